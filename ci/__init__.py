@@ -1,0 +1,1 @@
+"""Deriving, running, validating and measuring the notebooks of the course."""

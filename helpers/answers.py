@@ -1,0 +1,120 @@
+"""The learner's source, the solution's, and the difference between them."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import linecache
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import helpers
+from helpers.exercise import Exercise
+from helpers.report import _EDGE, card
+
+_CELL = "text-align:left;white-space:pre-wrap;padding:1px 8px;font-family:monospace;vertical-align:top"
+_MINUS, _PLUS = ";background-color:rgba(220,50,47,0.18)", ";background-color:rgba(40,160,70,0.18)"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sources side by side; - marks a line of one's own, + a line of the solution."""
+
+    id: str
+    yours: str
+    solution: str
+
+    def __str__(self) -> str:
+        if not self.yours:
+            return f"compare: {self.id}\nNothing of yours was found. The solution:\n{self.solution}"
+        lines = difflib.ndiff(self.yours.splitlines(), self.solution.splitlines())
+        return "\n".join([f"compare: {self.id}", *(line for line in lines if not line.startswith("?"))])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": card(self._table(), _EDGE["not attempted"], "Compare"), "text/plain": str(self)}
+
+    def _table(self) -> str:
+        yours, solution = self.yours.splitlines(), self.solution.splitlines()
+        rows = []
+        matcher = difflib.SequenceMatcher(None, yours, solution, autojunk=False)
+        for operation, i1, i2, j1, j2 in matcher.get_opcodes():
+            same = operation == "equal"
+            for step in range(max(i2 - i1, j2 - j1)):
+                left = yours[i1 + step] if i1 + step < i2 else None
+                right = solution[j1 + step] if j1 + step < j2 else None
+                rows.append(f"<tr>{_side(left, same, '-', _MINUS)}{_side(right, same, '+', _PLUS)}</tr>")
+        head = "".join(f'<th scope="col" style="text-align:left;padding:2px 8px">{t}</th>' for t in ("yours", "solution"))
+        return (
+            f'<table style="border-collapse:collapse;font-size:12px"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table>"
+        )
+
+
+def _side(line: str | None, same: bool, mark: str, tint: str) -> str:
+    if line is None:
+        return f'<td style="{_CELL}"></td>'
+    return f'<td style="{_CELL}{"" if same else tint}">{"&nbsp;" if same else mark} {escape(line)}</td>'
+
+
+def comparison(exercise: Exercise, answer: Any = ...) -> Comparison:
+    """The learner's source beside the solution's."""
+    from helpers.check import in_notebook
+
+    if answer is ...:
+        answer, _ = in_notebook(exercise.names)
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    yours = "\n\n".join(filter(None, (source_of(part) for part in parts)))
+    return Comparison(exercise.id, yours, solution_source(exercise))
+
+
+def source_of(thing: Any) -> str:
+    """The source of a function or class of the notebook, or "" where there is none."""
+    code, name = _code_of(thing)
+    if code is None:
+        return ""
+    text = "".join(linecache.getlines(code.co_filename))
+    return _definition(text, name)
+
+
+def solution_source(exercise: Exercise) -> str:
+    """The solution of an exercise, from its notebook in solutions/; without markers."""
+    number, _, name = exercise.id.partition(".")
+    wanted = name.replace("_", "-")
+    for path in sorted(helpers.SOLUTIONS.glob(f"{number}_*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell.get("id") == wanted:
+                source = "".join(cell["source"])
+                lines = [line for line in source.splitlines() if "### BEGIN SOLUTION" not in line and "### END SOLUTION" not in line]
+                text = "\n".join(lines)
+                parts = [_definition(text, part) for part in exercise.names]
+                return "\n\n".join(filter(None, parts)) or text
+    raise FileNotFoundError(f"no notebook in solutions/ has a cell {wanted!r} for {exercise.id}")
+
+
+def _code_of(thing: Any) -> tuple[Any, str]:
+    while hasattr(thing, "__wrapped__"):
+        thing = thing.__wrapped__
+    if isinstance(thing, type):
+        for member in vars(thing).values():
+            code = getattr(getattr(member, "__func__", member), "__code__", None)
+            if code is not None:
+                return code, thing.__name__
+        return None, ""
+    return getattr(thing, "__code__", None), getattr(thing, "__name__", "")
+
+
+def _definition(text: str, name: str) -> str:
+    """The text of the function or class `name`, decorators included."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return ""
+    for node in reversed(list(ast.walk(tree))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+    return ""

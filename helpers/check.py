@@ -1,0 +1,89 @@
+"""`Exercise.check`: from an answer in the notebook to a report."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import random
+import sys
+from typing import Any
+
+from helpers.exercise import Exercise
+from helpers.report import Report, strictly
+
+
+def check(exercise: Exercise, answer: Any = ...) -> Report:
+    """What `Exercise.check` returns. Raises NotPassed with LABBOOK_STRICT=1, and when the stop button is pressed."""
+    missing = []
+    if answer is ...:
+        answer, missing = in_notebook(exercise.names)
+    if answer is ... or (isinstance(answer, tuple) and any(part is ... for part in answer)):
+        names = ", ".join(missing or exercise.names)
+        said = f"There is no {names} in this notebook yet: run the cell that defines it." if missing else "Nothing is written here yet."
+        return strictly(Report(exercise.id, exercise.title, "not attempted", message=said))
+    return strictly(_report(exercise, answer))
+
+
+def in_notebook(names: tuple[str, ...]) -> tuple[Any, list[str]]:
+    """The object (or the tuple of objects) of these names in the notebook, and the names that are missing."""
+    known = vars(sys.modules["__main__"])
+    missing = [name for name in names if name not in known]
+    if missing:
+        return ..., missing
+    found = tuple(known[name] for name in names)
+    return (found if len(names) > 1 else found[0]), []
+
+
+def _report(exercise: Exercise, answer: Any) -> Report:
+    from helpers.isolate import checked
+
+    seed = int(os.environ.get("LABBOOK_CHECK_SEED") or random.SystemRandom().randrange(1, 2**31))
+    seconds = float(os.environ.get("LABBOOK_CHECK_SECONDS") or exercise.seconds)
+    try:
+        result = checked(exercise, answer, seed, seconds)
+    except Exception as error:
+        said = f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
+        return Report(exercise.id, exercise.title, "crashed", message=said)
+    known = {name: wrong.why for name, wrong in exercise.wrong.items()}
+    properties = tuple(prop.said for prop in exercise.properties)
+    common = dict(known=known, output=result.output, printed=result.printed, note=result.note)
+    found = result.found
+    if found is None:
+        return Report(exercise.id, exercise.title, "passed", properties=properties, **common)
+    text = {name: found.get(name) or "" for name in ("message", "said", "given", "expected", "got", "symptom")}
+    return Report(
+        exercise.id,
+        exercise.title,
+        found["verdict"],
+        mistake=result.mistake,
+        seed=found.get("seed"),
+        where=tuple(_places(found.get("frames") or ())),
+        **text,
+        **common,
+    )
+
+
+def _places(frames: Any) -> list[str]:
+    """Frames of the learner's code in words: `Cell In[3], line 2, in f: return x`."""
+    from helpers.judge import is_learners
+
+    numbers = _cell_numbers()
+    places = []
+    for file, line, function in frames:
+        if file == "<string>" or not is_learners(file):
+            continue
+        number = numbers.get(file)
+        cell = f"Cell In[{number}]" if number else os.path.basename(file)
+        code = linecache.getline(file, line).strip()
+        places.append(f"{cell}, line {line}, in {function}" + (f": {code}" if code else ""))
+    return places
+
+
+def _cell_numbers() -> dict[str, int]:
+    """File name of a cell's code -> number of the cell."""
+    try:
+        from IPython import get_ipython
+
+        return dict(get_ipython().compile._filename_map)
+    except (ImportError, AttributeError):
+        return {}

@@ -1,0 +1,212 @@
+"""The process in which one answer is checked. Whatever the answer does dies with it.
+
+A child is forked from a server that has imported torch but never computed (see isolate.py), or, for an
+answer that cannot be sent, from the kernel itself. It sends two messages of plain data: what `judge` found,
+then the name of the mistake.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import linecache
+import multiprocessing
+import os
+import pickle
+import random
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy
+import torch
+import torch._inductor.config  # noqa: F401  use_deterministic_algorithms imports it, which replaces torch.manual_seed
+
+from helpers import guard
+from helpers.exercise import Exercise
+from helpers.judge import Finding, _frames, judge, mistake, tried
+
+MEMORY = 4 << 30  # bytes that an answer may allocate
+KEPT = 4096  # characters of output that are kept
+
+
+@dataclass
+class Order:
+    """What a child is asked to check. exercise, answer: pickled. sources: file name -> text of the cells."""
+
+    exercise: bytes
+    answer: bytes
+    seed: int
+    seconds: float
+    threads: int
+    sources: dict[str, str] = field(default_factory=dict)
+    folder: str = ""
+    path: list[str] = field(default_factory=list)
+
+
+def main(channel: Connection, output: Connection, dump: Connection, lab: str) -> None:
+    """A spare child: gets ready, waits for an order, obeys it and ends."""
+    _take_over(output.fileno(), dump.fileno())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _warm_up(lab)
+    channel.send_bytes(b"ready")
+    order: Order = pickle.loads(channel.recv_bytes())
+
+    def both() -> tuple[Exercise, Any]:
+        sys.path[:] = order.path
+        os.chdir(order.folder)
+        for file, text in order.sources.items():
+            linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+        exercise = pickle.loads(order.exercise)
+        answer = pickle.loads(order.answer)
+        for part in answer if isinstance(answer, tuple) else (answer,):
+            _adopt(part)
+        return exercise, answer
+
+    torch.set_num_threads(order.threads)
+    _serve(channel, both, order.seed, order.seconds)
+
+
+def forked(
+    channel: Connection, output: int, dump: int, exercise: Exercise, answer: Any, seed: int, seconds: float
+) -> None:
+    """A child that was forked from the kernel. Does not return.
+
+    One thread only: the kernel's thread pool does not survive a fork, and the first parallel loop would hang.
+    """
+    try:
+        torch.set_num_threads(1)
+        _take_over(output, dump)
+        _serve(channel, lambda: (exercise, answer), seed, seconds)
+    finally:
+        os._exit(1)
+
+
+def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: int, seconds: float) -> None:
+    """Checks, sends what was found, names the mistake, ends the process."""
+    # Taken now: the answer may replace them.
+    send, dumps, leave = channel.send_bytes, pickle.dumps, os._exit
+    _limit_memory()
+    _seed(seed)
+    faulthandler.dump_traceback_later(seconds, file=_dump_file)
+    exercise = answer = None
+    try:
+        exercise, answer = both()
+    except BaseException as error:
+        said = f"The answer could not be rebuilt for the check: {type(error).__name__}: {error}"[:300]
+        found: Finding | None = Finding("crashed", said, frames=_frames(error)[0])
+    else:
+        found = judge(exercise, answer, seed)
+    told = found.as_dict() if found else None
+    if told:
+        told["observed"] = None  # may be large, and is of use here only
+    send(dumps((told, sys.stdout.count)))
+    faulthandler.cancel_dump_traceback_later()
+    if found and exercise is not None:
+        sys.stdout = sys.stderr = Output(-1)
+        send(dumps(mistake(exercise, answer, seed, found)))
+    leave(0)
+
+
+_dump_file: Any = None
+
+
+def _take_over(output: int, dump: int) -> None:
+    """Own process group, output and error dumps into the pipes."""
+    global _dump_file
+    os.setsid()  # grandchildren die with the group; the stop button does not reach it
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.stdout = sys.stderr = Output(1)
+    sys.stdin = open(os.devnull)
+    _dump_file = os.fdopen(os.dup(dump), "w")
+    faulthandler.enable(file=_dump_file)
+    if sys.platform == "linux":
+        multiprocessing.set_start_method("fork", force=True)  # workers of an answer: forkserver costs 3 s here
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except ImportError:  # Windows
+        pass
+
+
+def _limit_memory() -> None:
+    """MEMORY bytes beyond what the process has. RLIMIT_AS would count addresses that CUDA only reserves."""
+    try:
+        import resource
+
+        with open("/proc/self/status") as status:
+            now = next(int(line.split()[1]) for line in status if line.startswith("VmData")) * 1024
+        resource.setrlimit(resource.RLIMIT_DATA, (now + MEMORY, now + MEMORY))
+    except (ImportError, OSError):  # not Linux: the time limit is what is left
+        pass
+
+
+def _end_with_parent() -> None:
+    wait([multiprocessing.parent_process().sentinel])
+    os._exit(17)
+
+
+def _warm_up(lab: str) -> None:
+    """Touches what a check touches: pages that are first written after a fork are copied one by one."""
+    if lab:
+        __import__(lab)
+    warm = Exercise(
+        "00.warm_up", "", objective="", minutes=0, difficulty="easy", hints=["", "", ""], names=("warm_up",)
+    )
+    warm.property("warm")(lambda answer, trial: trial.equal(trial.call(answer, torch.zeros(2)), torch.ones(2)))
+    judge(warm, lambda x: x + 1, 0)
+    tried(warm, warm.properties[0], lambda x: x, 0)
+    guard.restore(guard.snapshot())
+
+
+def _seed(seed: int) -> None:
+    """Global generators that no answer can know, so that one that seeds them is seen to have changed them."""
+    torch.manual_seed(seed ^ 0x5EED)
+    numpy.random.seed(seed ^ 0x5EED)
+    random.seed(seed ^ 0x5EED)
+
+
+def _adopt(answer: Any) -> None:
+    """Puts the notebook's classes into __main__, where pickle, torch.save and workers look them up."""
+    main_names = vars(sys.modules["__main__"])
+    kind = answer if isinstance(answer, type) else type(answer)
+    if kind.__module__ == "__main__":
+        main_names[kind.__name__] = kind
+    for member in [answer, *vars(kind).values()]:
+        function = getattr(member, "__func__", member)
+        for name, value in getattr(function, "__globals__", {}).items():
+            if isinstance(value, type) and value.__module__ == "__main__":
+                main_names.setdefault(name, value)
+
+
+class Output(io.TextIOBase):
+    """What an answer prints: the first KEPT characters go out at once, the rest is only counted.
+
+    At once, so that they are there when the process is killed; only counted, so that a million lines cost
+    little.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self.count, self._write = fd, 0, os.write
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def write(self, text: str) -> int:
+        if self._fd >= 0 and self.count < KEPT:
+            self._write(self._fd, text[: KEPT - self.count].encode("utf-8", "backslashreplace"))
+        self.count += len(text)
+        return len(text)
+
+    def flush(self) -> None:
+        pass

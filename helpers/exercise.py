@@ -1,0 +1,164 @@
+"""What an exercise is: its text, the properties that a right answer has, the mistakes that people make."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from helpers.answers import Comparison
+    from helpers.report import Hint, Report
+    from helpers.trial import Trial
+
+ID = re.compile(r"\d\d\.[a-z][a-z0-9_]*")
+
+Check = Callable[[Any, "Trial"], None]
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """A thing that people really write.
+
+    answer: what a learner would pass to `check`.
+    why: the sentence of a good teacher.
+    seen: words that the check's report must hold, and that no other wrong answer's report holds.
+    """
+
+    answer: Any
+    why: str
+    seen: str
+
+
+@dataclass(frozen=True)
+class Property:
+    """One thing that is true of every right answer.
+
+    said: the property in words, for the report.
+    check: `check(answer, trial)`; says through `trial` what is wrong.
+    changes: names of global state (see guard.SLOTS) that a right answer may leave changed.
+    """
+
+    said: str
+    check: Check
+    changes: frozenset[str]
+
+
+class Exercise:
+    """One exercise: `check`, `hint` and `compare` are what a lab calls.
+
+    id: lab number and name, `03.conv2d`.
+    names: what the answer is called in the notebook; several names mean that the answer is a tuple.
+    kind: "function" or "class".
+    core: a lab is solved when its core exercises are; the others are optional.
+    seconds: time limit of one call to `check`.
+    inside_kernel: the answer is a live object that no other process can be sent.
+    version: raised when the exercise changes so much that an old solution no longer counts.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        *,
+        objective: str,
+        minutes: int,
+        difficulty: str,
+        hints: list[str],
+        core: bool = True,
+        names: tuple[str, ...] | None = None,
+        kind: str = "function",
+        seconds: float = 5.0,
+        inside_kernel: bool = False,
+        version: int = 1,
+    ) -> None:
+        if not ID.fullmatch(id):
+            raise ValueError(f"{id!r} is no exercise id; write the lab's number and a name: 03.conv2d")
+        if len(hints) < 3:
+            raise ValueError(f"{id}: an exercise has three hints or more, from a nudge to nearly there")
+        if difficulty not in ("easy", "medium", "hard"):
+            raise ValueError(f"{id}: difficulty is easy, medium or hard, not {difficulty!r}")
+        self.id, self.title, self.objective = id, title, objective
+        self.minutes, self.difficulty, self.core = minutes, difficulty, core
+        self.hints = tuple(hints)
+        self.names = names or (id.partition(".")[2],)
+        self.kind = kind
+        self.seconds = seconds
+        self.inside_kernel = inside_kernel
+        self.version = version
+        self.properties: list[Property] = []
+        self._wrong: dict[str, WrongAnswer] = {}
+        self._hinted = 0
+
+    @property
+    def wrong(self) -> Mapping[str, WrongAnswer]:
+        """The known wrong answers, by the name of the mistake."""
+        return MappingProxyType(self._wrong)
+
+    def property(self, said: str, *, changes: tuple[str, ...] = ()) -> Callable[[Check], Check]:
+        """Adds a property; decorates `check(answer, trial)`."""
+
+        def add(check: Check) -> Check:
+            self.properties.append(Property(said, check, frozenset(changes)))
+            return check
+
+        return add
+
+    def wrong_answer(self, name: str, *, why: str, seen: str, answer: Any = None) -> Callable[[Any], Any]:
+        """Adds a wrong answer under the mistake's name; decorates it, or takes it as `answer`."""
+        if name in self._wrong:
+            raise ValueError(f"{self.id}: the wrong answer {name} stands twice")
+
+        def add(given: Any) -> Any:
+            self._wrong[name] = WrongAnswer(given, why, seen)
+            return given
+
+        return add if answer is None else add(answer)
+
+    def check(self, answer: Any = ...) -> Report:
+        """Says whether `answer` is right and, if not, which mistake it is.
+
+        answer: a function, a class, or the tuple of them. Without it, the name in the notebook.
+        Never raises, the stop button excepted; with LABBOOK_STRICT=1 it raises unless passed.
+        """
+        from helpers.check import check
+
+        return check(self, answer)
+
+    def hint(self) -> Hint:
+        """The hints so far and one more; each call shows one more."""
+        from helpers.report import Hint
+
+        self._hinted = min(self._hinted + 1, len(self.hints))
+        return Hint(self.id, self.title, self.hints[: self._hinted], len(self.hints))
+
+    def compare(self, answer: Any = ...) -> Comparison:
+        """Own code beside the solution's."""
+        from helpers.answers import comparison
+
+        return comparison(self, answer)
+
+    def __repr__(self) -> str:
+        return f"Exercise({self.id!r}, {self.title!r})"
+
+    def __reduce__(self) -> Any:
+        """Another process looks the exercise up, so that its code never travels."""
+        found = _home(self)
+        return (_at, found) if found else super().__reduce__()
+
+
+def _home(exercise: Exercise) -> tuple[str, str] | None:
+    """Module and name under which an exercise can be imported."""
+    modules = [check.check.__module__ for check in exercise.properties]
+    for module in dict.fromkeys(modules):
+        for name, value in vars(importlib.import_module(module)).items():
+            if value is exercise:
+                return module, name
+    return None
+
+
+def _at(module: str, name: str) -> Exercise:
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,360 @@
+"""The state that a check must leave as it was: global switches, generators, functions of torch.
+
+`snapshot()` reads it, `restore(state)` puts it back and returns the names of what had changed.
+References are taken when this module is imported, since an answer may replace the originals.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import locale
+import logging
+import math
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional
+import torch.nn.modules.module as module_hooks
+import torch.utils.data
+import torch.utils.deterministic
+
+
+class Slot(NamedTuple):
+    """One piece of state: `read()` gives a value that can be compared, `write(value)` puts it back."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
+
+
+class State(NamedTuple):
+    values: dict[str, Any]
+    names: dict[str, dict[str, Any]]
+
+
+_setattr, _delattr, _list, _dict, _vars = setattr, delattr, list, dict, vars
+_cudnn = torch.backends.cudnn
+_GLOBAL_HOOKS = [
+    value for name, value in vars(module_hooks).items() if name.startswith("_global_") and isinstance(value, dict)
+]
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGCHLD")
+    if hasattr(signal, name)
+]
+_kept_inference_modes: list[Any] = []  # the C++ guard undoes itself when it is collected
+
+
+def _read_numpy() -> tuple:
+    name, key, *rest = np.random.get_state(legacy=True)
+    return (name, key.tobytes(), *rest)
+
+
+def _write_numpy(value: tuple) -> None:
+    name, key, *rest = value
+    np.random.set_state((name, np.frombuffer(key, dtype=np.uint32), *rest))
+
+
+def _read_torch() -> bytes:
+    return torch.default_generator.get_state().numpy().tobytes()
+
+
+def _write_torch(value: bytes) -> None:
+    torch.default_generator.set_state(torch.frombuffer(bytearray(value), dtype=torch.uint8))
+
+
+def _read_cuda() -> list[bytes]:
+    if not torch.cuda.is_initialized():
+        return []
+    return [state.numpy().tobytes() for state in torch.cuda.get_rng_state_all()]
+
+
+def _write_cuda(value: list[bytes]) -> None:
+    for device, state in enumerate(value):
+        torch.cuda.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8), device)
+
+
+def _read_deterministic() -> tuple[bool, bool, bool]:
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.utils.deterministic.fill_uninitialized_memory,
+    )
+
+
+def _write_deterministic(value: tuple[bool, bool, bool]) -> None:
+    torch._C._set_deterministic_algorithms(value[0], warn_only=value[1])  # the public one imports inductor: 1 s
+    torch.utils.deterministic.fill_uninitialized_memory = value[2]
+
+
+def _read_cudnn() -> tuple:
+    return _cudnn.enabled, _cudnn.benchmark, _cudnn.deterministic, _cudnn.benchmark_limit
+
+
+def _write_cudnn(value: tuple) -> None:
+    _cudnn.enabled, _cudnn.benchmark, _cudnn.deterministic, _cudnn.benchmark_limit = value
+
+
+def _read_autocast() -> tuple:
+    devices = tuple(
+        (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)) for device in ("cpu", "cuda")
+    )
+    return (*devices, torch.is_autocast_cache_enabled())
+
+
+def _write_autocast(value: tuple) -> None:
+    *devices, cache = value
+    for device, enabled, dtype in devices:
+        torch.set_autocast_enabled(device, enabled)
+        torch.set_autocast_dtype(device, dtype)
+    torch.set_autocast_cache_enabled(cache)
+
+
+def _read_device() -> Any:
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return None if context is None else context.device
+
+
+def _write_inference(value: bool) -> None:
+    mode = torch._C._InferenceMode(value)
+    mode.__enter__()
+    _kept_inference_modes.append(mode)
+
+
+def _write_threads(value: int) -> None:
+    if torch.get_num_threads() != value:
+        torch.set_num_threads(value)
+
+
+def _read_modes() -> tuple[int, int]:
+    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+
+
+def _write_modes(value: tuple[int, int]) -> None:
+    while torch._C._len_torch_function_stack() > value[0]:
+        torch._C._pop_torch_function_stack()
+    while torch._C._len_torch_dispatch_stack() > value[1]:
+        torch._C._pop_torch_dispatch_stack(None)
+
+
+def _write_hooks(value: tuple[dict, ...]) -> None:
+    for hooks, old in zip(_GLOBAL_HOOKS, value, strict=True):
+        hooks.clear()
+        hooks.update(old)
+
+
+def _write_environ(value: dict[str, str]) -> None:
+    for name in [name for name in os.environ if name not in value]:
+        del os.environ[name]
+    for name, text in value.items():
+        if os.environ.get(name) != text:
+            os.environ[name] = text
+
+
+def _write_signals(value: tuple) -> None:
+    for number, handler in zip(_SIGNALS, value, strict=True):
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+
+
+def _read_logging() -> tuple:
+    root = logging.getLogger()
+    return root.level, tuple(root.handlers), logging.root.manager.disable
+
+
+def _write_logging(value: tuple) -> None:
+    root = logging.getLogger()
+    root.setLevel(value[0])
+    root.handlers[:] = value[1]
+    logging.disable(value[2])
+
+
+def _write_warnings(value: tuple) -> None:
+    warnings.filters[:], warnings.showwarning = value
+    refresh = getattr(warnings, "_filters_mutated", None) or warnings._filters_mutated_lock_held
+    refresh()
+
+
+def _read_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_gc(value: tuple) -> None:
+    (gc.enable if value[0] else gc.disable)()
+    gc.set_threshold(*value[1])
+    gc.set_debug(value[2])
+
+
+def _attributes(*places: tuple[Any, str]) -> Slot:
+    """State that is plain attributes of objects."""
+
+    def write(value: tuple) -> None:
+        for (owner, name), old in zip(places, value, strict=True):
+            _setattr(owner, name, old)
+
+    return Slot(lambda: tuple(getattr(owner, name) for owner, name in places), write)
+
+
+_PRINT_OPTIONS = torch._tensor_str.PRINT_OPTS
+
+# Everything here belongs to the process or to the calling thread. Order matters: a default device
+# or an inference mode that was left on would disturb what is restored after it.
+SLOTS: dict[str, Slot] = {
+    "default device": Slot(_read_device, torch.set_default_device),
+    "torch modes": Slot(_read_modes, _write_modes),
+    "inference mode": Slot(torch.is_inference_mode_enabled, _write_inference),
+    "torch RNG": Slot(_read_torch, _write_torch),
+    "numpy RNG": Slot(_read_numpy, _write_numpy),
+    "random RNG": Slot(random.getstate, random.setstate),
+    "cuda RNG": Slot(_read_cuda, _write_cuda),
+    "default dtype": Slot(torch.get_default_dtype, torch.set_default_dtype),
+    "grad mode": Slot(torch.is_grad_enabled, torch.set_grad_enabled),
+    "deterministic algorithms": Slot(_read_deterministic, _write_deterministic),
+    "cudnn flags": Slot(_read_cudnn, _write_cudnn),
+    "float32 matmul precision": Slot(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    "number of threads": Slot(torch.get_num_threads, _write_threads),
+    "anomaly mode": Slot(
+        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        lambda value: torch.autograd.set_detect_anomaly(*value),
+    ),
+    "autocast": Slot(_read_autocast, _write_autocast),
+    "torch print options": Slot(
+        lambda: dict(vars(_PRINT_OPTIONS)), lambda value: vars(_PRINT_OPTIONS).update(value)
+    ),
+    "torch warn_always": Slot(torch.is_warn_always_enabled, torch.set_warn_always),
+    "global module hooks": Slot(lambda: tuple(dict(hooks) for hooks in _GLOBAL_HOOKS), _write_hooks),
+    "numpy error state": Slot(np.geterr, lambda value: np.seterr(**value) and None),
+    "numpy print options": Slot(np.get_printoptions, lambda value: np.set_printoptions(**value)),
+    "working directory": Slot(os.getcwd, os.chdir),
+    "environment variables": Slot(lambda: dict(os.environ), _write_environ),
+    "warning filters": Slot(lambda: (tuple(warnings.filters), warnings.showwarning), _write_warnings),
+    "logging": Slot(_read_logging, _write_logging),
+    "standard streams": _attributes((sys, "stdout"), (sys, "stderr"), (sys, "stdin")),
+    "sys.path": Slot(lambda: list(sys.path), lambda value: sys.path.__setitem__(slice(None), value)),
+    "exception hooks": _attributes(
+        (sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"), (sys, "displayhook")
+    ),
+    "recursion limit": Slot(sys.getrecursionlimit, sys.setrecursionlimit),
+    "switch interval": Slot(sys.getswitchinterval, sys.setswitchinterval),
+    "trace functions": Slot(
+        lambda: (sys.gettrace(), sys.getprofile()),
+        lambda value: (sys.settrace(value[0]), sys.setprofile(value[1])) and None,
+    ),
+    "garbage collector": Slot(lambda: (gc.isenabled(), gc.get_threshold(), gc.get_debug()), _write_gc),
+    "signal handlers": Slot(lambda: tuple(signal.getsignal(number) for number in _SIGNALS), _write_signals),
+    "umask": Slot(_read_umask, lambda value: os.umask(value) and None),
+    "locale": Slot(
+        lambda: locale.setlocale(locale.LC_ALL), lambda value: locale.setlocale(locale.LC_ALL, value) and None
+    ),
+}
+
+# Namespaces in which an answer might replace a function. Types written in C cannot be patched.
+SPACES: dict[str, Any] = {
+    "builtins": builtins,
+    "torch": torch,
+    "torch.Tensor": torch.Tensor,
+    "torch.nn": torch.nn,
+    "torch.nn.functional": torch.nn.functional,
+    "torch.nn.Module": torch.nn.Module,
+    "torch.linalg": torch.linalg,
+    "torch.autograd": torch.autograd,
+    "torch.autograd.Function": torch.autograd.Function,
+    "torch.testing": torch.testing,
+    "torch.optim": torch.optim,
+    "torch.utils.data": torch.utils.data,
+    "numpy": np,
+    "numpy.random": np.random,
+    "math": math,
+    "random": random,
+    "time": time,
+    "os": os,
+    "gc": gc,
+}
+_OVERLOOKED = {"__builtins__", "_", "__warningregistry__"}  # "_" is IPython's last result, in builtins
+_type, _ModuleType = type, type(os)
+
+
+def watch(*modules: str) -> None:
+    """Adds imported modules to the namespaces that are put back: the check's own, above all."""
+    for name in modules:
+        if name in sys.modules:
+            SPACES.setdefault(name, sys.modules[name])
+
+
+def snapshot() -> State:
+    """The state now."""
+    values = {name: slot.read() for name, slot in SLOTS.items()}
+    return State(values, {name: _dict(_vars(space)) for name, space in SPACES.items()})
+
+
+def restore(state: State) -> list[str]:
+    """Puts the state back; returns what had changed, replaced functions (`torch.allclose`) first.
+
+    The namespaces come first, so that the rest can be trusted.
+    """
+    changed = []
+    for space, old in state.names.items():
+        changed += _restored_names(space, old)
+    for name, old in state.values.items():
+        slot = SLOTS[name]
+        try:
+            same = slot.read() == old
+        except Exception:
+            same = False
+        if not same:
+            changed.append(name)
+            slot.write(old)
+    return changed
+
+
+def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
+    owner = SPACES[space]
+    now = owner.__dict__
+    if now.keys() == old.keys() and _same(now, old):
+        return []
+    changed = []
+    for name in _list(now):
+        if name in _OVERLOOKED:
+            continue
+        if name not in old:
+            # A module gains names when a submodule is loaded lazily; that is no patch. A new name in
+            # builtins, or one that hides an inherited name of a class, is.
+            if space == "builtins" or (isinstance(owner, _type) and name in _inherited(owner)):
+                changed.append(f"{space}.{name}")
+                _delattr(owner, name)
+        elif now[name] is not old[name]:
+            # A rebound flag of a module (private, not a function) is the module's own business.
+            if _is_patch(name, old[name]):
+                changed.append(f"{space}.{name}")
+            _setattr(owner, name, old[name])
+    for name in old:
+        if name not in now and name not in _OVERLOOKED:
+            changed.append(f"{space}.{name}")
+            _setattr(owner, name, old[name])
+    return changed
+
+
+def _is_patch(name: str, old: Any) -> bool:
+    return callable(old) or not name.startswith("_")
+
+
+def _same(now: Any, old: dict[str, Any]) -> bool:
+    for name in old:
+        if now[name] is not old[name]:
+            return False
+    return True
+
+
+def _inherited(owner: type) -> set[str]:
+    return {name for base in owner.__mro__[1:] for name in base.__dict__}

@@ -1,0 +1,226 @@
+"""Holds an answer against the properties of its exercise, and recognises known mistakes by behaviour."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sysconfig
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from helpers import guard
+from helpers.compare import shown
+from helpers.exercise import ID, Exercise, Property
+from helpers.trial import Mismatch, Trial
+
+Frame = tuple[str, int, str]
+
+_OWN = ("compare", "symptoms", "guard", "trial", "judge", "exercise", "child")
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARY = tuple(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+class TimeUp(BaseException):
+    """The time limit, when an answer is checked inside the kernel."""
+
+
+@dataclass
+class Finding:
+    """What one property found wrong; plain data.
+
+    verdict: "wrong", "crashed" or "not attempted". observed: what a mistake is recognised by.
+    frames: (file, line, function) of the learner's code, outermost first.
+    """
+
+    verdict: str
+    message: str
+    said: str = ""
+    given: str = ""
+    expected: str = ""
+    got: str = ""
+    symptom: str = ""
+    seed: int | None = None
+    observed: Any = None
+    frames: list[Frame] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def judge(exercise: Exercise, answer: Any, seed: int) -> Finding | None:
+    """None if `answer` has every property of the exercise, else what was found first."""
+    guard.watch(*(f"helpers.{name}" for name in _OWN), *{p.check.__module__ for p in exercise.properties})
+    if found := _misfit(exercise, answer):
+        return found
+    for prop in exercise.properties:
+        if found := tried(exercise, prop, answer, seed):
+            return found
+    return None
+
+
+def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str | None:
+    """The name of the known wrong answer that behaves like `answer` at every property, or None.
+
+    first: what `judge` found. Most wrong answers are told apart by the property that it comes from, so the
+    others are run only for those that are left.
+    """
+    if first.verdict == "not attempted" or not first.said:
+        return None
+    failing = next(prop for prop in exercise.properties if prop.said == first.said)
+    left = [
+        name
+        for name, wrong in exercise.wrong.items()
+        if alike(tried(exercise, failing, wrong.answer, seed), first)
+    ]
+    for prop in exercise.properties:
+        if prop is failing or not left:
+            continue
+        own = tried(exercise, prop, answer, seed)
+        left = [
+            name for name in left if alike(tried(exercise, prop, exercise.wrong[name].answer, seed), own)
+        ]
+    return left[0] if len(left) == 1 else None
+
+
+def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding | None:
+    """Runs one property; the global state is put back, and what an answer left changed is found."""
+    before = guard.snapshot()
+    trial = Trial(seed)
+    found: Finding | None = None
+    try:
+        prop.check(answer, trial)
+    except Mismatch as mismatch:
+        found = Finding(
+            "wrong",
+            mismatch.message,
+            given=mismatch.given,
+            expected=mismatch.expected,
+            got=mismatch.got,
+            symptom=mismatch.symptom,
+            observed=mismatch.observed,
+        )
+    except (TimeUp, KeyboardInterrupt):
+        guard.restore(before)
+        raise
+    except BaseException as error:
+        found = _of_error(exercise, error, trial)
+    changed = guard.restore(before)
+    if found is None:
+        found = _of_changes([name for name in changed if name not in prop.changes])
+    if found is not None:
+        found.said, found.seed = prop.said, seed
+    return found
+
+
+def alike(one: Finding | None, other: Finding | None) -> bool:
+    """Whether two answers behaved the same at a property."""
+    if one is None or other is None:
+        return one is other
+    if "not attempted" in (one.verdict, other.verdict):
+        return one.verdict == other.verdict
+    return _alike(one.observed, other.observed)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or math.isclose(a, b, rel_tol=1e-6) or (a != a and b != b)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    return type(a) is type(b) and a == b
+
+
+def _misfit(exercise: Exercise, answer: Any) -> Finding | None:
+    """The wrong kind of object."""
+    if len(exercise.names) > 1:
+        wanted = f"the tuple ({', '.join(exercise.names)})"
+        if not isinstance(answer, tuple) or len(answer) != len(exercise.names):
+            return Finding("wrong", f"Expected {wanted}, got {type(answer).__name__}.", got=shown(answer))
+        parts = answer
+    else:
+        wanted, parts = f"the {exercise.kind} {exercise.names[0]}", (answer,)
+    for name, part in zip(exercise.names, parts, strict=True):
+        if exercise.kind == "class" and not isinstance(part, type):
+            return Finding("wrong", f"Expected {wanted}: {name} is no class.", got=shown(part))
+        if not callable(part):
+            said = f"Expected {wanted}, got {type(part).__name__}. Pass {name} itself, without calling it."
+            return Finding("wrong", said, expected=wanted, got=shown(part))
+    return None
+
+
+def _of_changes(changed: list[str]) -> Finding | None:
+    if not changed:
+        return None
+    names = ", ".join(changed[:4])
+    return Finding(
+        "wrong",
+        f"The answer left this changed: {names}. It has been put back.",
+        expected="global state as it was before the call",
+        observed=("changed", sorted(changed)),
+    )
+
+
+def _of_error(exercise: Exercise, error: BaseException, trial: Trial) -> Finding:
+    text = _text_of(error)
+    if stub := stub_of(error):
+        if stub == exercise.id:
+            return Finding("not attempted", "The stub is still in place.")
+        return Finding("not attempted", f"The answer calls {stub}, which is still a stub. Solve that one first.")
+    frames, own = _frames(error)
+    observed = ("raised", type(error).__name__, re.sub(r"0x[0-9a-f]+|\w+(?=\(\))|\d+", "#", text))
+    said = f"{type(error).__name__}: {text}"[:400]
+    if isinstance(error, SystemExit):
+        return Finding("crashed", f"The answer ended the program ({said}).", observed=observed, frames=frames)
+    if own or isinstance(error, (RecursionError, MemoryError)):
+        found = Finding("crashed", f"The answer raised {said}", observed=observed, frames=frames)
+    elif isinstance(error, TypeError) and "argument" in text:
+        found = Finding("wrong", f"The answer cannot be called as the exercise asks: {said}", observed=observed)
+    else:
+        message = f"The check could not use what the answer gave: {said}"
+        found = Finding("wrong", message, observed=observed, frames=frames)
+    found.given = trial._given
+    return found
+
+
+_WRAPPED = re.compile(rf"NotImplementedError: ({ID.pattern})\s*$")
+
+
+def stub_of(error: BaseException | None) -> str | None:
+    """The id in an untouched stub's error, also where a DataLoader worker has wrapped it; else None."""
+    if type(error) is not NotImplementedError:
+        return None
+    text = str(error)
+    if ID.fullmatch(text):
+        return text
+    found = _WRAPPED.search(text)
+    return found[1] if found else None
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as other:
+        return f"<its text raised {type(other).__name__}>"
+
+
+def _frames(error: BaseException) -> tuple[list[Frame], bool]:
+    """Frames of the learner's code, and whether the error came out of it.
+
+    The traceback is walked by hand: a RecursionError has thousands of frames, of which a few are kept.
+    """
+    frames: list[Frame] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_learners(code.co_filename):
+            frames.append((code.co_filename, trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    own = bool(frames)
+    return (frames if len(frames) <= 8 else frames[:4] + frames[-4:]), own
+
+
+def is_learners(file: str) -> bool:
+    """Whether a file is neither ours nor a library's: a cell of a notebook, a test, an own module."""
+    if file.startswith("<frozen") or file.startswith("<attrs") or file.startswith("<__array_function__"):
+        return False
+    return not file.startswith((_HERE, *_LIBRARY))

@@ -1,0 +1,199 @@
+"""One result, as text and as an HTML card.
+
+The card is plain HTML with inline styles. It needs no script and no trust: an untrusted notebook drops
+<style>, <script> and every declaration that holds var(...), so a literal value stands before each variable,
+and words carry the result. `data-lm-suppress-shortcuts` keeps JupyterLab from taking keys that are typed
+while a <summary> has the focus ("dd" would delete the cell).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+
+VERDICTS = ("passed", "wrong", "crashed", "timed out", "not attempted")
+LINES_SHOWN = 50
+
+_FG = "color:#1f1f1f;color:var(--jp-ui-font-color1,#1f1f1f)"
+_FG2 = "color:#555;color:var(--jp-ui-font-color2,#555)"
+_BG = "background:#fff;background:var(--jp-layout-color1,#fff)"
+_LINE = "1px solid #ccc;border-color:var(--jp-border-color2,#ccc)"
+_MONO = "font-family:monospace;font-family:var(--jp-code-font-family,monospace)"
+_EDGE = {
+    "passed": "#2e7d32;border-left-color:var(--jp-success-color1,#2e7d32)",
+    "not attempted": "#757575;border-left-color:var(--jp-border-color1,#757575)",
+}
+_RED = "#c62828;border-left-color:var(--jp-error-color1,#c62828)"
+_SIGN = {"passed": "\u2713", "not attempted": "\u25cb"}
+_TITLE = {
+    "passed": "Passed",
+    "wrong": "Not yet: wrong",
+    "crashed": "Not yet: crashed",
+    "timed out": "Not yet: timed out",
+    "not attempted": "Not attempted",
+}
+
+
+class NotPassed(AssertionError):
+    """With LABBOOK_STRICT=1: a check in a solution did not pass."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check came to.
+
+    verdict: one of VERDICTS. mistake: the name of the recognised mistake, or None.
+    known: the mistakes that the check knows, name -> teacher's sentence.
+    """
+
+    id: str
+    title: str
+    verdict: str
+    mistake: str | None = None
+    message: str = ""
+    said: str = ""
+    given: str = ""
+    expected: str = ""
+    got: str = ""
+    symptom: str = ""
+    where: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    known: Mapping[str, str] = field(default_factory=dict)
+    output: str = ""
+    printed: int = 0
+    note: str = ""
+    seed: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "passed"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What the report says, as (label, text); text and card are made from these."""
+        rows = []
+        if self.said and self.verdict != "not attempted":
+            rows.append(("Property", self.said))
+        rows += [("", self.message), ("Input", self.given), ("Expected", self.expected), ("Got", self.got)]
+        rows += [("", self.symptom), ("Where", "\n".join(self.where))]
+        if self.mistake:
+            rows.append(("This mistake is known", f"{self.mistake}. {self.known[self.mistake]}"))
+        rows.append(("", self.note))
+        return [(label, text) for label, text in rows if text]
+
+    def closing(self) -> str:
+        """How much the check knows, and how to repeat it."""
+        parts = []
+        if self.known:
+            parts.append(f"This check is known to reject {len(self.known)} wrong answers.")
+        if self.verdict in ("wrong", "crashed", "timed out"):
+            name = self.id.partition(".")[2]
+            parts.append(f"For a hint: lab.{name}.hint()")
+        if self.seed is not None and self.verdict in ("wrong", "crashed"):
+            parts.append(f"(Random inputs from seed {self.seed}.)")
+        return " ".join(parts)
+
+    def printed_text(self) -> str:
+        """What the answer printed, cut after LINES_SHOWN lines, and saying so."""
+        lines = self.output.splitlines()
+        cut = len(lines) > LINES_SHOWN or self.printed > len(self.output)
+        text = "\n".join(lines[:LINES_SHOWN])
+        return f"{text}\n... cut here: the answer printed {self.printed:,} characters" if cut else text
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {self.id} {self.title}"]
+        for label, text in self.rows():
+            first, *rest = text.splitlines() or [""]
+            lines.append(f"  {label}: {first}" if label else f"  {first}")
+            lines += [f"    {line}" for line in rest]
+        if self.passed:
+            lines += [f"  \u2713 {said}" for said in self.properties]
+        if closing := self.closing():
+            lines.append(f"  {closing}")
+        if self.passed and self.known:
+            lines += ["  Mistakes that people make here:"]
+            lines += [f"  - {name}: {why}" for name, why in self.known.items()]
+        if self.printed:
+            lines += ["  Printed by the answer:", *(f"  | {line}" for line in self.printed_text().splitlines())]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": self._html(), "text/plain": str(self)}
+
+    def _html(self) -> str:
+        head = (
+            f"<div><strong>{_SIGN.get(self.verdict, chr(0x2717))} {_TITLE[self.verdict]}</strong> &nbsp; "
+            f'{escape(self.title)} <span style="{_FG2}">{escape(self.id)}</span></div>'
+        )
+        body = "".join(_row(label, text) for label, text in self.rows())
+        if self.passed:
+            body += "".join(f"<div>\u2713 {escape(said)}</div>" for said in self.properties)
+        if closing := self.closing():
+            body += f'<div style="margin-top:8px;{_FG2}">{escape(closing)}</div>'
+        if self.passed and self.known:
+            items = "".join(
+                f"<li><strong>{escape(name)}</strong>: {escape(why)}</li>" for name, why in self.known.items()
+            )
+            body += _fold("Mistakes that people make here", f"<ul>{items}</ul>")
+        if self.printed:
+            body += _fold("Printed by the answer", _pre(self.printed_text()))
+        return card(head + body, _EDGE.get(self.verdict, _RED), f"{self.title}: {self.verdict}")
+
+
+@dataclass(frozen=True)
+class Hint:
+    """The hints shown so far."""
+
+    id: str
+    title: str
+    hints: tuple[str, ...]
+    total: int
+
+    def __str__(self) -> str:
+        lines = [f"hint {len(self.hints)} of {self.total}: {self.id} {self.title}"]
+        return "\n".join(lines + [f"  {place}. {hint}" for place, hint in enumerate(self.hints, 1)])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        items = "".join(f"<li>{escape(hint)}</li>" for hint in self.hints)
+        head = f"<div><strong>Hint {len(self.hints)} of {self.total}</strong> &nbsp; {escape(self.title)}</div>"
+        return {"text/html": card(f"{head}<ol>{items}</ol>", _EDGE["not attempted"], "Hint"), "text/plain": str(self)}
+
+
+def strictly(report: Report) -> Report:
+    """The report; raises NotPassed instead where LABBOOK_STRICT=1 and it is not passed."""
+    if os.environ.get("LABBOOK_STRICT") == "1" and not report.passed:
+        raise NotPassed(str(report))
+    return report
+
+
+def card(inside: str, edge: str, label: str) -> str:
+    """A framed box around HTML. edge: CSS colour of the left border, with a literal value first."""
+    return (
+        f'<section role="group" aria-label="{escape(label)}" style="border:{_LINE};border-left:6px solid {edge};'
+        f'border-radius:4px;{_BG};{_FG};padding:10px 14px;max-width:820px;font-size:13px;line-height:1.45">'
+        f"{inside}</section>"
+    )
+
+
+def _row(label: str, text: str) -> str:
+    value = escape(text)
+    if label in ("Input", "Expected", "Got", "Where"):
+        value = f'<span style="{_MONO};white-space:pre-wrap">{value}</span>'
+    return f'<div style="margin-top:6px">{f"<strong>{escape(label)}:</strong> " if label else ""}{value}</div>'
+
+
+def _fold(title: str, inside: str) -> str:
+    return (
+        f'<details style="margin-top:8px"><summary data-lm-suppress-shortcuts="true" style="cursor:pointer">'
+        f"\u25b8 {escape(title)}</summary>{inside}</details>"
+    )
+
+
+def _pre(text: str) -> str:
+    return f'<pre style="{_MONO};white-space:pre-wrap;margin:4px 0">{escape(text)}</pre>'

@@ -1,0 +1,139 @@
+"""What the properties of an exercise use to say what they found.
+
+A property is `check(answer, trial)`. It builds its inputs from `trial.generator` (never from the global
+generators), calls the answer, and says what is wrong. The first thing that is wrong ends the property.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import torch
+
+from helpers.compare import difference, shown
+
+
+class Mismatch(Exception):
+    """Raised by a Trial when an answer does not have a property."""
+
+    def __init__(self, message: str, *, given: str, expected: str, got: str, symptom: str, observed: Any) -> None:
+        super().__init__(message)
+        self.message, self.given, self.expected, self.got = message, given, expected, got
+        self.symptom, self.observed = symptom, observed
+
+
+class Trial:
+    """One run of one property.
+
+    seed: int. `generator` (torch, CPU) and `random` (Python) start from it; each check draws a new one, and
+    a failing report tells it.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.generator = torch.Generator().manual_seed(seed)
+        self.random = random.Random(seed)
+        self._given = ""
+
+    def given(self, text: str) -> None:
+        """Says which input is tried now; the report shows it if this input fails."""
+        self._given = text
+
+    def call(self, answer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """`answer(*args, **kwargs)`; wrong if the answer edits a tensor that it was given."""
+        before = [(value, value._version, value.detach().clone()) for value in args if isinstance(value, torch.Tensor)]
+        result = answer(*args, **kwargs)
+        for value, version, copy in before:
+            if value._version != version and difference(value.detach(), copy, rtol=0, atol=0):
+                self.fail("The answer changed its input.", expected="an input left as it was", observed="mutated")
+        return result
+
+    def equal(
+        self,
+        got: Any,
+        want: Any,
+        what: str = "The result",
+        *,
+        rtol: float | None = None,
+        atol: float | None = None,
+        observed: Any = None,
+    ) -> None:
+        """Wrong if `got` is not `want`: type, shape, dtype, device, requires_grad, then values.
+
+        what: what is compared, with a capital: "The second draw". rtol, atol: see compare.difference.
+        observed: what tells this mistake from another one; the result itself unless given.
+        """
+        if found := difference(got, want, rtol=rtol, atol=atol):
+            self.fail(
+                f"{what}: {found.sentence}.",
+                expected=shown(want),
+                got=shown(got),
+                symptom=found.symptom,
+                observed=(found.kind, plain(got)) if observed is None else observed,
+            )
+
+    def true(
+        self, ok: bool, message: str, *, expected: str = "", got: Any = None, symptom: str = "", observed: Any = None
+    ) -> None:
+        """Wrong, with this message, if `ok` is False."""
+        if not ok:
+            self.fail(message, expected=expected, got="" if got is None else shown(got), symptom=symptom, observed=observed)
+
+    def raises(self, error: type[BaseException], call: Callable[[], Any], when: str) -> BaseException:
+        """Wrong unless `call()` raises `error` (or a subclass). when: "for a seed below 0". Returns the error."""
+        try:
+            result = call()
+        except error as raised:
+            return raised
+        except NotImplementedError:
+            raise
+        except Exception as other:
+            self.fail(
+                f"Expected {error.__name__} {when}, but {type(other).__name__} was raised.",
+                expected=error.__name__,
+                got=f"{type(other).__name__}: {shown(str(other))}",
+                observed=("raised", type(other).__name__),
+            )
+        self.fail(
+            f"Expected {error.__name__} {when}, but nothing was raised.",
+            expected=error.__name__,
+            got=f"returned {shown(result)}",
+            observed="nothing raised",
+        )
+
+    def fail(
+        self, message: str, *, expected: str = "", got: str = "", symptom: str = "", observed: Any = None
+    ) -> NoReturn:
+        """Ends the property: the answer is wrong.
+
+        observed: plain data on what was seen. Two answers that fail with the same message and the same
+        observation at every property have made the same mistake, so tell here what tells mistakes apart.
+        """
+        raise Mismatch(
+            message,
+            given=self._given,
+            expected=expected,
+            got=got,
+            symptom=symptom,
+            observed=(_without_numbers(message) if observed is None else observed),
+        )
+
+
+def plain(value: Any, limit: int = 4096) -> Any:
+    """Plain data that stands for a value when two wrong results are compared."""
+    if isinstance(value, torch.Tensor):
+        flat = value.detach().flatten()[:limit]
+        return ("tensor", tuple(value.shape), str(value.dtype), flat.tolist())
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, [plain(item) for item in value[:limit]])
+    if isinstance(value, dict):
+        return ("dict", [(plain(key), plain(item)) for key, item in list(value.items())[:limit]])
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return value
+    return type(value).__name__
+
+
+def _without_numbers(message: str) -> str:
+    return "".join("#" if letter.isdigit() else letter for letter in message)

@@ -1,0 +1,102 @@
+"""Every exercise's wrong answers are rejected and named, its right ones accepted.
+
+Right answers stand in tests/right_answers/<lab>.py: RIGHT = {"01.seed_everything": [answer, answer], ...}.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import helpers
+import tests.right_answers
+from helpers.exercise import Exercise
+
+EXERCISES = helpers.exercises()
+RIGHT: dict[str, list[Any]] = {}
+for found in pkgutil.iter_modules(tests.right_answers.__path__):
+    RIGHT |= importlib.import_module(f"tests.right_answers.{found.name}").RIGHT
+
+
+def disguised(answer: Any) -> Any:
+    """The same behaviour under another name and behind a plain wrapper."""
+    if isinstance(answer, tuple):
+        return tuple(disguised(part) for part in answer)
+    if isinstance(answer, type):
+        return type("Disguised", (answer,), {})
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return answer(*args, **kwargs)
+
+    return wrapped
+
+
+def wrong_answers() -> Iterator[Any]:
+    for exercise in EXERCISES.values():
+        for name in exercise.wrong:
+            yield pytest.param(exercise, name, id=f"{exercise.id}-{name}")
+
+
+@functools.cache
+def report(id: str, name: str) -> str:
+    return str(EXERCISES[id].check(EXERCISES[id].wrong[name].answer))
+
+
+@pytest.mark.parametrize(("exercise", "name"), wrong_answers())
+def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> None:
+    wrong = exercise.wrong[name]
+    for answer in (wrong.answer, disguised(wrong.answer)):
+        found = exercise.check(answer)
+        assert found.verdict in ("wrong", "crashed", "timed out"), str(found)
+        assert found.mistake == name, str(found)
+        assert wrong.seen in str(found), f"{wrong.seen!r} is not in:\n{found}"
+        assert wrong.why in str(found)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_what_a_mistake_shows_is_shown_by_no_other(exercise: Exercise) -> None:
+    for name, wrong in exercise.wrong.items():
+        others = [other for other in exercise.wrong if other != name]
+        assert [other for other in others if wrong.seen in report(exercise.id, other)] == [], wrong.seen
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_right_answers_pass(exercise: Exercise) -> None:
+    answers = RIGHT.get(exercise.id, [])
+    assert len(answers) >= 2, "an exercise has two right answers of different shape or more"
+    for answer in [*answers, *map(disguised, answers)]:
+        found = exercise.check(answer)
+        assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_exercise_is_complete(exercise: Exercise) -> None:
+    assert len(exercise.wrong) >= 6
+    assert len(exercise.hints) >= 3 and all(exercise.hints)
+    assert exercise.title and exercise.objective and exercise.minutes > 0
+    assert len({wrong.why for wrong in exercise.wrong.values()}) == len(exercise.wrong)
+    said = [prop.said for prop in exercise.properties]
+    assert len(set(said)) == len(said), "two properties with one text"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+@pytest.mark.parametrize("answer", [None, "hello", 42, lambda *args, **kwargs: None], ids=repr)
+def test_an_answer_of_no_sense_is_wrong_and_has_no_name(exercise: Exercise, answer: Any) -> None:
+    found = exercise.check(answer)
+    assert found.verdict == "wrong" and found.mistake is None, str(found)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_a_stub_is_not_attempted(exercise: Exercise) -> None:
+    def stub(*args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(exercise.id)
+
+    answer: Any = type("Stub", (), {"__init__": stub}) if exercise.kind == "class" else stub
+    several = len(exercise.names) > 1
+    assert exercise.check((answer,) * len(exercise.names) if several else answer).verdict == "not attempted"
+    assert exercise.check(...).verdict == "not attempted"
