@@ -109,12 +109,9 @@ def canonical_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
     between fall into pieces, and which stream comes first, is a matter of timing.
     """
     tidy: list[NotebookNode] = []
-    for streams, group in groupby(outputs, key=lambda output: output.output_type == "stream"):
-        tidy += (
-            _joined(list(group))
-            if streams
-            else [kept for output in group if (kept := _without_widget(output))]
-        )
+    for streams, outputs_between in groupby(outputs, key=lambda output: output.output_type == "stream"):
+        group = list(outputs_between)
+        tidy += _joined(group) if streams else [kept for output in group if (kept := _without_widget(output))]
     return tidy
 
 

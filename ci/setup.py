@@ -37,13 +37,18 @@ class SetupFailed(Exception):
     """The message is the one line that the reader sees: what is wrong and how to mend it."""
 
 
+def dotted(parts: tuple) -> str:
+    """(3, 11) as '3.11'."""
+    return ".".join(str(part) for part in parts)
+
+
 def python_fault() -> str:
     """Why this Python cannot make the environment, or ''."""
-    here = "%d.%d" % sys.version_info[:2]
+    here = dotted(sys.version_info[:2])
     if sys.version_info[:2] < OLDEST:
         return (
-            f"Python {here} is too old, the lab book needs %d.%d or newer. " % OLDEST
-            + "Fix: install one and name it, for example: PYTHON=python3.12 make setup"
+            f"Python {here} is too old, the lab book needs {dotted(OLDEST)} or newer. "
+            "Fix: install one and name it, for example: PYTHON=python3.12 make setup"
         )
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         return (
@@ -123,7 +128,7 @@ def same_place(stored: dict, expected: dict) -> bool:
 
 def other_python_chosen(chosen: bool) -> bool:
     """Whether the caller named a Python of another version than the one in .venv."""
-    return chosen and venv_python().split(".")[:2] != [str(part) for part in sys.version_info[:2]]
+    return chosen and not venv_python().startswith(dotted(sys.version_info[:2]) + ".")
 
 
 def child_settings() -> dict:
@@ -143,7 +148,7 @@ def failure_of(command: list) -> str:
         [str(part) for part in command],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        universal_newlines=True,
+        text=True,
         **child_settings(),
     )
     return "" if done.returncode == 0 else done.stdout.strip() or "no message"
@@ -154,7 +159,7 @@ def new_venv() -> None:
     fault = python_fault() or disk_fault()
     if fault:
         raise SetupFailed(fault)
-    print("making .venv with Python %d.%d.%d" % sys.version_info[:3], flush=True)
+    print(f"making .venv with Python {dotted(sys.version_info[:3])}", flush=True)
     failure = failure_of([sys.executable, "-m", "venv", "--clear", VENV])
     if failure:
         raise SetupFailed(

@@ -47,7 +47,9 @@ class Comparison:
                 left = yours[i1 + step] if i1 + step < i2 else None
                 right = solution[j1 + step] if j1 + step < j2 else None
                 rows.append(f"<tr>{_side(left, same, '-', _MINUS)}{_side(right, same, '+', _PLUS)}</tr>")
-        head = "".join(f'<th scope="col" style="text-align:left;padding:2px 8px">{t}</th>' for t in ("yours", "solution"))
+        head = "".join(
+            f'<th scope="col" style="text-align:left;padding:2px 8px">{t}</th>' for t in ("yours", "solution")
+        )
         return (
             f'<table style="border-collapse:collapse;font-size:12px"><thead><tr>{head}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>"
@@ -88,7 +90,11 @@ def solution_source(exercise: Exercise) -> str:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if cell.get("id") == wanted:
                 source = "".join(cell["source"])
-                lines = [line for line in source.splitlines() if "### BEGIN SOLUTION" not in line and "### END SOLUTION" not in line]
+                lines = [
+                    line
+                    for line in source.splitlines()
+                    if "### BEGIN SOLUTION" not in line and "### END SOLUTION" not in line
+                ]
                 text = "\n".join(lines)
                 parts = [_definition(text, part) for part in exercise.names]
                 return "\n\n".join(filter(None, parts)) or text

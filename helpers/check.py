@@ -19,7 +19,11 @@ def check(exercise: Exercise, answer: Any = ...) -> Report:
         answer, missing = in_notebook(exercise.names)
     if answer is ... or (isinstance(answer, tuple) and any(part is ... for part in answer)):
         names = ", ".join(missing or exercise.names)
-        said = f"There is no {names} in this notebook yet: run the cell that defines it." if missing else "Nothing is written here yet."
+        said = (
+            f"There is no {names} in this notebook yet: run the cell that defines it."
+            if missing
+            else "Nothing is written here yet."
+        )
         return strictly(Report(exercise.id, exercise.title, "not attempted", message=said))
     return strictly(_report(exercise, answer))
 
@@ -50,7 +54,9 @@ def _report(exercise: Exercise, answer: Any) -> Report:
     found = result.found
     if found is None:
         return Report(exercise.id, exercise.title, "passed", properties=properties, **common)
-    text = {name: found.get(name) or "" for name in ("message", "said", "given", "expected", "got", "symptom")}
+    text = {
+        name: found.get(name) or "" for name in ("message", "said", "given", "expected", "got", "symptom")
+    }
     return Report(
         exercise.id,
         exercise.title,

@@ -27,7 +27,7 @@ import torch._inductor.config  # noqa: F401  use_deterministic_algorithms import
 
 from helpers import guard
 from helpers.exercise import Exercise
-from helpers.judge import Finding, _frames, judge, mistake, tried
+from helpers.judge import Finding, frames_of, judge, mistake, tried
 
 MEMORY = 4 << 30  # bytes that an answer may allocate
 KEPT = 4096  # characters of output that are kept
@@ -97,7 +97,7 @@ def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: 
         exercise, answer = both()
     except BaseException as error:
         said = f"The answer could not be rebuilt for the check: {type(error).__name__}: {error}"[:300]
-        found: Finding | None = Finding("crashed", said, frames=_frames(error)[0])
+        found: Finding | None = Finding("crashed", said, frames=frames_of(error))
     else:
         found = judge(exercise, answer, seed)
     told = found.as_dict() if found else None
@@ -125,7 +125,9 @@ def _take_over(output: int, dump: int) -> None:
     _dump_file = os.fdopen(os.dup(dump), "w")
     faulthandler.enable(file=_dump_file)
     if sys.platform == "linux":
-        multiprocessing.set_start_method("fork", force=True)  # workers of an answer: forkserver costs 3 s here
+        multiprocessing.set_start_method(
+            "fork", force=True
+        )  # workers of an answer: forkserver costs 3 s here
     try:
         import resource
 
@@ -158,7 +160,9 @@ def _warm_up(lab: str) -> None:
     warm = Exercise(
         "00.warm_up", "", objective="", minutes=0, difficulty="easy", hints=["", "", ""], names=("warm_up",)
     )
-    warm.property("warm")(lambda answer, trial: trial.equal(trial.call(answer, torch.zeros(2)), torch.ones(2)))
+    warm.property("warm")(
+        lambda answer, trial: trial.equal(trial.call(answer, torch.zeros(2)), torch.ones(2))
+    )
     judge(warm, lambda x: x + 1, 0)
     tried(warm, warm.properties[0], lambda x: x, 0)
     guard.restore(guard.snapshot())

@@ -81,13 +81,17 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
     if not isinstance(got, _Tensor):
         return Difference("type", f"expected a Tensor, got {_a(type(got))}: {shown(got)}")
     if type(got) is not type(want):
-        return Difference("type", f"expected a plain {type(want).__name__}, got the subclass {type(got).__name__}")
+        return Difference(
+            "type", f"expected a plain {type(want).__name__}, got the subclass {type(got).__name__}"
+        )
     with _NoTorchFunction():
         for name, descriptor in _descriptors.items():
             have, need = descriptor.__get__(got), descriptor.__get__(want)
             if have != need:
                 have, need = (tuple(have), tuple(need)) if name == "shape" else (have, need)
-                return Difference(name, f"expected {name} {need}, got {name} {have}", symptoms.of_layout(name, have, need))
+                return Difference(
+                    name, f"expected {name} {need}, got {name} {have}", symptoms.of_layout(name, have, need)
+                )
         g, w = _detach(got), _detach(want)
         exact, near = TOLERANCE.get(w.dtype, (0.0, 0.0))
         rtol, atol = exact if rtol is None else rtol, near if atol is None else atol
@@ -98,15 +102,25 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
             return Difference("value", f"{count} of {w.numel()} values differ", symptoms.of_values(g, w))
         if _item(_any(_isnan(g))) and not _item(_any(_isnan(w))):
             return Difference("nan", "the result holds NaN where the expected one does not")
-        gap = _item(_max(_abs(_sub(_to(g, torch.float64), _to(w, torch.float64))))) if not w.dtype.is_complex else float("nan")
-        told = "every bit must be the same" if rtol == atol == 0 else f"allowed: {rtol:g} relative, {atol:g} absolute"
+        gap = (
+            _item(_max(_abs(_sub(_to(g, torch.float64), _to(w, torch.float64)))))
+            if not w.dtype.is_complex
+            else float("nan")
+        )
+        told = (
+            "every bit must be the same"
+            if rtol == atol == 0
+            else f"allowed: {rtol:g} relative, {atol:g} absolute"
+        )
         return Difference("value", f"values differ by up to {gap:.3g} ({told})", symptoms.of_values(g, w))
 
 
 def _dict_difference(got: dict, want: dict, rtol: float | None, atol: float | None) -> Difference | None:
     missing, extra = [k for k in want if k not in got], [k for k in got if k not in want]
     if missing or extra:
-        parts = [f"{word} {shown(keys)}" for word, keys in (("missing", missing), ("not expected", extra)) if keys]
+        parts = [
+            f"{word} {shown(keys)}" for word, keys in (("missing", missing), ("not expected", extra)) if keys
+        ]
         return Difference("keys", "keys differ: " + "; ".join(parts))
     for key in want:
         if found := difference(got[key], want[key], rtol=rtol, atol=atol):
@@ -121,7 +135,9 @@ def _sequence_difference(got: Any, want: Any, rtol: float | None, atol: float | 
     for place, (have, need) in enumerate(zip(got, want, strict=True)):
         if found := difference(have, need, rtol=rtol, atol=atol):
             if plain:
-                return Difference(found.kind, f"expected {shown(want)}, got {shown(got)}", symptoms.of_list(got, want))
+                return Difference(
+                    found.kind, f"expected {shown(want)}, got {shown(got)}", symptoms.of_list(got, want)
+                )
             return Difference(found.kind, f"at place {place}: {found.sentence}", found.symptom)
     return None
 

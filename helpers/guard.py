@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +44,9 @@ class State(NamedTuple):
 _setattr, _delattr, _list, _dict, _vars = setattr, delattr, list, dict, vars
 _cudnn = torch.backends.cudnn
 _GLOBAL_HOOKS = [
-    value for name, value in vars(module_hooks).items() if name.startswith("_global_") and isinstance(value, dict)
+    value
+    for name, value in vars(module_hooks).items()
+    if name.startswith("_global_") and isinstance(value, dict)
 ]
 _SIGNALS = [
     getattr(signal, name)
@@ -92,7 +94,9 @@ def _read_deterministic() -> tuple[bool, bool, bool]:
 
 
 def _write_deterministic(value: tuple[bool, bool, bool]) -> None:
-    torch._C._set_deterministic_algorithms(value[0], warn_only=value[1])  # the public one imports inductor: 1 s
+    torch._C._set_deterministic_algorithms(
+        value[0], warn_only=value[1]
+    )  # the public one imports inductor: 1 s
     torch.utils.deterministic.fill_uninitialized_memory = value[2]
 
 
@@ -106,7 +110,8 @@ def _write_cudnn(value: tuple) -> None:
 
 def _read_autocast() -> tuple:
     devices = tuple(
-        (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)) for device in ("cpu", "cuda")
+        (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+        for device in ("cpu", "cuda")
     )
     return (*devices, torch.is_autocast_cache_enabled())
 
@@ -292,9 +297,21 @@ def watch(*modules: str) -> None:
             SPACES.setdefault(name, sys.modules[name])
 
 
-def snapshot() -> State:
-    """The state now."""
-    values = {name: slot.read() for name, slot in SLOTS.items()}
+# Switches that, left on by one call of an answer, would disturb the rest of the check itself.
+DISTURBING = (
+    "default device",
+    "torch modes",
+    "inference mode",
+    "default dtype",
+    "grad mode",
+    "autocast",
+    "deterministic algorithms",
+)
+
+
+def snapshot(slots: Iterable[str] = SLOTS) -> State:
+    """The state now: these slots, and all namespaces."""
+    values = {name: SLOTS[name].read() for name in slots}
     return State(values, {name: _dict(_vars(space)) for name, space in SPACES.items()})
 
 

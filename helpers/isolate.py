@@ -30,7 +30,7 @@ from typing import Any
 from helpers.exercise import Exercise
 
 GRACE = 0.3  # seconds after the limit in which the child may still say where it hangs
-NAMING = 4.0  # seconds for finding the mistake's name: some 1 s when the machine is quiet
+NAMING = 4.0  # seconds, beyond the exercise's own limit, for finding the name: some 1 s on a quiet machine
 READY = 60.0  # seconds in which a child must be ready
 
 
@@ -48,7 +48,9 @@ class Result:
 class Child:
     """A process that checks one answer: its channel, what it prints, where it hangs."""
 
-    def __init__(self, pid: int, sentinel: int, channel: Connection, output: Connection, dump: Connection) -> None:
+    def __init__(
+        self, pid: int, sentinel: int, channel: Connection, output: Connection, dump: Connection
+    ) -> None:
         self.pid, self.sentinel = pid, sentinel
         self.channel, self._output, self._dump = channel, output, dump
         self.output, self.printed, self.dump = b"", 0, b""
@@ -158,7 +160,9 @@ class Fork(Child):
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: fork beside threads
             pid = os.fork()
         if pid == 0:
-            child.forked(their_channel, their_output.fileno(), their_dump.fileno(), exercise, answer, seed, seconds)
+            child.forked(
+                their_channel, their_output.fileno(), their_dump.fileno(), exercise, answer, seed, seconds
+            )
         for pipe in (their_channel, their_output, their_dump):
             pipe.close()
         self._pidfd = os.pidfd_open(pid)
@@ -259,7 +263,7 @@ def _followed(child: Child, seconds: float) -> Result:
         found, printed = data
         result = Result(found, None)
         if found:
-            word, name = child.message(NAMING)
+            word, name = child.message(NAMING + seconds)
             result.mistake = name if word == "message" and isinstance(name, str) else None
         child.drain()
         result.output, result.printed = child.output.decode(errors="replace"), max(printed, child.printed)
@@ -297,15 +301,23 @@ def _ending(child: Child) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    means = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort", "SIGKILL": "it was killed; too much memory?"}
-    return f"The answer's process died: {name}, {means[name]}." if name in means else f"The answer's process died: {name}."
+    means = {
+        "SIGSEGV": "a segmentation fault",
+        "SIGABRT": "an abort",
+        "SIGKILL": "it was killed; too much memory?",
+    }
+    return (
+        f"The answer's process died: {name}, {means[name]}."
+        if name in means
+        else f"The answer's process died: {name}."
+    )
 
 
 def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
     """In the kernel itself. A timer ends loops in Python; a loop in C++ it cannot end."""
     from helpers import guard
     from helpers.child import Output
-    from helpers.judge import TimeUp, _frames, judge, mistake
+    from helpers.judge import TimeUp, frames_of, judge, mistake
 
     def ring(number: int, frame: Any) -> None:
         raise TimeUp
@@ -325,7 +337,7 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
             name = mistake(exercise, answer, seed, found)
     except TimeUp as late:
         message = f"No result after {seconds:g} seconds."
-        told = dict(verdict="timed out", message=message, frames=_frames(late)[0])
+        told = dict(verdict="timed out", message=message, frames=frames_of(late))
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)

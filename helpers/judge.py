@@ -18,7 +18,9 @@ Frame = tuple[str, int, str]
 
 _OWN = ("compare", "symptoms", "guard", "trial", "judge", "exercise", "child")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_LIBRARY = tuple(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_LIBRARY = tuple(
+    sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 
 
 class TimeUp(BaseException):
@@ -77,19 +79,22 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
         if prop is failing or not left:
             continue
         own = tried(exercise, prop, answer, seed)
-        left = [
-            name for name in left if alike(tried(exercise, prop, exercise.wrong[name].answer, seed), own)
-        ]
+        left = [name for name in left if alike(tried(exercise, prop, exercise.wrong[name].answer, seed), own)]
     return left[0] if len(left) == 1 else None
 
 
 def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding | None:
     """Runs one property; the global state is put back, and what an answer left changed is found."""
     before = guard.snapshot()
-    trial = Trial(seed)
+    trial = Trial(seed, prop.changes)
     found: Finding | None = None
     try:
-        prop.check(answer, trial)
+        try:
+            prop.check(answer, trial)
+        finally:
+            changed = [name for name in guard.restore(before) if name not in prop.changes]
+        if changed:
+            trial.left_changed(changed)
     except Mismatch as mismatch:
         found = Finding(
             "wrong",
@@ -101,13 +106,9 @@ def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding
             observed=mismatch.observed,
         )
     except (TimeUp, KeyboardInterrupt):
-        guard.restore(before)
         raise
     except BaseException as error:
-        found = _of_error(exercise, error, trial)
-    changed = guard.restore(before)
-    if found is None:
-        found = _of_changes([name for name in changed if name not in prop.changes])
+        found = _of_error(exercise, prop, error, trial)
     if found is not None:
         found.said, found.seed = prop.said, seed
     return found
@@ -148,33 +149,25 @@ def _misfit(exercise: Exercise, answer: Any) -> Finding | None:
     return None
 
 
-def _of_changes(changed: list[str]) -> Finding | None:
-    if not changed:
-        return None
-    names = ", ".join(changed[:4])
-    return Finding(
-        "wrong",
-        f"The answer left this changed: {names}. It has been put back.",
-        expected="global state as it was before the call",
-        observed=("changed", sorted(changed)),
-    )
-
-
-def _of_error(exercise: Exercise, error: BaseException, trial: Trial) -> Finding:
+def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: Trial) -> Finding:
     text = _text_of(error)
     if stub := stub_of(error):
         if stub == exercise.id:
             return Finding("not attempted", "The stub is still in place.")
-        return Finding("not attempted", f"The answer calls {stub}, which is still a stub. Solve that one first.")
-    frames, own = _frames(error)
+        return Finding(
+            "not attempted", f"The answer calls {stub}, which is still a stub. Solve that one first."
+        )
+    frames = frames_of(error, prop)
     observed = ("raised", type(error).__name__, re.sub(r"0x[0-9a-f]+|\w+(?=\(\))|\d+", "#", text))
     said = f"{type(error).__name__}: {text}"[:400]
     if isinstance(error, SystemExit):
         return Finding("crashed", f"The answer ended the program ({said}).", observed=observed, frames=frames)
-    if own or isinstance(error, (RecursionError, MemoryError)):
+    if frames or isinstance(error, (RecursionError, MemoryError)):
         found = Finding("crashed", f"The answer raised {said}", observed=observed, frames=frames)
     elif isinstance(error, TypeError) and "argument" in text:
-        found = Finding("wrong", f"The answer cannot be called as the exercise asks: {said}", observed=observed)
+        found = Finding(
+            "wrong", f"The answer cannot be called as the exercise asks: {said}", observed=observed
+        )
     else:
         message = f"The check could not use what the answer gave: {said}"
         found = Finding("wrong", message, observed=observed, frames=frames)
@@ -203,8 +196,8 @@ def _text_of(error: BaseException) -> str:
         return f"<its text raised {type(other).__name__}>"
 
 
-def _frames(error: BaseException) -> tuple[list[Frame], bool]:
-    """Frames of the learner's code, and whether the error came out of it.
+def frames_of(error: BaseException, prop: Property | None = None) -> list[Frame]:
+    """Frames of the learner's code that an error came through, outermost first; the property's are left out.
 
     The traceback is walked by hand: a RecursionError has thousands of frames, of which a few are kept.
     """
@@ -212,11 +205,10 @@ def _frames(error: BaseException) -> tuple[list[Frame], bool]:
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if is_learners(code.co_filename):
+        if is_learners(code.co_filename) and not (prop and code is prop.check.__code__):
             frames.append((code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
-    own = bool(frames)
-    return (frames if len(frames) <= 8 else frames[:4] + frames[-4:]), own
+    return frames if len(frames) <= 8 else frames[:4] + frames[-4:]
 
 
 def is_learners(file: str) -> bool:

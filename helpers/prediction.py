@@ -28,7 +28,9 @@ class Prediction:
     def __init__(self, id: str, title: str, choices: Mapping[str, Choice]) -> None:
         right = [letter for letter, choice in choices.items() if not choice.mistake]
         if not ID.fullmatch(id):
-            raise ValueError(f"{id!r} is no prediction id; write the lab's number and a name: 03.inplace_edit")
+            raise ValueError(
+                f"{id!r} is no prediction id; write the lab's number and a name: 03.inplace_edit"
+            )
         if len(right) != 1:
             raise ValueError(f"{id}: one choice has no mistake's name, the right one; here: {right}")
         self.id, self.title, self.choices, self._right = id, title, dict(choices), right[0]
@@ -39,7 +41,9 @@ class Prediction:
 
     def _report(self, choice: Any) -> Report:
         if choice is ... or choice is None:
-            return Report(self.id, self.title, "not attempted", message="Write a letter first: a guess is fine.")
+            return Report(
+                self.id, self.title, "not attempted", message="Write a letter first: a guess is fine."
+            )
         letter = choice.strip().upper() if isinstance(choice, str) else choice
         known = {item.mistake: item.why for item in self.choices.values() if item.mistake}
         if not isinstance(letter, str) or letter not in self.choices:

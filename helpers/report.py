@@ -115,7 +115,10 @@ class Report:
             lines += ["  Mistakes that people make here:"]
             lines += [f"  - {name}: {why}" for name, why in self.known.items()]
         if self.printed:
-            lines += ["  Printed by the answer:", *(f"  | {line}" for line in self.printed_text().splitlines())]
+            lines += [
+                "  Printed by the answer:",
+                *(f"  | {line}" for line in self.printed_text().splitlines()),
+            ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -161,8 +164,13 @@ class Hint:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         items = "".join(f"<li>{escape(hint)}</li>" for hint in self.hints)
-        head = f"<div><strong>Hint {len(self.hints)} of {self.total}</strong> &nbsp; {escape(self.title)}</div>"
-        return {"text/html": card(f"{head}<ol>{items}</ol>", _EDGE["not attempted"], "Hint"), "text/plain": str(self)}
+        head = (
+            f"<div><strong>Hint {len(self.hints)} of {self.total}</strong> &nbsp; {escape(self.title)}</div>"
+        )
+        return {
+            "text/html": card(f"{head}<ol>{items}</ol>", _EDGE["not attempted"], "Hint"),
+            "text/plain": str(self),
+        }
 
 
 def strictly(report: Report) -> Report:
@@ -185,7 +193,9 @@ def _row(label: str, text: str) -> str:
     value = escape(text)
     if label in ("Input", "Expected", "Got", "Where"):
         value = f'<span style="{_MONO};white-space:pre-wrap">{value}</span>'
-    return f'<div style="margin-top:6px">{f"<strong>{escape(label)}:</strong> " if label else ""}{value}</div>'
+    return (
+        f'<div style="margin-top:6px">{f"<strong>{escape(label)}:</strong> " if label else ""}{value}</div>'
+    )
 
 
 def _fold(title: str, inside: str) -> str:

@@ -17,9 +17,13 @@ def of_layout(name: str, have: Any, need: Any) -> str:
     if name == "shape" and tuple(n for n in have if n != 1) == tuple(n for n in need if n != 1):
         return "Only axes of length 1 differ: one was kept, dropped or added."
     if name == "dtype" and {have, need} == {torch.float32, torch.float64}:
-        return "A float64 usually comes in from NumPy or from .double(); a float32 from torch's default dtype."
+        return (
+            "A float64 usually comes in from NumPy or from .double(); a float32 from torch's default dtype."
+        )
     if name == "requires_grad" and need:
-        return "The result is cut off from the graph: look for detach(), .data, no_grad() or torch.tensor(...)."
+        return (
+            "The result is cut off from the graph: look for detach(), .data, no_grad() or torch.tensor(...)."
+        )
     return ""
 
 

@@ -12,13 +12,16 @@ from typing import Any, NoReturn
 
 import torch
 
+from helpers import guard
 from helpers.compare import difference, shown
 
 
 class Mismatch(Exception):
     """Raised by a Trial when an answer does not have a property."""
 
-    def __init__(self, message: str, *, given: str, expected: str, got: str, symptom: str, observed: Any) -> None:
+    def __init__(
+        self, message: str, *, given: str, expected: str, got: str, symptom: str, observed: Any
+    ) -> None:
         super().__init__(message)
         self.message, self.given, self.expected, self.got = message, given, expected, got
         self.symptom, self.observed = symptom, observed
@@ -31,8 +34,9 @@ class Trial:
     a failing report tells it.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, changes: frozenset[str] = frozenset()) -> None:
         self.seed = seed
+        self._watched = [name for name in guard.DISTURBING if name not in changes]
         self.generator = torch.Generator().manual_seed(seed)
         self.random = random.Random(seed)
         self._given = ""
@@ -42,13 +46,36 @@ class Trial:
         self._given = text
 
     def call(self, answer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """`answer(*args, **kwargs)`; wrong if the answer edits a tensor that it was given."""
-        before = [(value, value._version, value.detach().clone()) for value in args if isinstance(value, torch.Tensor)]
-        result = answer(*args, **kwargs)
+        """`answer(*args, **kwargs)`; wrong if it edits a tensor that it was given, or leaves a switch turned.
+
+        Switches and replaced functions are put back at once, so that they cannot disturb the check.
+        """
+        state = guard.snapshot(self._watched)
+        before = [
+            (value, value._version, value.detach().clone())
+            for value in args
+            if isinstance(value, torch.Tensor)
+        ]
+        try:
+            result = answer(*args, **kwargs)
+        finally:
+            changed = guard.restore(state)
+        if changed:
+            self.left_changed(changed)
         for value, version, copy in before:
             if value._version != version and difference(value.detach(), copy, rtol=0, atol=0):
-                self.fail("The answer changed its input.", expected="an input left as it was", observed="mutated")
+                self.fail(
+                    "The answer changed its input.", expected="an input left as it was", observed="mutated"
+                )
         return result
+
+    def left_changed(self, names: list[str]) -> NoReturn:
+        """Ends the property: global state was left changed."""
+        self.fail(
+            f"The answer left this changed: {', '.join(names[:4])}. It has been put back.",
+            expected="global state as it was before the call",
+            observed=("changed", sorted(names)),
+        )
 
     def equal(
         self,
@@ -75,11 +102,24 @@ class Trial:
             )
 
     def true(
-        self, ok: bool, message: str, *, expected: str = "", got: Any = None, symptom: str = "", observed: Any = None
+        self,
+        ok: bool,
+        message: str,
+        *,
+        expected: str = "",
+        got: Any = None,
+        symptom: str = "",
+        observed: Any = None,
     ) -> None:
         """Wrong, with this message, if `ok` is False."""
         if not ok:
-            self.fail(message, expected=expected, got="" if got is None else shown(got), symptom=symptom, observed=observed)
+            self.fail(
+                message,
+                expected=expected,
+                got="" if got is None else shown(got),
+                symptom=symptom,
+                observed=observed,
+            )
 
     def raises(self, error: type[BaseException], call: Callable[[], Any], when: str) -> BaseException:
         """Wrong unless `call()` raises `error` (or a subclass). when: "for a seed below 0". Returns the error."""
@@ -123,7 +163,7 @@ class Trial:
 
 def plain(value: Any, limit: int = 4096) -> Any:
     """Plain data that stands for a value when two wrong results are compared."""
-    if isinstance(value, torch.Tensor):
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
         flat = value.detach().flatten()[:limit]
         return ("tensor", tuple(value.shape), str(value.dtype), flat.tolist())
     if isinstance(value, (list, tuple)):

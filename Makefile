@@ -1,0 +1,38 @@
+# Every target first makes or mends .venv, so each works as the first command on a fresh machine.
+# Another Python than python3: PYTHON=python3.12 make setup
+
+PYTHON ?= python3
+# Named by the caller: .venv is then made anew if it was made with another one.
+CHOSEN := $(if $(filter file,$(origin PYTHON)),,--chosen)
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup lab test run test-all lock
+
+help:
+	@echo "make lab       learn: JupyterLab opens on the start page"
+	@echo "make test      prove: every test"
+	@echo "make run       regenerate: the stored outputs of solutions/, by running them"
+	@echo "make test-all  make test, then run everything anew and the slow tests"
+	@echo "make setup     only make .venv"
+	@echo "make lock      pin the newest versions that requirements.in allows"
+
+setup:
+	@$(PYTHON) ci/setup.py $(CHOSEN)
+
+lab: setup
+	@$(BIN)/python -m helpers.cli lab
+
+test: setup
+	@$(BIN)/python -m ci.test
+
+run: setup
+	@$(BIN)/python -m helpers.cli run
+
+test-all: setup
+	@$(BIN)/python -m ci.test --all
+
+lock: setup
+	$(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --quiet requirements.in -o requirements.lock

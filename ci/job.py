@@ -1,0 +1,69 @@
+"""The child's side of a headless job: it says what it does, and leaves no process behind."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import psutil
+
+EVENTS = "LABBOOK_EVENTS"  # the file that a job writes its events to, one JSON object a line
+MARK = "LABBOOK_JOB"  # marks every process that a job starts, however it detaches itself
+NOTEBOOK = "LABBOOK_NOTEBOOK"  # how people name the notebook that the job works on
+PARENT = "LABBOOK_PARENT"  # the process that must outlive the job
+_PR_SET_PDEATHSIG = 1
+
+
+def announce(event: str, **facts: Any) -> None:
+    """Append an event to the job's file; nothing happens outside a job."""
+    if path := os.environ.get(EVENTS):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"event": event, **facts}) + "\n")
+
+
+def marked(mark: str) -> list[psutil.Process]:
+    """The living processes that carry a job's mark, this one excepted."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(MARK) == mark:
+                found.append(process)
+        except (psutil.Error, OSError):  # gone, a zombie, or somebody else's
+            continue
+    return found
+
+
+def kill_marked(mark: str) -> int:
+    """Kill whatever a job left behind; says how many processes there were."""
+    count, deadline = 0, time.monotonic() + 5
+    while (left := marked(mark)) and time.monotonic() < deadline:
+        count += len(left)
+        for process in left:
+            try:
+                process.kill()
+            except psutil.Error:
+                continue
+        psutil.wait_procs(left, timeout=0.5)
+    return count
+
+
+def begin() -> None:
+    """Make this process a job: it ends, with all that it started, when it is told to or its parent dies."""
+    if PARENT not in os.environ:
+        return
+
+    def end(*_: object) -> None:
+        kill_marked(os.environ[MARK])
+        os._exit(143)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)  # not ignored: the kernel would inherit that
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != int(os.environ[PARENT]):
+        end()

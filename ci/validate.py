@@ -1,0 +1,106 @@
+"""`labbook validate`: every solution run again, its outputs compared strictly with the stored ones (nbval)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from ci.canonical import canonical
+from ci.job import NOTEBOOK
+from ci.kernels import START_SECONDS, cell_seconds, kernel_fault
+from ci.notebooks import Problem, is_run, notebooks, read, shown
+from ci.pool import Job, Outcome, outcomes
+from ci.progress import print_table
+from ci.regenerate import guarded, told
+from ci.verdicts import words
+
+SHARE = 0.8  # of the cells with output must be compared
+
+
+def validate(root: Path, labs: list[str]) -> int:
+    """Run solutions with nbval and compare; returns the exit code.
+
+    Args:
+        root: The project.
+        labs: Numbers of labs, none for all.
+    """
+    return guarded("validate", lambda: _validate(root, labs))
+
+
+def _validate(root: Path, labs: list[str]) -> int:
+    if fault := kernel_fault():
+        raise Problem(fault)
+    paths = notebooks(root / "solutions", labs)
+    broken, jobs = {}, []
+    for path in paths:
+        try:
+            jobs.append(_job(path, root))
+        except Problem as problem:
+            broken[path.stem] = Outcome(path.stem, faults=[str(problem)])
+    done = broken | {outcome.name: outcome for outcome in outcomes(jobs, root, "validate")}
+    ordered = [done[path.stem] for path in paths]
+    rows = []
+    for outcome in ordered:
+        of, left_out = outcome.result.get("of", 0), outcome.result.get("left_out", {})
+        if outcome.result and not outcome.faults:
+            outcome.faults += thin(f"solutions/{outcome.name}.ipynb", of, left_out)
+        rows.append((outcome.name, f"{outcome.seconds:.1f}", *_columns(outcome)))
+    print_table(("notebook", "seconds", "cells", "compared", "share", "verdicts"), rows)
+    return told("validate", ordered)
+
+
+def _columns(outcome: Outcome) -> tuple[str, str, str, str]:
+    if not outcome.result:
+        return "-", "-", "-", "-"
+    of, left = outcome.result["of"], len(outcome.result["left_out"])
+    share = f"{(of - left) / of:.0%}" if of else "-"
+    return str(outcome.result["cells"]), f"{of - left} of {of}", share, words(outcome.result["verdicts"])
+
+
+def thin(where: str, of: int, left_out: dict[str, str]) -> list[str]:
+    """The fault that too few of the cells with output are compared, if so."""
+    if not of or (of - len(left_out)) / of >= SHARE:
+        return []
+    cells = ", ".join(f"{cell} ({reason})" for cell, reason in left_out.items())
+    return [
+        f"{where}: {of - len(left_out)} of {of} cells with output are compared, under {SHARE:.0%}; not: {cells}"
+    ]
+
+
+def _job(path: Path, root: Path) -> Job:
+    notebook = read(path, root)
+    where = shown(path, root)
+    try:
+        require_counts(canonical(notebook, solved=True))
+    except Problem as problem:
+        raise Problem(str(problem), path=where) from None
+    options = ["-p", "nbval.plugin", "-p", "ci.nbval_plugin", "-p", "no:cacheprovider", "--noconftest"]
+    options += ["-q", "-vv", "--color=no", "--tb=short", "-c", os.devnull, "--rootdir", str(path.parent)]
+    nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", f"{cell_seconds():g}"]
+    nbval += ["--nbval-kernel-startup-timeout", str(START_SECONDS)]
+    nbval += ["--nbval-sanitize-with", str(Path(__file__).parent / "sanitize.cfg")]
+    argv = [sys.executable, "-m", "pytest", *options, *nbval, str(path)]
+    # Only nbval and the plugin: what else is installed for pytest has no business here.
+    env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", NOTEBOOK: where}
+    return Job(path.stem, argv, env=env, cells=sum(map(is_run, notebook.cells)))
+
+
+def require_counts(notebook: NotebookNode) -> None:
+    """Refuse a notebook that did not run from top to bottom: nbval does not compare a cell without a number.
+
+    Raises:
+        Problem: the numbers of the code cells are not 1, 2, 3, ...
+    """
+    for wanted, cell in enumerate(filter(is_run, notebook.cells), 1):
+        if cell.execution_count != wanted:
+            has = "none" if cell.execution_count is None else str(cell.execution_count)
+            what = (
+                f"its execution count should be {wanted} and is {has}: store the outputs with `labbook run`"
+            )
+            raise Problem(what, cell=cell.id)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and not is_run(cell) and cell.outputs:
+            raise Problem("an empty cell has outputs: store them anew with `labbook run`", cell=cell.id)

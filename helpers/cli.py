@@ -1,0 +1,131 @@
+"""The `labbook` command. Each command finds its room, walks in, and comes back with an exit code.
+
+Exit codes: 0 all well, 1 something failed, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import helpers
+
+app = typer.Typer(
+    help="The lab book: a course on how PyTorch works inside.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help, and no import of rich
+    pretty_exceptions_enable=False,
+)
+
+Labs = Annotated[list[str] | None, typer.Argument(metavar="NN", help="lab numbers such as 03; none: all")]
+Check = Annotated[bool, typer.Option("--check", help="change nothing, fail on any difference")]
+
+
+def finish(
+    room: str, function: str, *args: object, labs: Sequence[str] | None = None, **options: object
+) -> None:
+    """Calls `room.function(helpers.ROOT, ...)` and ends the command with the exit code that it returns.
+
+    A fault that a person can mend is one line. `labs`, if not None, are lab numbers: unknown ones are
+    wrong usage.
+    """
+    from ci.notebooks import Problem, WrongUse, notebooks
+
+    try:
+        if labs is not None:
+            # Looked up first: a number that nobody knows stops the command before anything runs.
+            notebooks(helpers.SOLUTIONS, labs)
+            args = (labs, *args)
+        code = getattr(importlib.import_module(room), function)(helpers.ROOT, *args, **options)
+    except WrongUse as problem:
+        raise typer.BadParameter(str(problem)) from None
+    except Problem as problem:
+        typer.echo(f"labbook: {problem}", err=True)
+        raise typer.Exit(1) from None
+    raise typer.Exit(code)
+
+
+@app.command()
+def doctor() -> None:
+    """Check this machine; one fix for each thing that is wrong."""
+    finish("helpers.doctor", "doctor")
+
+
+@app.command()
+def lab() -> None:
+    """Open JupyterLab on the start page, with your copies in work/."""
+    finish("helpers.work", "lab")
+
+
+@app.command()
+def derive(check: Check = False) -> None:
+    """Write labs/ from solutions/."""
+    finish("ci.derive", "derive", check=check)
+
+
+@app.command("format")
+def format_notebooks(check: Check = False) -> None:
+    """Bring notebooks into the form in which they are stored."""
+    finish("ci.canonical", "format_notebooks", check=check)
+
+
+@app.command()
+def run(
+    labs: Labs = None, force: Annotated[bool, typer.Option("--force", help="skip nothing")] = False
+) -> None:
+    """Run notebooks of solutions/ and store their outputs."""
+    finish("ci.regenerate", "run", labs=labs or [], force=force)
+
+
+@app.command()
+def validate(labs: Labs = None) -> None:
+    """Run notebooks of solutions/ and compare with the stored outputs."""
+    finish("ci.validate", "validate", labs=labs or [])
+
+
+@app.command("labs")
+def unsolved_labs(labs: Labs = None) -> None:
+    """Run labs unsolved; every exercise must say "not attempted"."""
+    finish("ci.unsolved", "labs", labs=labs or [])
+
+
+@app.command()
+def facts(
+    labs: Labs = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="list what of this ledger is not covered, and why")
+    ] = None,
+) -> None:
+    """Check the facts that the labs rest on, on the installed torch."""
+    finish("ci.facts", "facts", labs=labs or [], ledger=ledger)
+
+
+@app.command()
+def bench(
+    rows: Annotated[
+        list[str] | None, typer.Argument(metavar="ROW", help="rows to measure; none: all")
+    ] = None,
+) -> None:
+    """Measure, print a table, and store it in .labbook/bench/."""
+    finish("ci.bench", "bench", rows or [])
+
+
+def main() -> None:
+    """Runs the command that the command line names, and ends the process with its exit code."""
+    try:
+        app(prog_name="labbook")
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has left
+        sys.stderr.close()
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Hostile answers, through a real kernel: each gets its verdict, the kernel and its state stay as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+from collections.abc import Iterator
+from typing import Any
+
+import jupyter_client
+import psutil
+import pytest
+
+import helpers
+from tests.hostile.answers import HOSTILE
+
+SET_UP = """
+import json, os, random, sys, time, threading
+import numpy as np, torch
+from helpers import guard
+from tests.hostile import exercises
+torch.randn(400, 400) @ torch.randn(400, 400)   # the kernel has used its thread pool
+torch.relu(torch.ones(4_000_000))
+exercises.scale.check(lambda x, k: x * k + 1)
+"""
+
+CHECK = """
+os.environ["LABBOOK_CHECK_SECONDS"] = "{seconds}"
+_state = guard.snapshot()
+_threads = threading.active_count()
+_start = time.perf_counter()
+_report = exercises.{exercise}.check(answer)
+_took = time.perf_counter() - _start
+_changed = guard.restore(_state)
+print(json.dumps(dict(verdict=_report.verdict, text=str(_report), mistake=_report.mistake, took=_took, changed=_changed)))
+"""
+
+
+class Kernel:
+    """A kernel with the exercises imported."""
+
+    def __init__(self) -> None:
+        env = dict(
+            os.environ, PYTHONPATH=os.pathsep.join([str(helpers.ROOT), os.environ.get("PYTHONPATH", "")])
+        )
+        env.pop("PYTEST_CURRENT_TEST", None)
+        self.manager, self.client = jupyter_client.manager.start_new_kernel(kernel_name="python3", env=env)
+        self.process = psutil.Process(self.manager.provisioner.pid)
+        self.run(SET_UP)
+
+    def run(self, code: str, seconds: float = 90) -> str:
+        """What the code prints to stdout. Raises if it raises."""
+        message = self.client.execute(code, store_history=True)
+        printed = ""
+        while True:
+            try:
+                found = self.client.get_iopub_msg(timeout=seconds)
+            except queue.Empty:
+                raise TimeoutError(f"the kernel said nothing for {seconds} s") from None
+            if found["parent_header"].get("msg_id") != message:
+                continue
+            kind, content = found["msg_type"], found["content"]
+            if kind == "stream" and content["name"] == "stdout":
+                printed += content["text"]
+            elif kind == "error":
+                raise AssertionError("\n".join(content["traceback"]))
+            elif kind == "status" and content["execution_state"] == "idle":
+                return printed
+
+    def check(self, source: str, exercise: str, seconds: float) -> dict[str, Any]:
+        self.run(source)
+        return json.loads(self.run(CHECK.format(exercise=exercise, seconds=seconds)).splitlines()[-1])
+
+    def strays(self) -> list[psutil.Process]:
+        """Processes below the kernel that are no part of the check's machinery (server, tracker, spare)."""
+        return [
+            p
+            for p in self.process.children(recursive=True)
+            if p.status() != psutil.STATUS_ZOMBIE and "sleep" in p.name()
+        ]
+
+    def stop(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    kernel = Kernel()
+    yield kernel
+    kernel.stop()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_answer(kernel: Kernel, name: str) -> None:
+    hostile = HOSTILE[name]
+    found = kernel.check(hostile.source, hostile.exercise, hostile.seconds)
+    assert found["verdict"] in hostile.verdicts, found["text"]
+    assert found["mistake"] is None, found["text"]
+    assert hostile.says in found["text"]
+    assert found["changed"] == [], "the kernel's state must be as before"
+    assert kernel.process.is_running() and kernel.strays() == []
+
+
+def test_the_table_is_whole() -> None:
+    assert len(HOSTILE) >= 63
+
+
+def test_after_all_that_a_right_answer_passes_and_a_known_mistake_is_named(kernel: Kernel) -> None:
+    assert kernel.check("answer = lambda x, k: x * k + 1", "scale", 20)["verdict"] == "passed"
+    assert kernel.check("answer = lambda x, k: x * k", "scale", 20)["mistake"] == "one_forgotten"
+
+
+UNPICKLABLE = {
+    "lock": "import threading\nkept = threading.Lock()",
+    "generator": "kept = (n for n in range(3))",
+    "open file": "kept = open(os.devnull)",
+    "scripted function": "@torch.jit.script\ndef kept(x):\n    return x",
+}
+
+
+@pytest.mark.parametrize("name", UNPICKLABLE)
+def test_an_answer_that_cannot_be_pickled_is_checked_all_the_same(kernel: Kernel, name: str) -> None:
+    right = f"{UNPICKLABLE[name]}\ndef answer(x, k):\n    kept\n    return x * k + 1\n"
+    assert kernel.check(right, "scale", 20)["verdict"] == "passed"
+    found = kernel.check(right.replace("+ 1", ""), "scale", 20)
+    assert (found["verdict"], found["mistake"]) == ("wrong", "one_forgotten"), found["text"]
+    assert (
+        kernel.check(right.replace("return", "while True: pass\n    return"), "scale", 1)["verdict"]
+        == "timed out"
+    )
+
+
+def test_a_check_inside_the_kernel_is_timed_and_leaves_the_state(kernel: Kernel) -> None:
+    kernel.run("exercises.scale.inside_kernel = True")
+    try:
+        for name in (
+            "good",
+            "None",
+            "raises",
+            "python loop",
+            "sys.exit",
+            "changes global state",
+            "swallows, tight",
+        ):
+            hostile = HOSTILE[name]
+            if name == "swallows, tight":
+                continue  # the kernel cannot end it: the stop button neither
+            found = kernel.check(hostile.source, "scale", hostile.seconds)
+            assert found["verdict"] in hostile.verdicts, found["text"]
+            assert found["changed"] == []
+    finally:
+        kernel.run("exercises.scale.inside_kernel = False")
+
+
+def test_the_stop_button_stops_a_check(kernel: Kernel) -> None:
+    kernel.run(HOSTILE["swallows BaseException"].source)
+    kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+    code = """
+import signal
+threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    exercises.scale.check(answer)
+    print("went on")
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    assert kernel.run(code).strip() == "stopped"
+    assert kernel.check("answer = lambda x, k: x * k + 1", "scale", 20)["verdict"] == "passed"
+
+
+def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:
+    kernel = Kernel()
+    kernel.run(HOSTILE["time.sleep"].source)
+    kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+    kernel.client.execute("exercises.scale.check(answer)")
+    family = [kernel.process]
+    for _ in range(100):
+        family = [kernel.process, *kernel.process.children(recursive=True)]
+        if len(family) >= 4:
+            break
+        psutil.wait_procs(family, timeout=0.1)
+    kernel.process.kill()
+    _, alive = psutil.wait_procs(family, timeout=10)
+    kernel.stop()
+    assert alive == []
