@@ -11,8 +11,9 @@ from typing import Any
 
 from helpers import guard
 from helpers.compare import shown
-from helpers.exercise import ID, Exercise, Property
+from helpers.exercise import Exercise, Property
 from helpers.trial import Mismatch, Trial
+from helpers.waits import missing_exercise
 
 Frame = tuple[str, int, str]
 
@@ -151,7 +152,7 @@ def _misfit(exercise: Exercise, answer: Any) -> Finding | None:
 
 def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: Trial) -> Finding:
     text = _text_of(error)
-    if stub := stub_of(error):
+    if stub := missing_exercise(error):
         if stub == exercise.id:
             return Finding("not attempted", "The stub is still in place.")
         return Finding(
@@ -173,20 +174,6 @@ def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: T
         found = Finding("wrong", message, observed=observed, frames=frames)
     found.given = trial._given
     return found
-
-
-_WRAPPED = re.compile(rf"NotImplementedError: ({ID.pattern})\s*$")
-
-
-def stub_of(error: BaseException | None) -> str | None:
-    """The id in an untouched stub's error, also where a DataLoader worker has wrapped it; else None."""
-    if type(error) is not NotImplementedError:
-        return None
-    text = str(error)
-    if ID.fullmatch(text):
-        return text
-    found = _WRAPPED.search(text)
-    return found[1] if found else None
 
 
 def _text_of(error: BaseException) -> str:

@@ -102,7 +102,9 @@ def server_options(root: Path, token: str, *, browser: bool, superuser: bool) ->
         f"--LabApp.app_settings_dir={SETTINGS}",
         f"--LabApp.open_browser={browser}",
         f"--ServerApp.open_browser={browser}",
-        "--log-level=WARN",
+        "--LabApp.extension_manager=readonly",  # the other one asks the network
+        "--ServerApp.log_level=WARN",
+        "--LabApp.log_level=WARN",
     ]
     return options + ["--allow-root"] * superuser
 

@@ -3,6 +3,6 @@
 import sys
 
 if "ipykernel" in sys.modules:  # in a notebook the first check should not wait for a fork server
-    from helpers.isolate import prepare
+    from helpers.children import prepare
 
     prepare()

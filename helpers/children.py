@@ -1,0 +1,235 @@
+"""The processes in which answers are checked, from the kernel's side: started, listened to, ended.
+
+A spare child of the fork server waits ready, so that a check need not wait for one. The server has imported
+torch but never computed, and stays on one thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import multiprocessing.util  # noqa: F401  before our own atexit: it joins children, which must be gone by then
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from helpers.exercise import Exercise
+
+READY = 60.0  # seconds in which a child must be ready
+
+
+class Child:
+    """A process that checks one answer: its channel, what it prints, where it hangs."""
+
+    def __init__(
+        self, pid: int, sentinel: int, channel: Connection, output: Connection, dump: Connection
+    ) -> None:
+        self.pid, self.sentinel = pid, sentinel
+        self.channel, self._output, self._dump = channel, output, dump
+        self.output, self.printed, self.dump = b"", 0, b""
+        self._live: list[Any] = [channel, output, dump, sentinel]
+
+    def message(self, seconds: float) -> tuple[str, Any]:
+        """("message", data), ("ended", None), ("late", None) or ("garbled", error), reading pipes meanwhile."""
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                return "late", None
+            ready = wait(self._live, timeout=left)
+            for pipe in (self._output, self._dump):
+                if pipe in ready:
+                    self._read(pipe)
+            if self.channel in ready:
+                try:
+                    return "message", pickle.loads(self.channel.recv_bytes())
+                except (EOFError, OSError):
+                    self._live.remove(self.channel)
+                except Exception as error:
+                    return "garbled", error
+            elif self.sentinel in ready:
+                return "ended", None
+
+    def drain(self) -> None:
+        """Reads what still lies in the pipes."""
+        for pipe in (self._output, self._dump):
+            if pipe in self._live:
+                os.set_blocking(pipe.fileno(), False)
+                try:
+                    while pipe in self._live and self.printed < 1 << 24:
+                        self._read(pipe)
+                except BlockingIOError:
+                    pass
+
+    def _read(self, pipe: Connection) -> None:
+        chunk = os.read(pipe.fileno(), 1 << 16)
+        if not chunk:
+            self._live.remove(pipe)
+        elif pipe is self._output:
+            self.printed += len(chunk)
+            self.output += chunk[: max(0, 8192 - len(self.output))]
+        else:
+            self.dump += chunk[: max(0, 65536 - len(self.dump))]
+
+    def kill(self) -> None:
+        """Ends the child and everything that it started."""
+        for kill in (os.killpg, os.kill):
+            try:
+                kill(self.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                pass
+        for pipe in (self.channel, self._output, self._dump):
+            pipe.close()
+
+    def exit_code(self) -> int | None:
+        return None
+
+
+class Spare(Child):
+    """A child of the fork server."""
+
+    def __init__(self, lab: str) -> None:
+        from helpers import child
+
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["helpers.child"])
+        channel, their_channel = context.Pipe()
+        output, their_output = context.Pipe(duplex=False)
+        dump, their_dump = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=child.main, args=(their_channel, their_output, their_dump, lab), daemon=False
+        )
+        with _no_main_module():
+            self.process.start()
+        for pipe in (their_channel, their_output, their_dump):
+            pipe.close()
+        super().__init__(self.process.pid, self.process.sentinel, channel, output, dump)
+
+    def ready(self) -> bool:
+        try:
+            return self.channel.poll(READY) and self.channel.recv_bytes() == b"ready"
+        except (EOFError, OSError):
+            return False
+
+    def kill(self) -> None:
+        super().kill()
+        _graves.append(self.process)
+
+    def exit_code(self) -> int | None:
+        self.process.join(0.5)
+        return self.process.exitcode
+
+
+class Fork(Child):
+    """A fork of the kernel."""
+
+    def __init__(self, exercise: Exercise, answer: Any, seed: int, seconds: float) -> None:
+        from helpers import child
+
+        channel, their_channel = multiprocessing.Pipe()
+        output, their_output = multiprocessing.Pipe(duplex=False)
+        dump, their_dump = multiprocessing.Pipe(duplex=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: fork beside threads
+            pid = os.fork()
+        if pid == 0:
+            child.forked(
+                their_channel, their_output.fileno(), their_dump.fileno(), exercise, answer, seed, seconds
+            )
+        for pipe in (their_channel, their_output, their_dump):
+            pipe.close()
+        self._pidfd = os.pidfd_open(pid)
+        self._code: int | None = None
+        super().__init__(pid, self._pidfd, channel, output, dump)
+
+    def kill(self) -> None:
+        super().kill()
+        self.exit_code()
+        os.close(self._pidfd)
+
+    def exit_code(self) -> int | None:
+        if self._code is None:
+            self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._code
+
+
+_graves: list[multiprocessing.Process] = []
+_lock = threading.Lock()
+_spare: Spare | None = None
+_owner = 0
+
+
+def prepare(lab: str = "") -> None:
+    """Starts the fork server and a spare child, in the background."""
+    if sys.platform != "win32":
+        threading.Thread(target=_refill, args=(lab,), daemon=True, name="spare child").start()
+
+
+def taken(lab: str) -> Spare:
+    """The spare child if there is one, else a new one."""
+    global _spare
+    _reap()
+    with _lock:
+        spare, _spare = _spare, None
+    if spare is not None and _owner == os.getpid():
+        return spare
+    return _started(lab)
+
+
+def _started(lab: str) -> Spare:
+    for attempt in range(20):
+        try:
+            return Spare(lab)
+        except (ConnectionError, EOFError, OSError):  # the fork server is gone: the next try starts one
+            if attempt == 19:
+                raise
+            time.sleep(0.05)
+    raise AssertionError
+
+
+def _refill(lab: str) -> None:
+    global _spare, _owner
+    with _lock:
+        if _spare is None:
+            try:
+                _spare, _owner = _started(lab), os.getpid()
+            except Exception:
+                _spare = None  # the next check will try for itself and say what is wrong
+
+
+@atexit.register
+def _drop() -> None:
+    global _spare
+    with _lock:
+        if _spare is not None and _owner == os.getpid():
+            _spare.kill()
+        _spare = None
+
+
+def _reap() -> None:
+    for process in _graves[:]:
+        if not process.is_alive():
+            process.join(0)
+            _graves.remove(process)
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """Hides the file of __main__, which the child would import a second time."""
+    main = sys.modules.get("__main__")
+    hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if getattr(main, name, None)}
+    for name in hidden:
+        setattr(main, name, None)
+    try:
+        yield
+    finally:
+        for name, value in hidden.items():
+            setattr(main, name, value)
