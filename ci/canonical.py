@@ -46,7 +46,7 @@ def _formatted(path: Path, root: Path, *, solved: bool, check: bool) -> bool:
     try:
         text = notebook_text(canonical(notebook, solved=solved))
     except Problem as problem:
-        raise Problem(str(problem), path=shown(path, root)) from None
+        raise problem.placed(path=shown(path, root)) from None
     if not check:
         if write(path, text):
             print(f"format: wrote {shown(path, root)}")

@@ -58,7 +58,7 @@ def lab_text(source: Path, root: Path) -> str:
     try:
         return notebook_text(lab(solved, number(source)))
     except Problem as problem:
-        raise Problem(str(problem), path=shown(source, root)) from None
+        raise problem.placed(path=shown(source, root)) from None
 
 
 def lab(solved: NotebookNode, lab_number: str) -> NotebookNode:
@@ -78,7 +78,7 @@ def lab(solved: NotebookNode, lab_number: str) -> NotebookNode:
                 exercises.append((index, _is_prediction(cell.source, found)))
             cell.source = stubbed(cell, found, lab_number)
         except Problem as problem:
-            raise Problem(str(problem), cell=cell.id) from None
+            raise problem.placed(cell=cell.id) from None
     guards.require_no_leak(answers, unsolved.cells)
     for index, prediction in exercises:
         guards.require_check(unsolved.cells, index, prediction=prediction)

@@ -6,6 +6,7 @@ torch is imported once; then a child is forked per check, alone in its session, 
 from __future__ import annotations
 
 import ast
+import faulthandler
 import json
 import os
 import signal
@@ -67,6 +68,8 @@ def _child(name: str, source: str, folder: Path) -> NoReturn:
     log = os.open(folder / f"{name}.log", os.O_CREAT | os.O_WRONLY, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
+    sys.stdout, sys.stderr = (os.fdopen(fd, "w", buffering=1, closefd=False) for fd in (1, 2))
+    faulthandler.disable()  # the parent names the signal
     code = 1
     try:
         import torch

@@ -21,10 +21,14 @@ class Problem(Exception):
     """A fault that a person can mend, told in one line: where, what, what to do."""
 
     def __init__(self, what: str, *, path: Path | str = "", cell: str = "", line: int | None = None):
-        places = [str(path)] if path else []
-        places += [f"cell {cell}"] if cell else []
-        places += [f"line {line}"] if line else []
-        super().__init__(f"{', '.join(places)}: {what}" if places else what)
+        self.what, self.path, self.cell, self.line = what, str(path), cell, line
+        places = [self.path, f"cell {cell}" if cell else "", f"line {line}" if line else ""]
+        place = ", ".join(filter(None, places))
+        super().__init__(f"{place}: {what}" if place else what)
+
+    def placed(self, *, path: Path | str = "", cell: str = "") -> Problem:
+        """The same fault, with the places that are known further out added."""
+        return Problem(self.what, path=self.path or path, cell=self.cell or cell, line=self.line)
 
 
 class WrongUse(Problem):

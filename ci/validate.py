@@ -76,7 +76,7 @@ def _job(path: Path, root: Path) -> Job:
     try:
         require_counts(canonical(notebook, solved=True))
     except Problem as problem:
-        raise Problem(str(problem), path=where) from None
+        raise problem.placed(path=where) from None
     options = ["-p", "nbval.plugin", "-p", "ci.nbval_plugin", "-p", "no:cacheprovider", "--noconftest"]
     options += ["-q", "-vv", "--color=no", "--tb=short", "-c", os.devnull, "--rootdir", str(path.parent)]
     nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", f"{cell_seconds():g}"]

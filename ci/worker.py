@@ -137,7 +137,7 @@ def run(path: Path, root: Path) -> dict[str, Any]:
     try:
         text, kept = as_stored(fresh, stored, root)
     except Problem as problem:
-        raise Problem(str(problem), path=shown(path, root)) from None
+        raise problem.placed(path=shown(path, root)) from None
     return {"cells": sum(map(is_run, kept.cells)), "changed": write(path, text), "verdicts": counts(kept)}
 
 

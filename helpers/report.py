@@ -125,9 +125,9 @@ class Report:
         return str(self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/html": self._html(), "text/plain": str(self)}
+        return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
-    def _html(self) -> str:
+    def _repr_html_(self) -> str:
         head = (
             f"<div><strong>{_SIGN.get(self.verdict, chr(0x2717))} {_TITLE[self.verdict]}</strong> &nbsp; "
             f'{escape(self.title)} <span style="{_FG2}">{escape(self.id)}</span></div>'

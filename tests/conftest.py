@@ -1,0 +1,69 @@
+"""In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+import yaml
+
+ALLOWED = Path(__file__).with_name("allowed_skips.yaml")
+
+
+def machine_kind() -> str:
+    """`gpu` where torch sees a CUDA device, else `cpu`. LABBOOK_MACHINE overrides it."""
+    if named := os.environ.get("LABBOOK_MACHINE"):
+        return named
+    import torch
+
+    return "gpu" if torch.cuda.is_available() else "cpu"
+
+
+def skip_faults(reasons: Collection[str], allowed: Collection[str], *, whole: bool) -> list[str]:
+    """What is wrong with the reasons that occurred, one line each.
+
+    whole: every test ran, so a reason that did not occur is a fault, too.
+    """
+    faults = [f"skipped, and not allowed here: {reason}" for reason in sorted(set(reasons) - set(allowed))]
+    if whole:
+        unmet = sorted(set(allowed) - set(reasons))
+        faults += [f"allowed here, but nothing was skipped for it: {reason}" for reason in unmet]
+    return faults
+
+
+def skip_reasons(config: pytest.Config) -> set[str]:
+    """The reasons of all skipped tests of this run."""
+    reports = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])
+    return {str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports}
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether this run was asked for everything that `make test` asks for."""
+    narrowed = config.option.keyword or config.option.markexpr != "not slow"
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not narrowed
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails the run in CI if the skipped tests are not those that the list expects."""
+    config = session.config
+    if os.environ.get("CI", "").lower() not in ("true", "1"):
+        return
+    kind = machine_kind()
+    allowed = yaml.safe_load(ALLOWED.read_text(encoding="utf-8"))[kind]
+    config.stash[FAULTS] = skip_faults(skip_reasons(config), allowed, whole=is_whole(config))
+    if config.stash[FAULTS] and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Says which skips were not expected, after the list of all skips."""
+    faults = config.stash.get(FAULTS, [])
+    if faults:
+        terminalreporter.section("skips that tests/allowed_skips.yaml does not expect")
+        for fault in faults:
+            terminalreporter.write_line(fault)
+
+
+FAULTS = pytest.StashKey[list[str]]()

@@ -1,0 +1,134 @@
+"""A second, tiny lab is added to a copy of the project by the README's own steps."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import helpers
+from tests.browser.conftest import copied_project
+
+CODE = re.compile(r"```python\n# (\S+)\n(.*?)```", re.DOTALL)
+FACTS = """\
+topics: []
+facts:
+- id: twice-is-a-sum
+  fact: Twice a float tensor is the tensor added to itself, bit for bit.
+  status: holds
+  cell: double
+  check: |
+    import torch
+    x = torch.randn(1000)
+    assert torch.equal(2 * x, x + x)
+"""
+
+
+def run(project: Path, *command: str, code: int = 0) -> str:
+    """What a command prints in the copied project; its exit code must be `code`."""
+    env = dict(os.environ, PYTHONPATH=str(project))
+    env.pop("PYTEST_CURRENT_TEST", None)
+    done = subprocess.run(
+        [sys.executable, *command], cwd=project, env=env, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def git(project: Path, *arguments: str) -> str:
+    name = ["-c", "user.name=test", "-c", "user.email=test@example.invalid"]
+    done = subprocess.run(["git", *name, *arguments], cwd=project, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = copied_project(tmp_path_factory.mktemp("project"))
+    git(project, "init", "-q")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "copy")
+    for name, text in CODE.findall((helpers.ROOT / "README.md").read_text(encoding="utf-8")):
+        (project / name).write_text(text, encoding="utf-8")
+    run(project, "-m", "jupytext", "--to", "ipynb", "solutions/11_tiny.py")
+    (project / "solutions" / "11_tiny.py").unlink()
+    (project / "data" / "facts" / "11_tiny.yaml").write_text(FACTS, encoding="utf-8")
+    run(project, "-m", "helpers.cli", "format")
+    run(project, "-m", "helpers.cli", "derive")
+    return project
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "labs", "facts"])
+def test_every_command_knows_the_new_lab(project: Path, command: str) -> None:
+    assert "11" in run(project, "-m", "helpers.cli", command, "11")
+
+
+def test_the_catalogue_knows_the_new_exercise(project: Path) -> None:
+    script = (
+        "import helpers; double = helpers.exercises()['11.double']\n"
+        "print(double.check(lambda x: x + x).verdict, double.check(lambda x: x * x).mistake)"
+    )
+    assert run(project, "-c", script).strip() == "passed squared"
+
+
+def test_only_the_labs_own_files_have_changed(project: Path) -> None:
+    run(project, "-m", "helpers.cli", "run", "11")
+    changed = {line[3:] for line in git(project, "status", "--porcelain", "-uall").splitlines()}
+    assert changed == {
+        "helpers/labs/tiny.py",
+        "solutions/11_tiny.ipynb",
+        "labs/11_tiny.ipynb",
+        "data/facts/11_tiny.yaml",
+    }
+
+
+def test_an_answer_left_in_the_lab_by_a_misspelt_marker_is_noticed(project: Path) -> None:
+    notebook = project / "solutions" / "11_tiny.ipynb"
+    whole = notebook.read_text(encoding="utf-8")
+    notebook.write_text(whole.replace("### END SOLUTION", "### END SOLUTON"), encoding="utf-8")
+    try:
+        said = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
+        assert "solutions/11_tiny.ipynb" in said and "double" in said and "misspelt" in said
+    finally:
+        notebook.write_text(whole, encoding="utf-8")
+
+
+def test_an_edited_solution_and_an_edited_lab_are_noticed(project: Path) -> None:
+    for folder in ("solutions", "labs"):
+        notebook = project / folder / "11_tiny.ipynb"
+        whole = notebook.read_text(encoding="utf-8")
+        notebook.write_text(whole.replace("same dtype", "another dtype"), encoding="utf-8")
+        said = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
+        notebook.write_text(whole, encoding="utf-8")
+        assert "labs/11_tiny.ipynb" in said and "another dtype" in said
+
+
+def test_a_solution_that_is_wrong_or_gone_fails_the_run(project: Path) -> None:
+    notebook = project / "solutions" / "11_tiny.ipynb"
+    whole = notebook.read_text(encoding="utf-8")
+    for line, words in (
+        ("return x * x", "squared"),
+        ('raise NotImplementedError(\\"11.double\\")', "not attempted"),
+    ):
+        notebook.write_text(whole.replace("return 2 * x", line), encoding="utf-8")
+        said = run(project, "-m", "helpers.cli", "run", "11", code=1)
+        assert "11_tiny" in said and "double-check" in said and words in said
+    notebook.write_text(whole, encoding="utf-8")
+
+
+def test_a_weakened_check_is_noticed(project: Path) -> None:
+    module = project / "helpers" / "labs" / "tiny.py"
+    whole = module.read_text(encoding="utf-8")
+    weak = re.sub(r"x \* 2\)", "x * 2, rtol=1e9, atol=1e9)", whole)
+    assert weak != whole
+    module.write_text(weak, encoding="utf-8")
+    try:
+        said = run(
+            project, "-m", "pytest", "-q", "tests/test_exercises.py", "-k", "named and squared", code=1
+        )
+        assert "11.double-squared" in said and "passed: 11.double" in said
+    finally:
+        module.write_text(whole, encoding="utf-8")

@@ -1,0 +1,13 @@
+"""Every fact of the course stands on the installed torch."""
+
+from __future__ import annotations
+
+import helpers
+from ci.facts import checked, facts_files
+
+
+def test_every_fact_stands():
+    files = facts_files(helpers.ROOT)
+    results = [one for results in checked(files, helpers.ROOT).values() for one in results]
+    fallen = {one.fact.id: f"{one.fact.fact}\n{one.why}" for one in results if one.word == "FAILED"}
+    assert not fallen, "\n\n".join(f"{name}: {why}" for name, why in fallen.items())

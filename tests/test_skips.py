@@ -1,0 +1,79 @@
+"""Skipped tests are listed with their reasons, and CI fails on one that was not expected."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ALLOWED, skip_faults
+
+TESTS = """
+import pytest
+
+def test_runs(): pass
+
+@pytest.mark.skip(reason="needs a GPU")
+def test_skipped(): pass
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A tiny project with our conftest, one test that runs and one that is skipped."""
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ALLOWED.with_name("conftest.py"), tmp_path / "tests")
+    (tmp_path / "tests" / "test_one.py").write_text(TESTS)
+    settings = '[tool.pytest.ini_options]\ntestpaths = ["tests"]\naddopts = "-rs -m \'not slow\'"\nmarkers = ["slow"]\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    return tmp_path
+
+
+def run(project: Path, allowed: list[str], *args: str, ci: str = "true") -> subprocess.CompletedProcess:
+    (project / "tests" / "allowed_skips.yaml").write_text(yaml.safe_dump({"cpu": allowed}))
+    settings = {"CI": ci, "LABBOOK_MACHINE": "cpu", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args]
+    return subprocess.run(command, cwd=project, env=os.environ | settings, capture_output=True, text=True)
+
+
+def test_unexpected_skip_fails_in_ci(project: Path) -> None:
+    done = run(project, [])
+    assert done.returncode == 1
+    assert "skipped, and not allowed here: needs a GPU" in done.stdout
+
+
+def test_expected_skip_passes_and_is_listed(project: Path) -> None:
+    done = run(project, ["needs a GPU"])
+    assert done.returncode == 0
+    assert "SKIPPED [1] tests/test_one.py" in done.stdout and "needs a GPU" in done.stdout
+
+
+def test_skip_that_did_not_occur_fails_in_ci(project: Path) -> None:
+    done = run(project, ["needs a GPU", "needs a moon"])
+    assert done.returncode == 1
+    assert "nothing was skipped for it: needs a moon" in done.stdout
+
+
+def test_part_of_the_tests_need_not_meet_the_whole_list(project: Path) -> None:
+    assert run(project, ["needs a GPU", "needs a moon"], "tests/test_one.py").returncode == 0
+
+
+def test_outside_ci_nothing_is_held_to_the_list(project: Path) -> None:
+    assert run(project, [], ci="").returncode == 0
+
+
+def test_faults_name_both_directions() -> None:
+    faults = skip_faults({"a"}, {"b"}, whole=True)
+    assert faults == [
+        "skipped, and not allowed here: a",
+        "allowed here, but nothing was skipped for it: b",
+    ]
+
+
+def test_list_knows_both_kinds_of_machine() -> None:
+    assert set(yaml.safe_load(ALLOWED.read_text())) == {"cpu", "gpu"}
