@@ -84,6 +84,7 @@ def canonical(notebook: NotebookNode, *, solved: bool) -> NotebookNode:
     tidy.metadata = nbformat.from_dict(METADATA)
     tidy.nbformat, tidy.nbformat_minor = 4, 5
     for cell in tidy.cells:
+        cell.id = cell.metadata.get("title", cell.id)  # how jupytext keeps `# %% ring-allreduce`
         kept = {"tags": tags(cell)} if tags(cell) else {}
         cell.metadata = nbformat.from_dict(kept)
         cell.source = cell.source.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")

@@ -63,8 +63,9 @@ def _child(name: str, source: str, folder: Path) -> NoReturn:
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    place = folder / name
+    place = folder / str(os.getpid())
     place.mkdir()
+    os.environ["TMPDIR"] = tempfile.tempdir = str(place)  # what it leaves goes with the folder
     log = os.open(folder / f"{name}.log", os.O_CREAT | os.O_WRONLY, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)

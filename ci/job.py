@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -17,13 +18,19 @@ MARK = "LABBOOK_JOB"  # marks every process that a job starts, however it detach
 NOTEBOOK = "LABBOOK_NOTEBOOK"  # how people name the notebook that the job works on
 PARENT = "LABBOOK_PARENT"  # the process that must outlive the job
 _PR_SET_PDEATHSIG = 1
+_events: list[str] = []  # the path of the events file, once this process is a job
 
 
 def announce(event: str, **facts: Any) -> None:
     """Append an event to the job's file; nothing happens outside a job."""
-    if path := os.environ.get(EVENTS):
+    for path in _events:
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps({"event": event, **facts}) + "\n")
+
+
+def folder() -> str | None:
+    """The job's temporary folder, cleared away at its end; None outside a job."""
+    return os.path.dirname(_events[0]) if _events else None
 
 
 def marked(mark: str) -> list[psutil.Process]:
@@ -56,14 +63,18 @@ def begin() -> None:
     """Make this process a job: it ends, with all that it started, when it is told to or its parent dies."""
     if PARENT not in os.environ:
         return
+    # Taken out, so that a kernel and its children do not take themselves for this job. The mark is theirs too.
+    parent = int(os.environ.pop(PARENT))
+    _events.append(os.environ.pop(EVENTS))
 
     def end(*_: object) -> None:
         kill_marked(os.environ[MARK])
+        shutil.rmtree(os.path.dirname(_events[0]), ignore_errors=True)  # the parent may be gone
         os._exit(143)
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)  # not ignored: the kernel would inherit that
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != int(os.environ[PARENT]):
+    if os.getppid() != parent:
         end()

@@ -7,7 +7,10 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+
+from ci.notebooks import WrongUse
 
 CELL_SECONDS = 120.0  # a whole solution runs in 60; LABBOOK_CELL_SECONDS overrides it
 START_SECONDS = 60
@@ -26,7 +29,23 @@ REMOVED = ("FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "PYTHONSTAR
 
 def cell_seconds() -> float:
     """The time limit of one cell, in seconds."""
-    return float(os.environ.get("LABBOOK_CELL_SECONDS") or CELL_SECONDS)
+    return positive("LABBOOK_CELL_SECONDS", CELL_SECONDS)
+
+
+def positive(variable: str, otherwise: float) -> float:
+    """The number in an environment variable.
+
+    Raises:
+        WrongUse: it holds something else than a number above 0.
+    """
+    value = os.environ.get(variable)
+    try:
+        number = float(value) if value else otherwise
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise WrongUse(f"{variable} must be a number above 0, not {value!r}")
+    return number
 
 
 def environment(
@@ -85,6 +104,7 @@ def kernel_fault() -> str:
     )
 
 
+@cache
 def has_gpu() -> bool:
     """Whether torch can use a CUDA device. torch is imported only where the driver counts one."""
     try:

@@ -34,6 +34,10 @@ class KernelDied(Exception):
     """The kernel ended while it ran a cell."""
 
 
+class CellHung(Exception):
+    """A cell was not done in time."""
+
+
 def require_known_nbval() -> None:
     """Refuse an nbval whose inside is not the one that is patched here.
 
@@ -85,7 +89,7 @@ _start_new_kernel = nbval.kernel.start_new_kernel
 def start_new_kernel(*args: Any, **kwargs: Any) -> Any:
     """Start a kernel that does not know of pytest: with PYTEST_CURRENT_TEST it loses output on file descriptors."""
     kwargs["env"] = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return _start_new_kernel(*args, **kwargs)
+    return _start_new_kernel(*args, **kwargs | {"stderr": None})  # into the job's log
 
 
 def execute_cell_input(self: Any, cell_input: str, allow_stdin: bool | None = None) -> str:
@@ -96,8 +100,10 @@ def execute_cell_input(self: Any, cell_input: str, allow_stdin: bool | None = No
 def await_reply(self: Any, msg_id: str, timeout: float | None = None) -> None:
     """Wait for the end of a cell, and look twice a second whether the kernel lives.
 
+    nbval itself interrupts a cell that hangs, and lets it pass if it swallows the interrupt.
+
     Raises:
-        Empty: the time is up.
+        CellHung: the time is up; the kernel is stopped.
         KernelDied: the kernel ended.
     """
     end = time.monotonic() + (cell_seconds() if timeout is None else timeout)
@@ -110,7 +116,8 @@ def await_reply(self: Any, msg_id: str, timeout: float | None = None) -> None:
             continue
         if message["parent_header"].get("msg_id") == msg_id:
             return
-    raise Empty
+    self.stop()
+    raise CellHung
 
 
 def format_output_compare(self: Any, key: str, left: Any, right: Any) -> None:
@@ -171,10 +178,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     if report.failed and isinstance(item, nbval.plugin.IPyNbCell):
         where = os.environ.get(job.NOTEBOOK, item.path.name)
-        what, last = fault(call.excinfo.value, item)
-        place = "" if call.when == "setup" else f", cell {item.cell.id}"
-        job.announce("fault", what=f"{where}{place}: {what}")
-        if last or call.when == "setup":
+        error = call.excinfo.value
+        if call.when == "setup":
+            what = f"{where}: the Jupyter kernel did not start: {error or type(error).__name__}"
+            job.announce("fault", what=what, log=True)
+            item.session.shouldstop = "no kernel"
+            return report
+        what, last = fault(error, item)
+        job.announce("fault", what=f"{where}, cell {item.cell.id}: {what}")
+        if last:
             item.session.shouldstop = what
     return report
 
@@ -183,10 +195,10 @@ def fault(error: BaseException, item: Any) -> tuple[str, bool]:
     """What happened, in words, and whether the cells after it cannot be judged."""
     if isinstance(error, KernelDied):
         return "the kernel died here: out of memory, or a crash in C++?", True
-    if not isinstance(error, nbval.plugin.NbCellError):
-        return f"the Jupyter kernel did not start, or was lost: {error}", True
-    if item.parent.timed_out and "waiting for output" not in str(error):
+    if isinstance(error, CellHung):
         return f"hung: not done after {cell_seconds():g} s; the kernel was stopped", True
+    if not isinstance(error, nbval.plugin.NbCellError):
+        return f"the kernel was lost: {error}", True
     text = indented(error.inner_traceback or "")
     if str(error) == "Cell outputs differ":
         return f"the output is not the stored one (-): now (+)\n{text}", False

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from ci import job
-from ci.kernels import START_SECONDS, cell_seconds, environment
+from ci.kernels import START_SECONDS, cell_seconds, environment, positive
 from ci.notebooks import Problem, trouble
 from ci.progress import Progress
+from ci.words import indented
 
 POLL = 0.05  # seconds between two looks at the jobs
 GRACE = 10.0  # seconds a job has to end itself
+FULL = 2**20  # bytes; with less room a kernel cannot even start
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class _Running:
             if event["event"] == "cell":
                 self.cell = event["cell"]
             elif event["event"] == "fault":
-                self.outcome.faults.append(event["what"])
+                self.outcome.faults.append(event["what"] + (self.last_words() if event.get("log") else ""))
             elif event["event"] == "result":
                 self.outcome.result = event
         return events
@@ -93,12 +95,20 @@ class _Running:
         outcome = self.outcome
         outcome.seconds = time.monotonic() - self.started
         if not outcome.faults and (code != 0 or not outcome.result):
-            tail = self.log.read_text(errors="replace").strip().splitlines()[-15:]
             place = f", cell {self.cell}" if self.cell else ""
-            said = "\n".join(["; its last words:", *tail]) if tail else ""
-            outcome.faults.append(f"{self.job.name}{place}: the job ended with exit code {code}{said}")
+            said = f"the job ended with exit code {code}{self.last_words()}"
+            outcome.faults.append(f"{self.job.name}{place}: {said}")
+        if outcome.faults and shutil.disk_usage(self.folder).free < FULL:
+            outcome.faults.append(
+                f"the disk that holds {tempfile.gettempdir()} is full: make room and run again"
+            )
         shutil.rmtree(self.folder, ignore_errors=True)
         return outcome
+
+    def last_words(self) -> str:
+        """The end of what the job and its kernel wrote besides their events."""
+        said = indented(self.log.read_text(errors="replace"), lines=10)
+        return f"; its last words:\n{said}" if said else ""
 
     def stop(self) -> None:
         """End the job, gently first: it kills what it started."""
@@ -121,10 +131,9 @@ class _Running:
 
 def cores() -> int:
     """How many jobs run at once: the cores this process may use; LABBOOK_JOBS overrides it."""
-    if wish := os.environ.get("LABBOOK_JOBS"):
-        return max(1, int(wish))
     usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1
+    here = len(usable(0)) if usable else os.cpu_count() or 1
+    return max(1, int(positive("LABBOOK_JOBS", here)))
 
 
 def outcomes(jobs: Sequence[Job], root: Path, what: str) -> list[Outcome]:
@@ -140,11 +149,11 @@ def outcomes(jobs: Sequence[Job], root: Path, what: str) -> list[Outcome]:
     waiting = sorted(jobs, key=lambda one: -times.seconds(one))
     running: list[_Running] = []
     done: dict[str, Outcome] = {}
-    silence = cell_seconds() + START_SECONDS
+    silence, at_once = cell_seconds() + START_SECONDS, cores()
     with Progress(what, len(jobs)) as progress:
         try:
             while waiting or running:
-                while waiting and len(running) < cores():
+                while waiting and len(running) < at_once:
                     running.append(_started(waiting.pop(0), root))
                     progress.started(running[-1].job.name, running[-1].job.cells)
                 for one in list(running):

@@ -225,6 +225,8 @@ def make_environment(chosen: bool) -> None:
 def lock_project() -> None:
     """Waits until no other set-up of this project runs. The lock ends with the last process that holds it."""
     global LOCKS
+    if LOCKS:
+        return
     try:
         import fcntl
     except ImportError:  # Windows
@@ -250,7 +252,6 @@ def main(arguments: list) -> int:
     if arguments not in ([], ["--chosen"]):
         print("usage: python3 ci/setup.py [--chosen]", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, stop)
     try:
         lock_project()
         make_environment(bool(arguments))
@@ -267,4 +268,5 @@ def main(arguments: list) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
     sys.exit(main(sys.argv[1:]))

@@ -120,7 +120,6 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) not in ([], ["--all"]):
         print("usage: python -m ci.test [--all]", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, end)
     stages = STAGES + MORE_STAGES * bool(arguments)
     results = []
     try:
@@ -134,4 +133,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end)
     sys.exit(main(sys.argv[1:]))

@@ -78,7 +78,17 @@ def _job(path: Path, root: Path) -> Job:
     except Problem as problem:
         raise problem.placed(path=where) from None
     options = ["-p", "nbval.plugin", "-p", "ci.nbval_plugin", "-p", "no:cacheprovider", "--noconftest"]
-    options += ["-q", "-vv", "--color=no", "--tb=short", "-c", os.devnull, "--rootdir", str(path.parent)]
+    options += [
+        "-s",
+        "-q",
+        "-vv",
+        "--color=no",
+        "--tb=line",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(path.parent),
+    ]
     nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", f"{cell_seconds():g}"]
     nbval += ["--nbval-kernel-startup-timeout", str(START_SECONDS)]
     nbval += ["--nbval-sanitize-with", str(Path(__file__).parent / "sanitize.cfg")]

@@ -18,6 +18,10 @@ from ci.notebooks import Problem, is_run, read, shown, trouble, write
 from ci.words import indented
 
 
+class NoKernel(Problem):
+    """The kernel did not start; why stands in the job's log."""
+
+
 class Watch:
     """Knows the cell that is being run, and announces each."""
 
@@ -57,7 +61,7 @@ class Watch:
             if self.cell or "Kernel" not in str(error):
                 raise
             what = f"the Jupyter kernel did not start: {error}; `make setup` puts it right where a package is missing"
-            raise Problem(what, path=self.where) from None
+            raise NoKernel(what, path=self.where) from None
 
     def problem(self, what: str) -> Problem:
         return Problem(what, path=self.where, cell=self.cell)
@@ -86,7 +90,6 @@ def run_with_papermill(path: Path, root: Path, folder: Path) -> NotebookNode:
             start_timeout=START_SECONDS,
             execution_timeout=cell_seconds(),
             record_timing=False,
-            coalesce_streams=True,
             kernel_manager_class=kernel_manager_class(),
             on_cell_execute=watch.on_cell_execute,
         )
@@ -106,7 +109,6 @@ def run_with_nbclient(path: Path, root: Path) -> NotebookNode:
         kernel_manager_class=kernel_manager_class(),
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
-        coalesce_streams=True,
         on_cell_execute=watch.on_cell_execute,
     )
     with watch.explained(), client.setup_kernel():
@@ -131,7 +133,7 @@ def run(path: Path, root: Path) -> dict[str, Any]:
     from ci.stored import as_stored
     from ci.verdicts import counts
 
-    with tempfile.TemporaryDirectory(prefix="labbook-run-") as folder:
+    with tempfile.TemporaryDirectory(prefix="run-", dir=job.folder()) as folder:
         fresh = run_with_papermill(path, root, Path(folder))
     stored = read(path, root)
     try:
@@ -172,7 +174,7 @@ def main(argv: list[str]) -> int:
         job.announce("result", **result)
         return 0
     except Problem as problem:
-        job.announce("fault", what=str(problem))
+        job.announce("fault", what=str(problem), log=isinstance(problem, NoKernel))
     except OSError as error:
         job.announce("fault", what=f"{shown(path, root)}: {trouble(error)}")
     finally:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -39,17 +40,23 @@ class Course:
     labs: Sequence[LabEntry]
 
     def __repr__(self) -> str:
-        if not self.labs:
-            return "No lab is here yet."
         return "\n".join(
             f"{lab.number} {lab.title}" + "".join(f"\n   {line}" for line in (lab.question, lab.time) if line)
             for lab in self.labs
         )
 
     def _repr_html_(self) -> str:
-        if not self.labs:
-            return "<p>No lab is here yet.</p>"
         return "".join(html_line(lab) for lab in self.labs)
+
+
+class Undrawn(Course):
+    """The list in a headless run: one line, so that the stored page stays the same when a lab is added."""
+
+    def __repr__(self) -> str:
+        return "The list of labs is drawn when this page is opened with `make lab`."
+
+    def _repr_html_(self) -> None:
+        return None
 
 
 def html_line(lab: LabEntry) -> str:
@@ -69,7 +76,8 @@ def html_text(words: str) -> str:
 def course() -> Course:
     """The labs of this project, in their order."""
     minutes = exercise_minutes()
-    return Course([entry(path, minutes) for path in lab_files(helpers.LABS)])
+    labs = [entry(path, minutes) for path in lab_files(helpers.LABS)]
+    return Undrawn(labs) if os.environ.get("LABBOOK_HEADLESS") == "1" else Course(labs)
 
 
 def lab_files(folder: Path) -> list[Path]:
@@ -77,20 +85,22 @@ def lab_files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if not path.name.startswith("00_")]
 
 
-def entry(path: Path, minutes: dict[str, int]) -> LabEntry:
+def entry(path: Path, minutes: Mapping[str, int]) -> LabEntry:
     """What the first cell of a lab says about it: `# 01 Title` and `**Question.** ...`.
 
-    Raises: ValueError, if it does not say so; the message names the file.
+    A lab without them is listed by its file's name, so that a lab that is being written can be opened.
     """
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "".join(cells[0]["source"]) if cells else ""
     title, question = TITLE.search(text), QUESTION.search(text)
-    number = path.name[:2]
-    if title is None or title[1] != number or question is None:
-        raise ValueError(
-            f"{path.name}: its first cell must begin with '# {number} Title' and hold a line '**Question.** ...'"
-        )
-    return LabEntry(number, title[2], " ".join(question[1].split()), path.name, minutes.get(number))
+    number, _, topic = path.stem.partition("_")
+    return LabEntry(
+        number,
+        title[2] if title and title[1] == number else topic.replace("_", " ").capitalize(),
+        " ".join(question[1].split()) if question else "",
+        path.name,
+        minutes.get(number),
+    )
 
 
 def exercise_minutes() -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import secrets
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 START = "00_start.ipynb"
+LIST = "list-of-labs"  # the cell of the start page that lists the labs
 SETTINGS = (
     Path(__file__).resolve().parent / "jupyter"
 )  # no news, no update checks: nothing leaves the machine
@@ -37,32 +39,48 @@ def lab(root: Path) -> int:
 def copy_missing_labs(root: Path) -> list[Path]:
     """Copies each lab that work/ does not have; one that is there is never touched.
 
-    The start page comes from solutions/: it has no answers, and there its list of labs stands already.
-
     Returns: the new files.
     Raises: WorkFailed, if there is nothing to copy or it cannot be written.
     """
     labs = sorted((root / "labs").glob("[0-9][0-9]_*.ipynb"))
     if not labs:
         raise WorkFailed("labs/ holds no notebook. Fix: git checkout labs, or run labbook derive")
-    page = root / "solutions" / START
-    sources = [page if lab.name == START and page.exists() else lab for lab in labs]
     work = root / "work"
     try:
         work.mkdir(exist_ok=True)
-        missing = [source for source in sources if not os.path.lexists(work / source.name)]
-        return [copy_whole(source, work / source.name) for source in missing]
+        missing = [lab for lab in labs if not os.path.lexists(work / lab.name)]
+        for lab in missing:
+            write_whole(work / lab.name, with_list(lab) if lab.name == START else lab.read_bytes())
     except OSError as error:
         raise WorkFailed(f"cannot write to {work}: {error.strerror}. {write_fix(error)}") from None
+    return [work / lab.name for lab in missing]
 
 
-def copy_whole(source: Path, target: Path) -> Path:
-    """Copies a file so that the target is either whole or not there. An existing target stays."""
+def with_list(page: Path) -> bytes:
+    """The start page with its list of labs drawn already: it can be read before any cell is run."""
+    from helpers.start import course
+
+    notebook = json.loads(page.read_text(encoding="utf-8"))
+    try:
+        listed = course()
+    except Exception:
+        # The list loads the lab modules, and with them torch. Where that is broken, JupyterLab starts all
+        # the same, and the cell shows the error.
+        return page.read_bytes()
+    data = {"text/plain": str(listed), "text/html": listed._repr_html_()}
+    for cell in notebook["cells"]:
+        if cell.get("id") == LIST:
+            cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}}]
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Writes a file so that it is either whole or not there. An existing one stays."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(source.read_bytes())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.chmod(0o644)
@@ -70,7 +88,6 @@ def copy_whole(source: Path, target: Path) -> Path:
             part.rename(target)
     finally:
         part.unlink(missing_ok=True)
-    return target
 
 
 def write_fix(error: OSError) -> str:

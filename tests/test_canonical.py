@@ -214,8 +214,8 @@ def test_addresses_and_places_are_stored_without_what_changes():
     assert (
         sanitized("File /home/me/.venv/lib/site-packages/torch/x.py") == "File .../site-packages/torch/x.py"
     )
-    assert sanitized(sanitized("0x7f3a12b4c5d0")) == sanitized("0x7f3a12b4c5d0")
-    assert sanitized("0x1f") == "0x1f"
+    assert sanitized(sanitized("at 0x7f3a12b4c5d0")) == sanitized("at 0x7f3a12b4c5d0")
+    assert sanitized("seed 0xdeadbeef") == "seed 0xdeadbeef"
 
 
 def test_a_path_of_this_machine_is_refused():

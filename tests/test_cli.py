@@ -1,0 +1,186 @@
+"""The `labbook` command: which room each command calls, and its exit codes. And what `make test` does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner
+
+import helpers
+from ci import test as stages
+from ci.notebooks import Problem
+from helpers.cli import app
+
+ROOT = helpers.ROOT
+
+
+class Room(ModuleType):
+    """Stands in for a module: remembers its calls and returns, or raises, what it is told."""
+
+    def __init__(self, function: str, answer: object = 0) -> None:
+        super().__init__("room")
+        self.calls: list[tuple[tuple, dict]] = []
+        self.answer = answer
+        setattr(self, function, self._called)
+
+    def _called(self, *args: object, **options: object) -> object:
+        self.calls.append((args, options))
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+def labbook(*args: str) -> tuple[int, str]:
+    """Exit code and all output of one command."""
+    result = CliRunner().invoke(app, list(args), prog_name="labbook")
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with lab 01 and the start page; their contents are never read."""
+    for folder in ("solutions", "labs"):
+        (tmp_path / folder).mkdir()
+        for name in ("00_start.ipynb", "01_reproducibility.ipynb"):
+            (tmp_path / folder / name).write_text("{}")
+    monkeypatch.setattr(helpers, "ROOT", tmp_path)
+    monkeypatch.setattr(helpers, "SOLUTIONS", tmp_path / "solutions")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "room", "function", "args", "options"),
+    [
+        ("doctor", "helpers.doctor", "doctor", (), {}),
+        ("lab", "helpers.work", "lab", (), {}),
+        ("derive", "ci.derive", "derive", (), {"check": False}),
+        ("derive --check", "ci.derive", "derive", (), {"check": True}),
+        ("format", "ci.canonical", "format_notebooks", (), {"check": False}),
+        ("format --check", "ci.canonical", "format_notebooks", (), {"check": True}),
+        ("run", "ci.regenerate", "run", ([],), {"force": False}),
+        ("run 01 --force", "ci.regenerate", "run", (["01"],), {"force": True}),
+        ("validate 00 01", "ci.validate", "validate", (["00", "01"],), {}),
+        ("labs 01", "ci.unsolved", "labs", (["01"],), {}),
+        ("facts", "ci.facts", "facts", ([],), {"ledger": None}),
+        ("facts 01 --ledger here", "ci.facts", "facts", (["01"],), {"ledger": Path("here")}),
+        ("bench check ranks", "ci.bench", "bench", (["check", "ranks"],), {}),
+    ],
+)
+def test_each_command_calls_its_room(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    room: str,
+    function: str,
+    args: tuple,
+    options: dict,
+) -> None:
+    fake = Room(function)
+    monkeypatch.setitem(sys.modules, room, fake)
+    assert labbook(*line.split()) == (0, "")
+    assert fake.calls == [((project, *args), options)]
+
+
+@pytest.mark.parametrize("code", [1, 2, 130])
+def test_exit_code_of_the_room_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    monkeypatch.setitem(sys.modules, "ci.validate", Room("validate", code))
+    assert labbook("validate")[0] == code
+
+
+def test_unknown_lab_is_wrong_usage_and_names_the_known(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room("run")
+    monkeypatch.setitem(sys.modules, "ci.regenerate", room)
+    code, said = labbook("run", "77")
+    assert code == 2 and room.calls == []
+    assert "77" in said and "00, 01" in said
+
+
+@pytest.mark.parametrize("line", ["nonsense", "derive --nonsense", "derive 01", "bench --row"])
+def test_wrong_usage(line: str) -> None:
+    assert labbook(*line.split())[0] == 2
+
+
+def test_fault_that_can_be_mended_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = Problem("the markers are unbalanced", path="solutions/01.ipynb")
+    monkeypatch.setitem(sys.modules, "ci.derive", Room("derive", fault))
+    assert labbook("derive") == (1, "labbook: solutions/01.ipynb: the markers are unbalanced\n")
+
+
+def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ci.validate", Room("validate", KeyboardInterrupt()))
+    assert labbook("validate") == (130, "")
+
+
+def test_help_lists_every_command_and_loads_no_torch() -> None:
+    code = (
+        "import sys\nfrom helpers.cli import app\n"
+        "try: app(['--help'])\nexcept SystemExit as end: print('code', end.code)\n"
+        "print('loaded', {'torch', 'nbformat', 'rich'} & set(sys.modules))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
+    commands = ["doctor", "lab", "derive", "format", "run", "validate", "labs", "facts", "bench"]
+    assert all(f"\n  {command} " in said for command in commands)
+    assert "code 0" in said and "loaded set()" in said
+    assert "..." not in said.replace("[ARGS]...", ""), "a description is cut off"
+
+
+PASSES = stages.Stage("one that passes", [sys.executable, "-c", ""])
+FAILS = stages.Stage("one that fails", [sys.executable, "-c", "raise SystemExit(3)"])
+
+
+def test_make_test_runs_every_stage_and_tells_which_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stages, "STAGES", [FAILS, PASSES])
+    assert stages.main([]) == 1
+    said = capsys.readouterr().out
+    assert "FAILED  one that fails" in said and "passed  one that passes" in said
+
+
+def test_make_test_passes_when_every_stage_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "STAGES", [PASSES])
+    assert stages.main([]) == 0
+
+
+def test_make_test_repeats_the_closing_line_of_pytest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_one.py").write_text("def test_one(): pass\n")
+    command = [*stages.PYTEST, "-p", "no:cacheprovider", "-c", "/dev/null", str(tmp_path)]
+    result = stages.run(stages.Stage("tests", command))
+    assert result.code == 0 and result.closing.startswith("1 passed in ")
+    assert f"pytest: {result.closing}" in stages.summary([result])
+
+
+def test_make_test_all_does_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[stages.Stage] = []
+
+    def run(stage: stages.Stage) -> stages.Result:
+        ran.append(stage)
+        return stages.Result(stage.title, 0, 0.0)
+
+    monkeypatch.setattr(stages, "run", run)
+    assert stages.main(["--all"]) == 0
+    assert ran == stages.STAGES + stages.MORE_STAGES
+    assert stages.main(["--nonsense"]) == 2
+
+
+def test_interrupted_stage_leaves_no_process() -> None:
+    """A stage that sleeps is interrupted from outside: exit code 130, and the stage has ended."""
+    code = (
+        "import sys\nfrom ci import test\n"
+        "test.STAGES = [test.Stage('sleeps', [sys.executable, '-c',"
+        " 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'])]\n"
+        "sys.exit(test.main([]))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    pid = next(int(line) for line in process.stdout if line.strip().isdigit())
+    process.send_signal(2)
+    assert process.wait(30) == 130
+    assert not Path(f"/proc/{pid}").exists()
