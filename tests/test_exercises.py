@@ -47,7 +47,7 @@ def report(id: str, name: str) -> str:
     return str(EXERCISES[id].check(EXERCISES[id].wrong[name].answer))
 
 
-@pytest.mark.parametrize(("exercise", "name"), wrong_answers())
+@pytest.mark.parametrize(("exercise", "name"), list(wrong_answers()))
 def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> None:
     wrong = exercise.wrong[name]
     for answer in (wrong.answer, disguised(wrong.answer)):

@@ -18,10 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 import helpers
+from helpers import doctor
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
-)
+CHROMIUM = doctor.browser()
 FLAGS = [
     "--no-sandbox",  # the tests may run as root
     "--disable-gpu",

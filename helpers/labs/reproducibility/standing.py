@@ -1,0 +1,107 @@
+"""Where a run stands, part by part, and how two such standings differ (exercise 01.save_run)."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers.labs.reproducibility.run import Run, Step
+
+GENERATORS = ("torch's generator", "NumPy's generator", "Python's generator", "the generator 'augment'")
+ELSEWHERE = "is not where it was"
+MOVED_ON = "has moved on, as if the skipped samples had been drawn a second time"
+NO_SPARE = "is where it was, but for the spare normal number that it holds ready"
+
+
+def standing(run: Run) -> dict[str, Any]:
+    """Every part of a run that the next batches depend on, as plain data that can be compared."""
+    sets = run.optimizer.state_dict()
+    return {
+        "the parameters": _numbers(dict(run.model.named_parameters())),
+        "the buffers": _numbers(dict(run.model.named_buffers())),
+        "the training mode": [module.training for module in run.model.modules()],
+        "the optimizer's state": _numbers(sets["state"]),
+        "the learning rate": [group["lr"] for group in sets["param_groups"]],
+        "the scheduler's count": run.scheduler.last_epoch,
+        "run.epoch": run.epoch,
+        "run.batch": run.batch,
+        **generators(run),
+    }
+
+
+def generators(run: Run) -> dict[str, Any]:
+    """The states of all generators, as plain data."""
+    numpy_state = np.random.get_state()
+    return {
+        "torch's generator": _numbers(torch.get_rng_state()),
+        "NumPy's generator": (_numbers(numpy_state[1]), *numpy_state[2:]),
+        "Python's generator": random.getstate(),
+        "the generator 'augment'": _numbers(run.generators["augment"].get_state()),
+    }
+
+
+def after_skipping(run: Run, samples: int) -> dict[str, Any]:
+    """The states of the generators after `samples` more samples were read. The run itself is not changed."""
+    kept = random.getstate(), np.random.get_state(), copy.deepcopy(run.generators["augment"].get_state())
+    for _ in range(samples):
+        run.loader.dataset[0]
+    moved = generators(run)
+    random.setstate(kept[0])
+    np.random.set_state(kept[1])
+    run.generators["augment"].set_state(kept[2])
+    return moved
+
+
+def differences(got: dict[str, Any], want: dict[str, Any], moved: dict[str, Any]) -> dict[str, str]:
+    """Part -> how it differs from what was saved. moved: the generators if skipped samples were drawn again."""
+    found = {}
+    for part, wanted in want.items():
+        have = got[part]
+        if have == wanted:
+            continue
+        if part in GENERATORS:
+            found[part] = _generator_difference(part, have, wanted, moved[part])
+        elif isinstance(wanted, int):
+            found[part] = f"is {have} instead of {wanted}"
+        elif part == "the training mode":
+            found[part] = "is not as it was: dropout and batch normalisation follow it"
+        else:
+            found[part] = "has got lost" if not have else "differs from what was saved"
+    return found
+
+
+def _generator_difference(part: str, have: Any, wanted: Any, moved: Any) -> str:
+    if have == moved:
+        return MOVED_ON
+    spare = -2 if part == "NumPy's generator" else -1
+    if part in GENERATORS[1:3] and have[:spare] == wanted[:spare]:
+        return NO_SPARE
+    return ELSEWHERE
+
+
+def order(got: Step, epoch: list[list[int]], batch: int) -> str:
+    """What the first batch after a resume shows of the samples' order.
+
+    epoch: the batches of the uninterrupted epoch. batch: the place at which the run was saved.
+    """
+    if got.samples not in epoch:
+        return "the samples come in another order"
+    place = epoch.index(got.samples)
+    return "" if place == batch else f"the epoch goes on at batch {place} instead of batch {batch}"
+
+
+def _numbers(value: Any) -> Any:
+    """Tensors and arrays as lists, also inside of dicts and lists."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().tolist()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_numbers(item) for item in value]
+    return value

@@ -1,0 +1,83 @@
+"""Figures: pure functions from data, and the slider's three forms in one output."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from helpers.figures.reproducibility import errors_of_sums, growing_apart, growing_apart_alt
+from helpers.figures.slider import WIDGET, SliderFigure, png
+
+DISTANCES = {"calm": [0.0, 0.0, 1e-8, 1e-7], "wild": [0.0, 0.0, 1e-8, 0.5], "gone": [0.0] * 4}
+
+
+@pytest.fixture
+def slider():
+    return SliderFigure(
+        lambda at: growing_apart(DISTANCES, at),
+        [0, 2, 4],
+        start=2,
+        label="step of the nudge",
+        alt=lambda at: growing_apart_alt(list(DISTANCES), at),
+    )
+
+
+def test_runs_are_drawn_only_where_they_differ():
+    lines = growing_apart(DISTANCES, 2).axes[0].get_lines()
+    assert np.isnan(lines[0].get_ydata()[:2]).all() and lines[0].get_ydata()[3] == 1e-7
+    assert "the same bits again" in lines[2].get_label()
+
+
+def test_each_way_to_sum_tells_how_many_results_it_gave():
+    results = {"stable": np.full(5, 3.0, np.float32), "naive": np.array([3, 4, 5, 5, 3], np.float32)}
+    figure = errors_of_sums(results, 3.0, "easy")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1 result", "3 results"]
+    assert figure.axes[0].get_lines()[1].get_ydata().max() == 2 / np.spacing(np.float32(3))
+
+
+def test_drawing_opens_no_figure_of_pyplot(slider):
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    png(growing_apart(DISTANCES, 2))
+    assert plt.get_fignums() == before
+
+
+def test_the_same_data_give_the_same_bytes():
+    assert png(growing_apart(DISTANCES, 2)) == png(growing_apart(DISTANCES, 2))
+
+
+def test_the_background_is_opaque():
+    with Image.open(io.BytesIO(png(growing_apart(DISTANCES, 2)))) as picture:
+        assert picture.convert("RGBA").getpixel((1, 1)) == (255, 255, 255, 255)
+
+
+def test_live_one_output_holds_widget_picture_and_text(slider, monkeypatch):
+    monkeypatch.delenv("LABBOOK_HEADLESS", raising=False)
+    data, metadata = slider._repr_mimebundle_()
+    assert set(data) == {WIDGET, "image/png", "text/plain"}
+    assert metadata["image/png"]["alt"] in data["text/plain"]
+    assert base64.b64decode(data["image/png"]) == slider.picture(2)
+
+
+def test_headless_there_is_no_widget(slider, monkeypatch):
+    monkeypatch.setenv("LABBOOK_HEADLESS", "1")
+    data, _ = slider._repr_mimebundle_()
+    assert set(data) == {"image/png", "text/plain"}
+
+
+def test_moving_the_slider_changes_picture_and_words(slider):
+    control, picture = slider.widget().children
+    assert "before step 2" in picture.value
+    control.value = 4
+    assert "before step 4" in picture.value
+    assert base64.b64encode(slider.picture(4)).decode() in picture.value
+
+
+def test_a_start_outside_the_values_is_refused():
+    with pytest.raises(ValueError, match="cannot start at 7"):
+        SliderFigure(lambda at: growing_apart(DISTANCES, at), [0], start=7, label="", alt=str)
