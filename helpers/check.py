@@ -5,9 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import random
+import re
 import sys
+import sysconfig
 from typing import Any
 
+import helpers
 from helpers.exercise import Exercise
 from helpers.report import Report, strictly
 
@@ -50,7 +53,7 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         return Report(exercise.id, exercise.title, "crashed", message=said)
     known = {name: wrong.why for name, wrong in exercise.wrong.items()}
     properties = tuple(prop.said for prop in exercise.properties)
-    common = dict(known=known, output=result.output, printed=result.printed, note=result.note)
+    common = dict(known=known, output=_plain(result.output), printed=result.printed, note=result.note)
     found = result.found
     if found is None:
         return Report(exercise.id, exercise.title, "passed", properties=properties, **common)
@@ -67,6 +70,16 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         **text,
         **common,
     )
+
+
+def _plain(text: str) -> str:
+    """A text that can be printed, without addresses and paths of this machine; cells by their number."""
+    for file, number in _cell_numbers().items():
+        text = text.replace(file, f"Cell In[{number}]")
+    for folder in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(helpers.ROOT)):
+        text = text.replace(folder + os.sep, "")
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _places(frames: Any) -> list[str]:

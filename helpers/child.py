@@ -7,15 +7,20 @@ then the name of the mistake.
 
 from __future__ import annotations
 
+import builtins
+import ctypes
 import faulthandler
 import io
+import json
 import linecache
 import multiprocessing
 import os
 import pickle
 import random
+import signal
 import sys
 import threading
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -44,6 +49,7 @@ class Order:
     threads: int
     sources: dict[str, str] = field(default_factory=dict)
     folder: str = ""
+    environ: dict[str, str] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
 
 
@@ -57,6 +63,8 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
 
     def both() -> tuple[Exercise, Any]:
         sys.path[:] = order.path
+        os.environ.clear()
+        os.environ.update(order.environ)
         os.chdir(order.folder)
         for file, text in order.sources.items():
             linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -86,29 +94,35 @@ def forked(
 
 
 def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: int, seconds: float) -> None:
-    """Checks, sends what was found, names the mistake, ends the process."""
+    """Checks, sends what was found, names the mistake, and waits for its end. Messages are JSON."""
     # Taken now: the answer may replace them.
-    send, dumps, leave = channel.send_bytes, pickle.dumps, os._exit
+    send, dumps, wait_for_end = channel.send_bytes, json.dumps, signal.pause
     _limit_memory()
     _seed(seed)
     faulthandler.dump_traceback_later(seconds, file=_dump_file)
-    exercise = answer = None
     try:
         exercise, answer = both()
     except BaseException as error:
-        said = f"The answer could not be rebuilt for the check: {type(error).__name__}: {error}"[:300]
-        found: Finding | None = Finding("crashed", said, frames=frames_of(error))
-    else:
+        # Not the answer's fault: what it refers to could not be rebuilt here.
+        send(dumps({"unbuilt": f"{type(error).__name__}: {error}"[:300]}).encode())
+        wait_for_end()
+    try:
         found = judge(exercise, answer, seed)
-    told = found.as_dict() if found else None
-    if told:
-        told["observed"] = None  # may be large, and is of use here only
-    send(dumps((told, sys.stdout.count)))
+    except BaseException as error:
+        said = f"The answer ended the check: {type(error).__name__}."
+        found = Finding("crashed", said, frames=frames_of(error))
+    told = found.as_dict() | {"observed": None} if found else None  # observed: large, and of use here only
+    send(dumps({"found": told, "printed": sys.stdout.count}).encode())
     faulthandler.cancel_dump_traceback_later()
-    if found and exercise is not None:
+    if found:
         sys.stdout = sys.stderr = Output(-1)
-        send(dumps(mistake(exercise, answer, seed, found)))
-    leave(0)
+        try:
+            name = mistake(exercise, answer, seed, found)
+        except BaseException:
+            name = None
+        send(dumps({"mistake": name}).encode())
+    while True:  # the kernel ends this process, with all that the answer started
+        wait_for_end()
 
 
 _dump_file: Any = None
@@ -122,6 +136,8 @@ def _take_over(output: int, dump: int) -> None:
     os.dup2(output, 2)
     sys.stdout = sys.stderr = Output(1)
     sys.stdin = open(os.devnull)
+    builtins.display = print  # IPython's, which every notebook has
+    _adopt_orphans()
     _dump_file = os.fdopen(os.dup(dump), "w")
     faulthandler.enable(file=_dump_file)
     if sys.platform == "linux":
@@ -134,6 +150,13 @@ def _take_over(output: int, dump: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except ImportError:  # Windows
         pass
+
+
+def _adopt_orphans() -> None:
+    """On Linux, processes that the answer starts and abandons stay below this one, where the kernel ends them."""
+    if sys.platform == "linux":
+        set_child_subreaper = 36
+        ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
 
 
 def _limit_memory() -> None:
@@ -182,8 +205,10 @@ def _adopt(answer: Any) -> None:
     if kind.__module__ == "__main__":
         main_names[kind.__name__] = kind
     for member in [answer, *vars(kind).values()]:
-        function = getattr(member, "__func__", member)
-        for name, value in getattr(function, "__globals__", {}).items():
+        function = member.__func__ if isinstance(member, staticmethod | classmethod) else member
+        if not isinstance(function, types.FunctionType):
+            continue
+        for name, value in function.__globals__.items():
             if isinstance(value, type) and value.__module__ == "__main__":
                 main_names.setdefault(name, value)
 

@@ -7,11 +7,12 @@ torch but never computed, and stays on one thread.
 from __future__ import annotations
 
 import atexit
+import json
 import multiprocessing
 import multiprocessing.util  # noqa: F401  before our own atexit: it joins children, which must be gone by then
 import os
-import pickle
 import signal
+import struct
 import sys
 import threading
 import time
@@ -34,29 +35,50 @@ class Child:
     ) -> None:
         self.pid, self.sentinel = pid, sentinel
         self.channel, self._output, self._dump = channel, output, dump
-        self.output, self.printed, self.dump = b"", 0, b""
+        self.output, self.printed, self.dump, self._inbox = b"", 0, b"", b""
         self._live: list[Any] = [channel, output, dump, sentinel]
 
     def message(self, seconds: float) -> tuple[str, Any]:
-        """("message", data), ("ended", None), ("late", None) or ("garbled", error), reading pipes meanwhile."""
+        """("message", data), ("ended", None), ("late", None) or ("garbled", None), reading pipes meanwhile."""
         end = time.monotonic() + seconds
         while True:
-            left = end - time.monotonic()
-            if left <= 0:
+            try:
+                if (text := self._whole_message()) is not None:
+                    return "message", json.loads(text)
+            except ValueError:
+                return "garbled", None
+            ready = wait(self._live, timeout=max(0.0, end - time.monotonic()))
+            if not ready:
                 return "late", None
-            ready = wait(self._live, timeout=left)
             for pipe in (self._output, self._dump):
                 if pipe in ready:
                     self._read(pipe)
             if self.channel in ready:
-                try:
-                    return "message", pickle.loads(self.channel.recv_bytes())
-                except (EOFError, OSError):
+                chunk = self._received()
+                self._inbox += chunk
+                if not chunk:
                     self._live.remove(self.channel)
-                except Exception as error:
-                    return "garbled", error
             elif self.sentinel in ready:
                 return "ended", None
+
+    def _received(self) -> bytes:
+        # Not recv_bytes: it would wait for ever for the rest of what an answer wrote into the pipe.
+        try:
+            return os.read(self.channel.fileno(), 1 << 16)
+        except OSError:
+            return b""
+
+    def _whole_message(self) -> bytes | None:
+        """The next message, as Connection.send_bytes frames it; None if it is not whole yet."""
+        if len(self._inbox) < 4:
+            return None
+        (size,) = struct.unpack("!i", self._inbox[:4])
+        if not 0 < size < 1 << 24:
+            raise ValueError(size)
+        if len(self._inbox) < 4 + size:
+            return None
+        text, self._inbox = self._inbox[4 : 4 + size], self._inbox[4 + size :]
+        return text
 
     def drain(self) -> None:
         """Reads what still lies in the pipes."""
@@ -81,9 +103,10 @@ class Child:
 
     def kill(self) -> None:
         """Ends the child and everything that it started."""
-        for kill in (os.killpg, os.kill):
+        below = _descendants(self.pid)
+        for kill, pid in [(os.killpg, self.pid), (os.kill, self.pid), *((os.kill, pid) for pid in below)]:
             try:
-                kill(self.pid, signal.SIGKILL)
+                kill(pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 pass
         for pipe in (self.channel, self._output, self._dump):
@@ -91,6 +114,19 @@ class Child:
 
     def exit_code(self) -> int | None:
         return None
+
+
+def _descendants(pid: int) -> list[int]:
+    """The processes below one, on Linux; also those that left its group."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                for child in map(int, file.read().split()):
+                    found += [child, *_descendants(child)]
+    except OSError:
+        pass
+    return found
 
 
 class Spare(Child):

@@ -22,7 +22,9 @@ _isclose, _isnan, _all, _any, _sub, _abs, _eq = (
 _Tensor, _TensorBase = torch.Tensor, torch._C.TensorBase
 _NoTorchFunction = torch._C.DisableTorchFunctionSubclass
 _item, _detach, _to, _max = _TensorBase.item, _TensorBase.detach, _TensorBase.to, _TensorBase.max
-_descriptors = {name: _TensorBase.__dict__[name] for name in ("shape", "dtype", "device", "requires_grad")}
+_descriptors = {
+    name: _TensorBase.__dict__[name] for name in ("layout", "shape", "dtype", "device", "requires_grad")
+}
 
 # (relative, absolute), some ten times the rounding of a short computation in that type.
 TOLERANCE = {

@@ -295,6 +295,9 @@ def watch(*modules: str) -> None:
     for name in modules:
         if name in sys.modules:
             SPACES.setdefault(name, sys.modules[name])
+            for member, value in _list(_vars(sys.modules[name]).items()):
+                if isinstance(value, _type) and value.__module__ == name:
+                    SPACES.setdefault(f"{name}.{member}", value)
 
 
 # Switches that, left on by one call of an answer, would disturb the rest of the check itself.

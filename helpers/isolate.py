@@ -49,10 +49,10 @@ def checked(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Resul
         raise
     except BaseException:
         return _unpicklable(exercise, answer, seed, seconds)
-    return _in_spare(exercise, blob, seed, seconds)
+    return _in_spare(exercise, answer, blob, seed, seconds)
 
 
-def _in_spare(exercise: Exercise, blob: bytes, seed: int, seconds: float) -> Result:
+def _in_spare(exercise: Exercise, answer: Any, blob: bytes, seed: int, seconds: float) -> Result:
     import torch
 
     from helpers.child import Order
@@ -67,6 +67,7 @@ def _in_spare(exercise: Exercise, blob: bytes, seed: int, seconds: float) -> Res
             torch.get_num_threads(),
             _cell_sources(),
             os.getcwd(),
+            dict(os.environ),
             list(sys.path),
         )
     )
@@ -82,6 +83,8 @@ def _in_spare(exercise: Exercise, blob: bytes, seed: int, seconds: float) -> Res
                     pass
             child.kill()
         result = _followed(child, seconds)
+    except Unbuilt:
+        return _unpicklable(exercise, answer, seed, seconds)
     finally:
         if child is not None:
             child.kill()
@@ -106,33 +109,44 @@ def _unpicklable(exercise: Exercise, answer: Any, seed: int, seconds: float) -> 
 def _followed(child: Child, seconds: float) -> Result:
     """Waits for the verdict, then for the mistake's name."""
     word, data = child.message(seconds + GRACE)
+    if word == "message" and isinstance(data, dict) and "unbuilt" in data:
+        raise Unbuilt(data["unbuilt"])
     if word == "message" and _is_verdict(data):
-        found, printed = data
-        result = Result(found, None)
-        if found:
+        result = Result(data["found"])
+        if result.found:
             word, name = child.message(NAMING + seconds)
-            result.mistake = name if word == "message" and isinstance(name, str) else None
-        child.drain()
-        result.output, result.printed = child.output.decode(errors="replace"), max(printed, child.printed)
-        return result
-    child.drain()
-    found = dict(verdict="crashed", frames=_dumped_frames(child.dump))
+            result.mistake = name.get("mistake") if word == "message" and isinstance(name, dict) else None
+        return _with_output(result, child, data["printed"])
+    found = dict(verdict="crashed", frames=None)
     if word == "late":
         found |= dict(verdict="timed out", message=f"No result after {seconds:g} seconds.")
     elif word == "ended":
         found["message"] = _ending(child)
     else:
         found["message"] = "The answer disturbed the channel through which the check reports."
-    return Result(found, None, child.output.decode(errors="replace"), child.printed)
+    result = _with_output(Result(found), child, 0)
+    found["frames"] = _dumped_frames(child.dump)
+    return result
+
+
+class Unbuilt(Exception):
+    """What an answer refers to could not be rebuilt in another process."""
+
+
+def _with_output(result: Result, child: Child, printed: int) -> Result:
+    """Adds what the answer printed; printed: characters that went through sys.stdout."""
+    child.drain()
+    result.output = child.output.decode(errors="replace")
+    whole = child.printed == len(child.output)
+    result.printed = max(printed, len(result.output) if whole else child.printed)
+    return result
 
 
 def _is_verdict(data: Any) -> bool:
-    return (
-        isinstance(data, tuple)
-        and len(data) == 2
-        and (data[0] is None or (isinstance(data[0], dict) and data[0].get("verdict") in _VERDICTS))
-        and isinstance(data[1], int)
-    )
+    if not isinstance(data, dict) or not isinstance(data.get("printed"), int):
+        return False
+    found = data.get("found", ...)
+    return found is None or (isinstance(found, dict) and found.get("verdict") in _VERDICTS)
 
 
 _VERDICTS = ("wrong", "crashed", "not attempted")
@@ -166,8 +180,15 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
     from helpers.child import Output
     from helpers.judge import TimeUp, frames_of, judge, mistake
 
+    stopped = False
+
     def ring(number: int, frame: Any) -> None:
         raise TimeUp
+
+    def stop(number: int, frame: Any) -> None:
+        nonlocal stopped
+        stopped = True  # the answer, or the check of it, may swallow what is raised here
+        raise KeyboardInterrupt
 
     timed = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     before = guard.snapshot()
@@ -175,7 +196,7 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
     name = None
     try:
         if timed:
-            old = signal.signal(signal.SIGALRM, ring)
+            old = signal.signal(signal.SIGALRM, ring), signal.signal(signal.SIGINT, stop)
             signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
         found = judge(exercise, answer, seed)
         told = found.as_dict() if found else None
@@ -188,8 +209,11 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, old)
+            signal.signal(signal.SIGALRM, old[0])
+            signal.signal(signal.SIGINT, old[1])
         guard.restore(before)
+    if stopped:
+        raise KeyboardInterrupt
     return Result(told, name, output.text, output.count)
 
 

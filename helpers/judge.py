@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sysconfig
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from helpers import guard
@@ -17,7 +17,20 @@ from helpers.waits import missing_exercise
 
 Frame = tuple[str, int, str]
 
-_OWN = ("compare", "symptoms", "guard", "trial", "judge", "exercise", "child")
+_OWN = (
+    "compare",
+    "answers",
+    "children",
+    "isolate",
+    "check",
+    "report",
+    "symptoms",
+    "guard",
+    "trial",
+    "judge",
+    "exercise",
+    "child",
+)
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY = tuple(
     sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -48,7 +61,8 @@ class Finding:
     frames: list[Frame] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        # Not dataclasses.asdict: it copies deeply, which runs code of the answer's objects.
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 def judge(exercise: Exercise, answer: Any, seed: int) -> Finding | None:
@@ -56,7 +70,7 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Finding | None:
     guard.watch(*(f"helpers.{name}" for name in _OWN), *{p.check.__module__ for p in exercise.properties})
     if found := _misfit(exercise, answer):
         return found
-    for prop in exercise.properties:
+    for prop in tuple(exercise.properties):
         if found := tried(exercise, prop, answer, seed):
             return found
     return None
@@ -106,7 +120,7 @@ def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding
             symptom=mismatch.symptom,
             observed=mismatch.observed,
         )
-    except (TimeUp, KeyboardInterrupt):
+    except TimeUp:
         raise
     except BaseException as error:
         found = _of_error(exercise, prop, error, trial)
@@ -151,7 +165,7 @@ def _misfit(exercise: Exercise, answer: Any) -> Finding | None:
 
 
 def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: Trial) -> Finding:
-    text = _text_of(error)
+    text = _text_of(error)[:400]
     if stub := missing_exercise(error):
         if stub == exercise.id:
             return Finding("not attempted", "The stub is still in place.")
@@ -160,7 +174,7 @@ def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: T
         )
     frames = frames_of(error, prop)
     observed = ("raised", type(error).__name__, re.sub(r"0x[0-9a-f]+|\w+(?=\(\))|\d+", "#", text))
-    said = f"{type(error).__name__}: {text}"[:400]
+    said = f"{type(error).__name__}: {text}"
     if isinstance(error, SystemExit):
         return Finding("crashed", f"The answer ended the program ({said}).", observed=observed, frames=frames)
     if frames or isinstance(error, (RecursionError, MemoryError)):

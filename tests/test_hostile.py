@@ -185,3 +185,72 @@ def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:
     _, alive = psutil.wait_procs(family, timeout=10)
     kernel.stop()
     assert alive == []
+
+
+def test_the_stop_button_stops_a_check_inside_the_kernel(kernel: Kernel) -> None:
+    kernel.run("exercises.scale.inside_kernel = True")
+    try:
+        kernel.run('answer = lambda x, k: time.sleep(60)\nos.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+        code = """
+import signal
+threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    exercises.scale.check(answer)
+    print("went on")
+except KeyboardInterrupt:
+    print("stopped")
+"""
+        assert kernel.run(code).strip() == "stopped"
+    finally:
+        kernel.run("exercises.scale.inside_kernel = False")
+
+
+def test_an_answer_sees_the_notebooks_environment_and_its_own_classes(kernel: Kernel) -> None:
+    source = """
+import dataclasses, pickle
+os.environ["LAB_SEEN"] = "1"
+@dataclasses.dataclass
+class Pair:
+    a: float
+class Once:
+    def __init_subclass__(cls, tag): cls.tag = tag
+class Tagged(Once, tag="t"):
+    pass
+def answer(x, k):
+    display("shown")
+    assert os.environ["LAB_SEEN"] == "1" and Tagged.tag == "t"
+    return x * pickle.loads(pickle.dumps(Pair(k))).a + 1
+"""
+    found = kernel.check(source, "scale", 20)
+    assert found["verdict"] == "passed", found["text"]
+
+
+MORE = {
+    "KeyboardInterrupt": ("raise KeyboardInterrupt", "crashed"),
+    "long text": ("raise ValueError('a' * 10_000_000)", "crashed"),
+    "surrogate": ("raise ValueError(chr(0xD800))", "crashed"),
+    "edits through .data": ("y = x * k + 1\n    x.data.zero_()\n    return y", "wrong"),
+    "sparse": ("return (x * k + 1).to_sparse()", "wrong"),
+    "meta": ("return (x * k + 1).to('meta')", "wrong"),
+    "text that runs code": ("return Sly('x')", "wrong"),
+    "garbage in every pipe": ("for fd in range(3, 40):\n        try: os.write(fd, b'\\0\\0\\xff\\xff')\n        except OSError: pass\n    while True: pass", "timed out"),
+    "daemon of its own": ("subprocess.Popen(['sleep', '4322'], start_new_session=True)\n    return x * k + 1", "passed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_hostile_answers(kernel: Kernel, name: str) -> None:
+    body, verdict = MORE[name]
+    sly = "import subprocess\nclass Sly(str):\n    def __reduce__(self): return os.system, ('touch sly',)\n"
+    found = kernel.check(
+        f"{sly}def answer(x, k):\n    {body}\n", "scale", 1 if verdict == "timed out" else 20
+    )
+    assert found["verdict"] in (verdict, "crashed" if "garbage" in name else verdict), found["text"]
+    assert kernel.run("print(os.path.exists('sly'))").strip() == "False"
+    assert kernel.strays() == []
+
+
+def test_a_passed_report_tells_no_path_and_no_address(kernel: Kernel) -> None:
+    source = "import warnings\ndef answer(x, k):\n    warnings.warn('old')\n    print(object())\n    return x * k + 1\n"
+    text = kernel.check(source, "scale", 20)["text"]
+    assert "Cell In[" in text and "/tmp/" not in text and "0x..." in text

@@ -41,9 +41,9 @@ def can_fork() -> bool:
 
 
 class Fork:
-    """This process as it is now, waiting: `ask(data)` returns what `work(data)` gives there, once.
+    """This process as it is now, waiting: `ask(data)` returns what `work(data)` gives there.
 
-    Errors come back as the text of a RuntimeError. Use it in a `with`; the process is gone afterwards.
+    Use it in a `with`; the process is gone afterwards.
     """
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
@@ -62,8 +62,8 @@ class Fork:
         os.waitpid(self.pid, 0)
         self._here.close()
 
-    def ask(self, data: Any = None) -> Any:
-        """The result, or a message of the form ("raised", "KeyError: 'model'"), or ("died",)."""
+    def ask(self, data: Any) -> Any:
+        """The result; ("raised", "KeyError: 'model'") after an error there; ("died",) if the process died."""
         try:
             self._here.send(data)
             return self._here.recv()
@@ -75,10 +75,12 @@ def _answer(channel: Connection, work: Callable[[Any], Any]) -> None:
     """Life of the fork. Threads of the parent did not come along, so torch may use one only."""
     try:
         torch.set_num_threads(1)
-        try:
-            result = work(channel.recv())
-        except BaseException as error:
-            result = ("raised", f"{type(error).__name__}: {error}"[:300])
-        channel.send(result)
+        while True:
+            data = channel.recv()
+            try:
+                result = work(data)
+            except BaseException as error:
+                result = ("raised", f"{type(error).__name__}: {error}"[:300])
+            channel.send(result)
     finally:
         os._exit(0)

@@ -106,9 +106,7 @@ def new_run(seed: int) -> Run:
     np.random.seed(seed)
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed + 1)
-    model = nn.Sequential(
-        nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1)
-    )
+    model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     scheduler = LambdaLR(optimizer, inverse_root)
     loader = DataLoader(Jittered(generator), batch_size=3, shuffle=True)

@@ -12,23 +12,31 @@ import torch
 from helpers.labs.reproducibility.run import Run, Step
 
 GENERATORS = ("torch's generator", "NumPy's generator", "Python's generator", "the generator 'augment'")
-ELSEWHERE = "is not where it was"
-MOVED_ON = "has moved on, as if the skipped samples had been drawn a second time"
-NO_SPARE = "is where it was, but for the spare normal number that it holds ready"
+ELSEWHERE = "not where it was"
+MOVED_ON = "moved on, as if the skipped samples had been drawn a second time"
+NO_SPARE = "right, but for the spare normal number that it holds ready"
+
+SAME_OBJECT = {
+    "the optimizer's parameters": "no longer those of the model",
+    "the data set's generator": "no longer the one in run.generators",
+}
 
 
 def standing(run: Run) -> dict[str, Any]:
     """Every part of a run that the next batches depend on, as plain data that can be compared."""
     sets = run.optimizer.state_dict()
     return {
-        "the parameters": _numbers(dict(run.model.named_parameters())),
-        "the buffers": _numbers(dict(run.model.named_buffers())),
+        "the parameters": _plain(dict(run.model.named_parameters())),
+        "the buffers": _plain(dict(run.model.named_buffers())),
         "the training mode": [module.training for module in run.model.modules()],
-        "the optimizer's state": _numbers(sets["state"]),
+        "the optimizer's state": _plain(sets["state"]),
         "the learning rate": [group["lr"] for group in sets["param_groups"]],
         "the scheduler's count": run.scheduler.last_epoch,
         "run.epoch": run.epoch,
         "run.batch": run.batch,
+        "run.epoch_start": _plain(run.epoch_start),
+        "the optimizer's parameters": _same_objects(run),
+        "the data set's generator": run.loader.dataset.generator is run.generators["augment"],
         **generators(run),
     }
 
@@ -37,11 +45,16 @@ def generators(run: Run) -> dict[str, Any]:
     """The states of all generators, as plain data."""
     numpy_state = np.random.get_state()
     return {
-        "torch's generator": _numbers(torch.get_rng_state()),
-        "NumPy's generator": (_numbers(numpy_state[1]), *numpy_state[2:]),
+        "torch's generator": _plain(torch.get_rng_state()),
+        "NumPy's generator": (_plain(numpy_state[1]), *numpy_state[2:]),
         "Python's generator": random.getstate(),
-        "the generator 'augment'": _numbers(run.generators["augment"].get_state()),
+        "the generator 'augment'": _plain(run.generators["augment"].get_state()),
     }
+
+
+def _same_objects(run: Run) -> bool:
+    held = [param for group in run.optimizer.param_groups for param in group["params"]]
+    return list(map(id, held)) == list(map(id, run.model.parameters()))
 
 
 def after_skipping(run: Run, samples: int) -> dict[str, Any]:
@@ -65,12 +78,16 @@ def differences(got: dict[str, Any], want: dict[str, Any], moved: dict[str, Any]
             continue
         if part in GENERATORS:
             found[part] = _generator_difference(part, have, wanted, moved[part])
+        elif part in SAME_OBJECT:
+            found[part] = SAME_OBJECT[part]
         elif isinstance(wanted, int):
-            found[part] = f"is {have} instead of {wanted}"
+            found[part] = f"{have} instead of {wanted}"
         elif part == "the training mode":
-            found[part] = "is not as it was: dropout and batch normalisation follow it"
+            found[part] = "not as it was, and dropout and batch normalisation follow it"
+        elif wanted is None:
+            found[part] = "made too early"
         else:
-            found[part] = "has got lost" if not have else "differs from what was saved"
+            found[part] = "not what was saved" if have else "lost"
     return found
 
 
@@ -94,14 +111,14 @@ def order(got: Step, epoch: list[list[int]], batch: int) -> str:
     return "" if place == batch else f"the epoch goes on at batch {place} instead of batch {batch}"
 
 
-def _numbers(value: Any) -> Any:
-    """Tensors and arrays as lists, also inside of dicts and lists."""
+def _plain(value: Any) -> Any:
+    """Tensors and arrays as bytes, also inside of dicts and lists: equal bytes are equal bits."""
     if isinstance(value, torch.Tensor):
-        return value.detach().tolist()
+        return value.detach().numpy().tobytes()
     if isinstance(value, np.ndarray):
-        return value.tolist()
+        return value.tobytes()
     if isinstance(value, dict):
-        return {key: _numbers(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_numbers(item) for item in value]
+        return [_plain(item) for item in value]
     return value

@@ -1,0 +1,301 @@
+"""What people write for 01.preserve_rng."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import numpy as np
+import torch
+
+from helpers.labs.reproducibility.preserve_rng import preserve_rng
+
+
+@preserve_rng.wrong_answer(
+    "torch_only",
+    why="torch.random.fork_rng() keeps torch's generators only; random and NumPy have their own.",
+    seen="after the block: random is left where the block took it; NumPy is left where the block took it.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    with torch.random.fork_rng():
+        yield
+
+
+@preserve_rng.wrong_answer(
+    "numpy_forgotten",
+    why="NumPy's global state is missing: np.random.get_state() on entry, np.random.set_state(...) on exit.",
+    seen="after the block: NumPy is left where the block took it.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.wrong_answer(
+    "random_forgotten",
+    why="Python's own generator is missing: random.getstate() on entry, random.setstate(...) on exit.",
+    seen="after the block: random is left where the block took it.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_numpy = np.random.get_state()
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            np.random.set_state(for_numpy)
+
+
+@preserve_rng.wrong_answer(
+    "not_on_error",
+    why="If the block raises, `yield` raises, and the lines after it never run: they belong into `finally`.",
+    seen="Not all generators are back after an error",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    yield
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+    torch.set_rng_state(for_torch)
+    torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.wrong_answer(
+    "only_for_exceptions",
+    why="KeyboardInterrupt, the stop button, is no Exception: `except Exception` lets it pass; `finally` does not.",
+    seen="Not all generators are back after KeyboardInterrupt",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+
+    def put_back() -> None:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+    try:
+        yield
+    except Exception:
+        put_back()
+        raise
+    else:
+        put_back()
+
+
+@preserve_rng.wrong_answer(
+    "swallows_errors",
+    why="An `except` without `raise`, or an __exit__ that returns True, hides every bug inside the block.",
+    seen="the error was swallowed",
+)
+class _Swallows:
+    def __enter__(self) -> None:
+        self.states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+        self.gpus = torch.cuda.get_rng_state_all()
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        for put_back, state in zip(
+            (random.setstate, np.random.set_state, torch.set_rng_state), self.states, strict=True
+        ):
+            put_back(state)
+        torch.cuda.set_rng_state_all(self.gpus)
+        return True
+
+
+@preserve_rng.wrong_answer(
+    "saved_a_reference",
+    why="What was kept is the generator itself, and the block moves it: keep a copy of its state, taken on entry.",
+    seen="NumPy is left where the block took it; torch is left where the block took it.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    kept = random, np.random, torch.default_generator
+    gpus = torch.cuda.default_generators
+    try:
+        yield
+    finally:
+        random.setstate(kept[0].getstate())
+        np.random.set_state(kept[1].get_state())
+        torch.set_rng_state(kept[2].get_state())
+        torch.cuda.set_rng_state_all([generator.get_state() for generator in gpus])
+
+
+@preserve_rng.wrong_answer(
+    "seeds_anew_on_exit",
+    why="A seed leads to the start of a stream; the program was somewhere in its middle. A state leads back there.",
+    seen="random is seeded anew; NumPy is seeded anew; torch is seeded anew",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    seed = torch.initial_seed()
+    try:
+        yield
+    finally:
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        torch.manual_seed(seed)
+
+
+@preserve_rng.wrong_answer(
+    "numpy_by_its_seed",
+    why="np.random.get_state()[1][0] is the first of 624 words of the state, not a seed to come back with.",
+    seen="after the block: NumPy is seeded anew.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    first_word = np.random.get_state()[1][0]
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.seed(first_word)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.wrong_answer(
+    "spare_normal_lost",
+    why="NumPy makes normal numbers in pairs and keeps the second. The last two fields of its state hold it.",
+    seen="NumPy is back, but without the spare normal number",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    name, words, place, *_ = np.random.get_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state((name, words, place))
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.wrong_answer(
+    "seeds_on_entry",
+    why="Nobody asked for a seed: the block must draw what it would have drawn, else every evaluation is the same.",
+    seen="Entering the block moved random, NumPy, torch",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.wrong_answer(
+    "one_place_for_all",
+    why="The states were kept in one place for all blocks, so that an inner block wrote over those of the outer one.",
+    seen="back after the middle block",
+)
+class _OnePlace:
+    states: tuple = ()
+
+    def __enter__(self) -> None:
+        type(self).states = (
+            random.getstate(),
+            np.random.get_state(),
+            torch.get_rng_state(),
+            torch.cuda.get_rng_state_all(),
+        )
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for_random, for_numpy, for_torch, gpus = type(self).states
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.wrong_answer(
+    "cuda_forgotten",
+    why="torch.get_rng_state() is the CPU's state alone. Each GPU has a generator: dropout there draws from it.",
+    seen="The generator of GPU 0 is where the block left it; The generator of GPU 1 is where the block left it.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+
+
+@preserve_rng.wrong_answer(
+    "current_gpu_only",
+    why="torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all() reads all of them.",
+    seen="The generator of GPU 0 is as it was; The generator of GPU 1 is where the block left it.",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        if gpu is not None:
+            torch.cuda.set_rng_state(gpu)
+
+
+@preserve_rng.wrong_answer(
+    "needs_a_gpu",
+    why="torch.cuda.get_rng_state() raises where there is no GPU; get_rng_state_all() gives an empty list there.",
+    seen="No CUDA GPUs are available",
+)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpu = torch.cuda.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state(gpu)
+
+
+@preserve_rng.wrong_answer(
+    "no_contextmanager",
+    why="A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of it.",
+    seen="gave a plain generator",
+)
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)

@@ -1,0 +1,307 @@
+"""Exercise 01.save_run: interrupted and resumed equals never interrupted, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from helpers.exercise import Exercise
+from helpers.labs.reproducibility.forks import Fork, can_fork, hidden_gpu
+from helpers.labs.reproducibility.killed_save import IN_PLACE, Saver, digest_of
+from helpers.labs.reproducibility.run import Run, Step, new_run
+from helpers.labs.reproducibility import save_run_file_mistakes  # noqa: F401  adds to MISTAKES
+from helpers.labs.reproducibility.save_run_mistakes import MISTAKES
+from helpers.labs.reproducibility.standing import after_skipping, differences, order, standing
+from helpers.trial import Trial
+
+EPOCH = 3  # batches
+STEPS = 3 * EPOCH  # the uninterrupted run
+MIDDLE = EPOCH + 1  # batches done at the one interruption that most properties look at
+RNG = ("torch RNG", "numpy RNG", "random RNG", "cuda RNG")
+
+save_run = Exercise(
+    "01.save_run",
+    "Save a run in mid-epoch, and resume it",
+    objective="Find everything that the next batch depends on, and bring it through a file that is never half-written.",
+    minutes=35,
+    difficulty="hard",
+    names=("save_run", "resume_run"),
+    seconds=15,
+    hints=[
+        "List what the next batch depends on: which numbers, which generators, and which samples are still to come.",
+        "The order of an epoch is drawn when its iterator is made. So the iterator must be made again from "
+        "run.epoch_start, run.batch batches must be passed over, and only then do the generators get the state "
+        "that they had when the run was saved.",
+        "Between two epochs run.epoch_start is None and no iterator is needed. Put generators back with "
+        "set_state: the data set holds the very object that is in run.generators.",
+        "np.random.get_state() holds an array, which weights_only refuses: store array.tolist(), and keep all five "
+        "parts. For the file: torch.save to a second name in the same folder, then os.replace.",
+    ],
+)
+
+
+@contextmanager
+def a_file() -> Iterator[Path]:
+    """A path in a new, empty folder, and no GPU: a process that has used one cannot be forked."""
+    with hidden_gpu(), tempfile.TemporaryDirectory(prefix="labbook-") as folder:
+        (Path(folder) / "checkpoints").mkdir()
+        yield Path(folder) / "checkpoints" / "run.pt"
+
+
+class Uninterrupted:
+    """What a run does when nothing interrupts it. steps[k]: its batch k; at[k]: where it stood before that."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        run = new_run(seed)
+        self.at, self.steps, self.moved = [standing(run)], [], [after_skipping(run, 0)]
+        for _ in range(STEPS):
+            self.steps.append(run.step())
+            self.at.append(standing(run))
+            self.moved.append(after_skipping(run, 3 * run.batch))
+
+    def run_to(self, steps: int) -> Run:
+        """A run of the same seed, `steps` batches later."""
+        run = new_run(self.seed)
+        for _ in range(steps):
+            run.step()
+        return run
+
+    def fault(self, run: Run, done: int) -> list[str]:
+        """How `run`, resumed after `done` batches, goes on unlike the uninterrupted one; [] if it does not."""
+        parts = differences(standing(run), self.at[done], self.moved[done])
+        said = [f"{part}: {how}" for part, how in parts.items()]
+        steps: list[Step] = []
+        try:
+            for _ in range(done, STEPS):
+                steps.append(run.step())
+            end = differences(standing(run), self.at[STEPS], self.moved[STEPS])
+        except Exception as error:
+            return [*said, f"run.step() raised {type(error).__name__} after the resume"]
+        if steps == self.steps[done:] and not end:
+            return []
+        if steps and (samples := self._order(steps[0], done)):
+            said.append(samples)
+        return said or ["the losses that follow differ"]
+
+    def _order(self, first: Step, done: int) -> str:
+        epoch, batch = divmod(done, EPOCH)
+        same = self.steps[epoch * EPOCH : (epoch + 1) * EPOCH]
+        return order(first, [step.samples for step in same], batch)
+
+
+def place(done: int) -> str:
+    """How far a run is after `done` batches, in words."""
+    epoch, batch = divmod(done, EPOCH)
+    return f"epoch {epoch}, after {batch} of {EPOCH} batches" if batch else f"between epochs, {epoch} done"
+
+
+def told(said: list[str]) -> str:
+    """The first faults as one text."""
+    return "; ".join(said[:4]) + ("; ..." if len(said) > 4 else "")
+
+
+@save_run.property("resumed in mid-epoch, a run goes on as if nothing had interrupted it", changes=RNG)
+def goes_on(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    whole, other = Uninterrupted(trial.random.randrange(1, 2**31)), trial.random.randrange(1, 2**31)
+    trial.given(f"a run that is saved in {place(MIDDLE)}, and resumed in new objects")
+    with a_file() as path:
+        trial.call(save, path, whole.run_to(MIDDLE))
+        trial.true(path.is_file(), "save_run left no file at path.", expected="a file at path")
+        run = new_run(other)
+        trial.call(resume, path, run)
+        said = whole.fault(run, MIDDLE)
+    trial.true(
+        not said,
+        f"After resume_run: {told(said)}. So the batches that follow are not those of the uninterrupted run.",
+        expected="the same samples, the same losses and the same weights, to the last bit",
+        observed=said,
+    )
+
+
+@save_run.property("at every batch of two epochs, in a process that never saw the run", changes=RNG)
+def in_a_fresh_process(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    whole, other = Uninterrupted(trial.random.randrange(1, 2**31)), trial.random.randrange(1, 2**31)
+
+    def faults(paths: list[Path]) -> list[list[str]]:
+        found = []
+        for done, path in enumerate(paths):
+            run = new_run(other + done)
+            try:
+                resume(path, run)
+            except Exception as error:
+                found.append([f"resume_run raised {type(error).__name__}: {error}"[:200]])
+            else:
+                found.append(whole.fault(run, done))
+        return found
+
+    with a_file() as path, elsewhere(faults) as fresh:
+        paths = [path.with_name(f"after_{done}.pt") for done in range(2 * EPOCH + 1)]
+        run = new_run(whole.seed)
+        for done, file in enumerate(paths):
+            trial.given(f"a run that is saved: {place(done)}")
+            trial.call(save, file, run)
+            run.step()
+        found = fresh(paths)
+    trial.true(isinstance(found, list), "The process in which the run was resumed died.", got=str(found))
+    for done, said in enumerate(found):
+        trial.given(f"a run that is saved: {place(done)}, and resumed in a new process")
+        trial.true(
+            not said,
+            f"In the new process: {told(said)}.",
+            expected="a run that goes on as if nothing had interrupted it, with nothing but the file",
+            observed=found,
+        )
+
+
+@contextmanager
+def elsewhere(work: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
+    """`work`, done in a process that is forked now; in this one where that cannot be."""
+    if not can_fork():
+        yield work
+        return
+    with Fork(work) as fork:
+        yield fork.ask
+
+
+@save_run.property("a run that was resumed can be saved and resumed again", changes=RNG)
+def twice(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    whole = Uninterrupted(trial.random.randrange(1, 2**31))
+    trial.given(f"a run saved in {place(MIDDLE)}, resumed, saved one batch later, resumed again")
+    with a_file() as path:
+        trial.call(save, path, whole.run_to(MIDDLE))
+        for done in (MIDDLE, MIDDLE + 1):
+            run = new_run(trial.random.randrange(1, 2**31))
+            trial.call(resume, path, run)
+            if done == MIDDLE:
+                run.step()
+                trial.call(save, path, run)
+        said = whole.fault(run, MIDDLE + 1)
+    trial.true(
+        not said,
+        f"After the second resume: {told(said)}. The resumed run did not carry all that the next save needs.",
+        expected="a resumed run that holds all that a run holds, run.epoch_start and run.batch included",
+        observed=said,
+    )
+
+
+@save_run.property("saving changes nothing in the run", changes=RNG)
+def leaves_the_run(answer: Any, trial: Trial) -> None:
+    save, _ = answer
+    whole = Uninterrupted(trial.random.randrange(1, 2**31))
+    trial.given(f"a run that is saved in {place(MIDDLE)}, and goes on")
+    with a_file() as path:
+        run = whole.run_to(MIDDLE)
+        trial.call(save, path, run)
+        said = whole.fault(run, MIDDLE)
+    trial.true(
+        not said,
+        f"After save_run, in the run that was saved: {told(said)}.",
+        expected="a run that trains on as if it had not been saved",
+        observed=said,
+    )
+
+
+class RunsCode:
+    """Makes a file when it is unpickled: what a file from a stranger could do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (str(self.path), "w")
+
+
+@save_run.property("the file is data: weights_only=True loads it, and no code in a file is run", changes=RNG)
+def only_data(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    whole = Uninterrupted(trial.random.randrange(1, 2**31))
+    with a_file() as path:
+        trial.given("torch.load(path, weights_only=True)")
+        trial.call(save, path, whole.run_to(MIDDLE))
+        if refused := refusal(path):
+            trial.fail(
+                f"The file holds more than tensors and plain Python values: {refused}",
+                expected="tensors, numbers, strings, lists, tuples and dicts",
+                observed=refused,
+            )
+        trial.given("a file, not made by save_run, with code in it")
+        ran = path.with_name("the_code_ran")
+        torch.save({"model": RunsCode(ran)}, path)
+        try:
+            resume(path, new_run(1))
+        except Exception:
+            pass  # refused, as it should be
+        trial.true(
+            not ran.exists(),
+            "resume_run ran the code that a file held. Whoever can give you a checkpoint can then run anything.",
+            expected="torch.load(path, weights_only=True), which refuses such a file",
+            observed="code ran",
+        )
+
+
+def refusal(path: Path) -> str:
+    """What torch.load says against a file, shortly; "" if it loads, with no class allowed in addition."""
+    allowed = torch.serialization.get_safe_globals()
+    torch.serialization.clear_safe_globals()
+    try:
+        torch.load(path, weights_only=True)
+    except Exception as error:
+        text = str(error)
+        return next((line.strip() for line in text.splitlines() if "GLOBAL" in line), text[:200])[:200]
+    finally:
+        torch.serialization.add_safe_globals(allowed)
+    return ""
+
+
+@save_run.property("a kill in the middle of a save leaves the older file", changes=RNG)
+def atomic(answer: Any, trial: Trial) -> None:
+    if not can_fork():  # a process that may be killed is needed
+        return
+    save, resume = answer
+    whole = Uninterrupted(trial.random.randrange(1, 2**31))
+    trial.given("a save over an older file; the process is killed when half of the new file is written")
+    with a_file() as path:
+        with Fork(Saver(save, path, whole.run_to(1))) as fork:
+            saved = fork.ask("save")
+            killed = fork.ask("be killed") == ("died",)
+        trial.true(saved[0] == "saved", f"In a new process save_run failed: {saved[-1]}.")
+        _, digest, broken = saved
+        if broken == IN_PLACE or digest_of(path) != digest:
+            trial.fail(
+                "The file at path is written in place: a kill on the way leaves half a file, and the older one is lost.",
+                expected="a new file beside path, which takes its place in one step",
+                observed="in place",
+            )
+        trial.true(
+            not broken,
+            f"save_run {broken}: for a moment there is no file at path, and a kill then loses the run.",
+            expected="a new file beside path, which takes its place in one step",
+            observed="no file for a moment",
+        )
+        trial.true(
+            not killed or len(os.listdir(path.parent)) > 1,
+            "The new file is written in another folder. Where that is another disk, os.replace raises OSError, "
+            "and a copy is not one step.",
+            expected="a second name in the folder of path",
+            observed="another folder",
+        )
+        trial.given("one more save, after the one that was killed")
+        trial.call(save, path, whole.run_to(MIDDLE))
+        run = new_run(1)
+        trial.call(resume, path, run)
+        said = whole.fault(run, MIDDLE)
+        trial.true(not said, f"After a killed save, the next save and resume: {told(said)}.", observed=said)
+
+
+for _name, (_answer, _why, _seen) in MISTAKES.items():
+    save_run.wrong_answer(_name, why=_why, seen=_seen, answer=_answer)

@@ -1,0 +1,187 @@
+"""What people write for 01.save_run: mistakes in what the file is, and mistakes that show later."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers.labs.reproducibility.run import Run
+from helpers.labs.reproducibility.save_run_mistakes import (
+    State,
+    mistake,
+    put_back,
+    put_generators,
+    put_parts,
+    saving,
+    state_of,
+)
+
+_kept: State = {}
+
+
+@mistake(
+    "kept_in_memory",
+    "NumPy's state was kept in a variable of the notebook. After a crash that variable is gone.",
+    "In the new process: NumPy's generator",
+)
+def _() -> Any:
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        _kept["numpy"] = state.pop("numpy")
+        right = path.with_name(path.name + ".part")
+        torch.save(state, right)
+        os.replace(right, path)
+
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=True) | _kept, run)
+
+    return save_run, resume_run
+
+
+@mistake(
+    "none_between_epochs",
+    "Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator.",
+    "resume_run raised TypeError",
+)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        torch.set_rng_state(state["epoch_start"])
+        run.start_epoch()
+        for _ in range(run.batch):
+            next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@mistake(
+    "epoch_started_too_early",
+    "Between two epochs the next one has not begun: its iterator has to be made by the next step, from the state "
+    "that the generators have then.",
+    "In the new process: run.epoch_start: made too early",
+)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        if state["epoch_start"] is not None:
+            torch.set_rng_state(state["epoch_start"])
+        run.start_epoch()
+        for _ in range(run.batch):
+            next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@mistake(
+    "epoch_start_not_kept",
+    "The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch has none.",
+    "must be a torch.ByteTensor",
+)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        if run.batch:
+            torch.set_rng_state(state["epoch_start"])
+            run.batches = iter(run.loader)
+            for _ in range(run.batch):
+                next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@mistake(
+    "array_in_file",
+    "np.random.get_state() holds a NumPy array, which torch.load refuses by default since 2.6. Store it as a list.",
+    "UnpicklingError",
+)
+def _() -> Any:
+    return saving(lambda state, run: state.update(numpy=np.random.get_state())), None
+
+
+@mistake(
+    "array_in_file_and_pickle_allowed",
+    "weights_only=False makes the error go away by allowing any code in the file. Store the array as a list instead.",
+    "The file holds more than tensors and plain Python values",
+)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=False), run)
+
+    return saving(lambda state, run: state.update(numpy=np.random.get_state())), resume_run
+
+
+@mistake(
+    "pickle_allowed",
+    "The file is harmless, but resume_run would run the code of any other one: weights_only=False.",
+    "resume_run ran the code",
+)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=False), run)
+
+    return None, resume_run
+
+
+@mistake(
+    "written_in_place",
+    "While path itself is written it holds half a file. A kill then loses the old run and the new one.",
+    "is written in place",
+)
+def _() -> Any:
+    return lambda path, run: torch.save(state_of(run), path), None
+
+
+@mistake(
+    "older_file_removed_first",
+    "Between removing the old file and renaming the new one there is no file at all. os.replace does both in one step.",
+    "there is no file at path",
+)
+def _() -> Any:
+    def save_run(path: Path, run: Run) -> None:
+        beside = path.with_suffix(".part")
+        torch.save(state_of(run), beside)
+        if path.exists():
+            path.unlink()
+        beside.rename(path)
+
+    return save_run, None
+
+
+@mistake(
+    "written_in_another_folder",
+    "A rename is one step only within one disk, and the folder for temporary files is often on another one.",
+    "written in another folder",
+)
+def _() -> Any:
+    def save_run(path: Path, run: Run) -> None:
+        other = path.parent.parent / "temporary.pt"
+        torch.save(state_of(run), other)
+        shutil.move(other, path)
+
+    return save_run, None
+
+
+@mistake(
+    "stopped_by_a_leftover",
+    "A killed save leaves its half-written file behind. The next save has to write over it, not to stop there.",
+    "FileExistsError",
+)
+def _() -> Any:
+    def save_run(path: Path, run: Run) -> None:
+        beside = path.with_name("new.pt")
+        with open(beside, "xb") as file:
+            torch.save(state_of(run), file)
+        os.replace(beside, path)
+
+    return save_run, None

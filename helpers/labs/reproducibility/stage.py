@@ -1,0 +1,158 @@
+"""Stands in for machines and processes that this one is not: GPUs, another process, a DataLoader's worker.
+
+A check that needed two GPUs, or a process with other hashes, could run on few machines or would be slow.
+Everything here is put back at the end of its `with` block.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+import torch.utils.data._utils.worker as torch_worker
+
+_hash, _getpid = hash, os.getpid
+
+
+@contextmanager
+def replaced(owner: Any, **values: Any) -> Iterator[None]:
+    """Other values for attributes of a module."""
+    old = {name: getattr(owner, name) for name in values}
+    for name, value in values.items():
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            setattr(owner, name, value)
+
+
+class Gpus:
+    """Pretended GPUs. What torch.cuda asks of CUDA is answered here; CPU generators stand for theirs.
+
+    generators: one a GPU. started: whether CUDA has started. Until then, as in torch, seeds are queued and
+    `torch.cuda.default_generators` is empty.
+    """
+
+    def __init__(self, count: int, started: bool) -> None:
+        self.generators = tuple(torch.Generator() for _ in range(count))
+        self.started = started
+        self._queue: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """Starts CUDA, as its first use would."""
+        if not self.generators:
+            raise RuntimeError("No CUDA GPUs are available")
+        if not self.started:
+            self.started = True
+            torch.cuda.default_generators = self.generators
+            for call in self._queue:
+                call()
+
+    def later(self, call: Callable[[], None], **kwargs: Any) -> None:
+        """Calls now if CUDA has started, else when it starts."""
+        if self.started:
+            call()
+        else:
+            self._queue.append(call)
+
+    def current(self) -> int:
+        self.start()
+        return 0
+
+
+@contextmanager
+def gpus(count: int, *, started: bool = False) -> Iterator[Gpus]:
+    """As if the machine had `count` GPUs, as far as torch.cuda's random numbers can tell."""
+    pretended = Gpus(count, started)
+    common: dict[str, Any] = dict(
+        device_count=lambda: count,
+        is_initialized=lambda: pretended.started,
+        current_device=pretended.current,
+        _lazy_init=pretended.start,
+        _lazy_call=pretended.later,
+    )
+    known = pretended.generators if started else ()
+    with ExitStack() as stack:
+        stack.enter_context(replaced(torch.cuda.random, **common))
+        stack.enter_context(
+            replaced(torch.cuda, **common, is_available=lambda: count > 0, default_generators=known)
+        )
+        stack.enter_context(
+            replaced(
+                torch.accelerator,
+                device_count=lambda: count,
+                is_available=lambda: count > 0,
+                current_accelerator=lambda check_available=False: torch.device("cuda"),
+            )
+        )
+        yield pretended
+
+
+@contextmanager
+def elsewhere(*, pid: int = 0, hours: int = 0, salt: int = 0) -> Iterator[None]:
+    """As if in a process with another number, at another time, with another salt in the hashes of text.
+
+    pid: added to the process id. hours: on a clock that stands still at that hour. salt: 0 leaves `hash` alone.
+    """
+    now = 1_700_000_000 + 3600 * hours
+
+    def salted(value: Any) -> int:
+        return _hash((salt, value)) if salt and _holds_text(value) else _hash(value)
+
+    clock = dict(time=float(now), monotonic=float(now), perf_counter=float(now))
+    exact = {f"{name}_ns": now * 10**9 for name in clock}
+    stopped = {name: (lambda value=value: value) for name, value in {**clock, **exact}.items()}
+    with (
+        replaced(os, getpid=lambda: _getpid() + pid),
+        replaced(time, **stopped),
+        replaced(builtins, hash=salted),
+    ):
+        yield
+
+
+def _holds_text(value: Any) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return any(map(_holds_text, value))
+    return isinstance(value, (str, bytes))
+
+
+class _SeenInfo(torch_worker.WorkerInfo):
+    """What `get_worker_info()` gives; notes what is read."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("seed", "dataset"):
+            _read.append(name)
+        return super().__getattribute__(name)
+
+
+_read: list[str] = []
+
+
+@contextmanager
+def worker(base_seed: int, id: int, workers: int, dataset: Any = None) -> Iterator[list[str]]:
+    """As if in a worker of a DataLoader, seeded as torch seeds it; the global generators are left changed.
+
+    base_seed: the number that the loader drew for this epoch. Yields a list that tells afterwards what the
+    code asked for: "seed", "dataset".
+    """
+    seed = base_seed + id
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    np.random.seed(torch_worker._generate_state(base_seed, id))
+    info = _SeenInfo(id=id, num_workers=workers, seed=seed, dataset=dataset)
+
+    def initial_seed() -> int:
+        _read.append("seed")
+        return torch.default_generator.initial_seed()
+
+    _read.clear()
+    with replaced(torch_worker, _worker_info=info), replaced(torch, initial_seed=initial_seed):
+        yield _read
