@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import ContextDecorator, ExitStack, contextmanager
@@ -111,6 +112,99 @@ def preserve_with_callbacks() -> ExitStack:
     return stack
 
 
+def worker_by_its_seed(worker_id: int) -> None:
+    """The plain answer."""
+    info = torch.utils.data.get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+
+
+def worker_in_place(worker_id: int) -> None:
+    """Keeps the generator object, gives it another state; limits threads, as many hooks do."""
+    torch.set_num_threads(1)
+    rng = torch.utils.data.get_worker_info().dataset.rng
+    rng.bit_generator.state = np.random.PCG64(torch.initial_seed()).state
+
+
+def worker_by_a_sequence(worker_id: int) -> None:
+    """Base seed and number in a SeedSequence; the global generators get seeds of their own, too."""
+    info = torch.utils.data.get_worker_info()
+    sequence = np.random.SeedSequence(info.seed - info.id, spawn_key=(worker_id,))
+    info.dataset.rng = np.random.default_rng(sequence)
+    random.seed(info.seed)
+    np.random.seed(info.seed % 2**32)
+    torch.manual_seed(info.seed)
+
+
+def worker_by_32_bits(worker_id: int) -> None:
+    """The documentation's recipe, with the dataset's generator."""
+    seed = torch.initial_seed() % 2**32
+    np.random.seed(seed)
+    random.seed(seed)
+    torch.utils.data.get_worker_info().dataset.rng = np.random.Generator(np.random.PCG64(seed))
+
+
+def worker_by_a_global_draw(worker_id: int) -> None:
+    """torch has seeded NumPy's global generator by worker and epoch: draw the seed from it."""
+    torch.utils.data.get_worker_info().dataset.rng = np.random.default_rng(np.random.randint(2**31))
+
+
+def worker_with_its_own_too(worker_id: int) -> None:
+    """Mixes the dataset's own seed in, so that two datasets differ."""
+    info = torch.utils.data.get_worker_info()
+    info.dataset.rng = np.random.default_rng([info.seed, int(info.dataset.rng.integers(2**63))])
+
+
+WORDS = 624  # of the Mersenne Twister's state
+
+
+def _with_words(words: np.ndarray) -> torch.Generator:
+    """A generator with these words of state: 8 bytes each, behind seed, left, seeded and next (24 bytes)."""
+    generator = torch.Generator().manual_seed(0)
+    state = generator.get_state()
+    state[24 : 24 + 8 * WORDS] = torch.from_numpy(words.astype(np.uint64).view(np.uint8))
+    generator.set_state(state)
+    return generator
+
+
+def sample_by_a_sequence(seed: int, epoch: int, index: int) -> torch.Generator:
+    """SeedSequence of the key fills the state."""
+    return _with_words(np.random.SeedSequence((seed, epoch, index)).generate_state(WORDS))
+
+
+def sample_by_fixed_width(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The same with two words for each number, so that no two keys give one list of words."""
+    halves = [half for number in (seed, epoch, index) for half in divmod(number, 2**32)]
+    return _with_words(np.random.SeedSequence(halves).generate_state(WORDS))
+
+
+def sample_by_a_digest(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A long digest of the key's text fills the state; no initial_seed of its own."""
+    digest = hashlib.shake_256(f"{seed},{epoch},{index}".encode()).digest(4 * WORDS)
+    words = np.frombuffer(digest, dtype=np.uint32)
+    generator = torch.Generator()
+    raw = bytearray(generator.get_state().numpy().tobytes())
+    raw[24 : 24 + 8 * WORDS] = words.astype(np.uint64).tobytes()
+    generator.set_state(torch.frombuffer(raw, dtype=torch.uint8))
+    return generator
+
+
+def sample_by_numpys_twister(seed: int, epoch: int, index: int) -> torch.Generator:
+    """NumPy's own Mersenne Twister seeds itself from the sequence; torch takes its words."""
+    twister = np.random.MT19937(np.random.SeedSequence(entropy=seed, spawn_key=(epoch, index)))
+    return _with_words(twister.state["state"]["key"])
+
+
+def sample_by_a_bounded_mix(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A bijection of 32 bits: 4096 epochs of a million samples, and no more."""
+    if not (0 <= epoch < 2**12 and 0 <= index < 2**20 and 0 <= seed < 2**32):
+        raise ValueError(f"no place for epoch {epoch}, index {index}, seed {seed}")
+    key = (epoch << 20) | index
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B), (16, 1)):
+        key = ((key ^ (key >> shift)) * factor) % 2**32
+    folded = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    return torch.Generator(device="cpu").manual_seed(key ^ folded)
+
+
 RIGHT: dict[str, list[Any]] = {
     "01.seed_everything": [seed_by_libraries, seed_after_a_test, seed_from_a_sequence, seed_by_a_loop],
     "01.preserve_rng": [
@@ -118,5 +212,20 @@ RIGHT: dict[str, list[Any]] = {
         PreserveByAClass,
         preserve_with_torchs_own,
         preserve_with_callbacks,
+    ],
+    "01.seed_worker": [
+        worker_by_its_seed,
+        worker_in_place,
+        worker_by_a_sequence,
+        worker_by_32_bits,
+        worker_by_a_global_draw,
+        worker_with_its_own_too,
+    ],
+    "01.sample_generator": [
+        sample_by_a_sequence,
+        sample_by_fixed_width,
+        sample_by_a_digest,
+        sample_by_numpys_twister,
+        sample_by_a_bounded_mix,
     ],
 }

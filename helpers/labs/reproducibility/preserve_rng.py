@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import random
 import warnings
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.seed_everything import GLOBAL, LIBRARIES, drawn, places, stirred
-from helpers.labs.reproducibility.stage import gpus
+from helpers.labs.reproducibility.stage import gpus, replaced
 from helpers.trial import Trial
 
 preserve_rng = Exercise(
@@ -62,12 +63,34 @@ def manager(answer: Any, trial: Trial) -> AbstractContextManager:
     return found
 
 
-def outcome(name: str, before: Any, inside: Any, after: Any) -> str:
+@contextmanager
+def setters() -> Iterator[set[str]]:
+    """The libraries whose function for setting a state is called meanwhile."""
+    called: set[str] = set()
+
+    def noting(library: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            called.add(library)
+            return function(*args, **kwargs)
+
+        return noted
+
+    by_torch = noting("torch", torch.set_rng_state)
+    with (
+        replaced(random, setstate=noting("random", random.setstate)),
+        replaced(np.random, set_state=noting("NumPy", np.random.set_state)),
+        replaced(torch, set_rng_state=by_torch),
+        replaced(torch.random, set_rng_state=by_torch),
+    ):
+        yield called
+
+
+def outcome(name: str, before: Any, inside: Any, after: Any, called: Collection[str]) -> str:
     """What became of one library's generator, in words; `inside` is where the block left it."""
     if after == before:
         return BACK
     if after == inside:
-        return "left where the block took it"
+        return "set to where the block took it" if name in called else "left where the block took it"
     if _without_spare(name, after) == _without_spare(name, before):
         return "back, but without the spare normal number that it held"
     return "seeded anew" if _is_fresh(name, after) else "somewhere else"
@@ -88,9 +111,11 @@ def _is_fresh(name: str, place: Any) -> bool:
     return (place[1][-1] if name == "random" else place[1]) == 624
 
 
-def compare(trial: Trial, before: dict, inside: dict, after: dict, when: str) -> None:
-    """Wrong unless every generator stands where it stood. when: "after the block"."""
-    states = {name: outcome(name, before[name], inside[name], after[name]) for name in before}
+def compare(
+    trial: Trial, before: dict, inside: dict, after: dict, when: str, called: Collection[str] = ()
+) -> None:
+    """Wrong unless every generator stands where it stood. when: "after the block". called: see setters."""
+    states = {name: outcome(name, before[name], inside[name], after[name], called) for name in before}
     moved = {name: state for name, state in states.items() if state != BACK}
     if moved:
         trial.fail(
@@ -109,10 +134,10 @@ def _(answer: Any, trial: Trial) -> None:
             trial.given("a block that seeds the three generators, and draws from them")
             stirred(trial.random)
             before = places()
-            with manager(answer, trial):
+            with setters() as called, manager(answer, trial):
                 used(trial.random)
                 inside = places()
-            compare(trial, before, inside, places(), turn)
+            compare(trial, before, inside, places(), turn, called)
 
 
 @preserve_rng.property("inside the block the generators go on from where they stand", changes=GLOBAL)
@@ -153,7 +178,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             came is error,
             "The block raised, and nobody outside heard of it: the error was swallowed.",
-            expected=f"the {kind} comes out of the with statement",
+            expected=f"{'the error' if kind == 'Stop' else kind} comes out of the with statement",
             observed=("swallowed", kind),
         )
 

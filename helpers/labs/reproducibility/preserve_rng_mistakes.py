@@ -119,7 +119,7 @@ class _Swallows:
 @preserve_rng.wrong_answer(
     "saved_a_reference",
     why="What was kept is the generator itself, and the block moves it: keep a copy of its state, taken on entry.",
-    seen="NumPy is left where the block took it; torch is left where the block took it.",
+    seen="NumPy is set to where the block took it",
 )
 @contextmanager
 def _() -> Iterator[None]:

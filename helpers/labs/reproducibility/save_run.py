@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +11,21 @@ from typing import Any
 import torch
 
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.forks import Fork, can_fork, hidden_gpu
-from helpers.labs.reproducibility.killed_save import IN_PLACE, Saver, digest_of
-from helpers.labs.reproducibility.run import Run, Step, new_run
 from helpers.labs.reproducibility import save_run_file_mistakes  # noqa: F401  adds to MISTAKES
+from helpers.labs.reproducibility.forks import Fork, can_fork
+from helpers.labs.reproducibility.killed_save import IN_PLACE, Saver, digest_of
+from helpers.labs.reproducibility.run import Run, new_run
 from helpers.labs.reproducibility.save_run_mistakes import MISTAKES
-from helpers.labs.reproducibility.standing import after_skipping, differences, order, standing
+from helpers.labs.reproducibility.uninterrupted import (
+    EPOCH,
+    Uninterrupted,
+    a_file,
+    place,
+    some_seed,
+    uninterrupted,
+)
 from helpers.trial import Trial
 
-EPOCH = 3  # batches
-STEPS = 3 * EPOCH  # the uninterrupted run
 MIDDLE = EPOCH + 1  # batches done at the one interruption that most properties look at
 RNG = ("torch RNG", "numpy RNG", "random RNG", "cuda RNG")
 
@@ -46,62 +50,6 @@ save_run = Exercise(
 )
 
 
-@contextmanager
-def a_file() -> Iterator[Path]:
-    """A path in a new, empty folder, and no GPU: a process that has used one cannot be forked."""
-    with hidden_gpu(), tempfile.TemporaryDirectory(prefix="labbook-") as folder:
-        (Path(folder) / "checkpoints").mkdir()
-        yield Path(folder) / "checkpoints" / "run.pt"
-
-
-class Uninterrupted:
-    """What a run does when nothing interrupts it. steps[k]: its batch k; at[k]: where it stood before that."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        run = new_run(seed)
-        self.at, self.steps, self.moved = [standing(run)], [], [after_skipping(run, 0)]
-        for _ in range(STEPS):
-            self.steps.append(run.step())
-            self.at.append(standing(run))
-            self.moved.append(after_skipping(run, 3 * run.batch))
-
-    def run_to(self, steps: int) -> Run:
-        """A run of the same seed, `steps` batches later."""
-        run = new_run(self.seed)
-        for _ in range(steps):
-            run.step()
-        return run
-
-    def fault(self, run: Run, done: int) -> list[str]:
-        """How `run`, resumed after `done` batches, goes on unlike the uninterrupted one; [] if it does not."""
-        parts = differences(standing(run), self.at[done], self.moved[done])
-        said = [f"{part}: {how}" for part, how in parts.items()]
-        steps: list[Step] = []
-        try:
-            for _ in range(done, STEPS):
-                steps.append(run.step())
-            end = differences(standing(run), self.at[STEPS], self.moved[STEPS])
-        except Exception as error:
-            return [*said, f"run.step() raised {type(error).__name__} after the resume"]
-        if steps == self.steps[done:] and not end:
-            return []
-        if steps and (samples := self._order(steps[0], done)):
-            said.append(samples)
-        return said or ["the losses that follow differ"]
-
-    def _order(self, first: Step, done: int) -> str:
-        epoch, batch = divmod(done, EPOCH)
-        same = self.steps[epoch * EPOCH : (epoch + 1) * EPOCH]
-        return order(first, [step.samples for step in same], batch)
-
-
-def place(done: int) -> str:
-    """How far a run is after `done` batches, in words."""
-    epoch, batch = divmod(done, EPOCH)
-    return f"epoch {epoch}, after {batch} of {EPOCH} batches" if batch else f"between epochs, {epoch} done"
-
-
 def told(said: list[str]) -> str:
     """The first faults as one text."""
     return "; ".join(said[:4]) + ("; ..." if len(said) > 4 else "")
@@ -109,15 +57,25 @@ def told(said: list[str]) -> str:
 
 @save_run.property("resumed in mid-epoch, a run goes on as if nothing had interrupted it", changes=RNG)
 def goes_on(answer: Any, trial: Trial) -> None:
+    after_one_interruption(answer, trial, MIDDLE)
+
+
+@save_run.property("resumed between two epochs, it does so too", changes=RNG)
+def goes_on_between_epochs(answer: Any, trial: Trial) -> None:
+    after_one_interruption(answer, trial, EPOCH)
+
+
+def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
+    """Saves after `done` batches, resumes in new objects, trains on."""
     save, resume = answer
-    whole, other = Uninterrupted(trial.random.randrange(1, 2**31)), trial.random.randrange(1, 2**31)
-    trial.given(f"a run that is saved in {place(MIDDLE)}, and resumed in new objects")
+    trial.given(f"a run that is saved {place(done)}, and resumed in new objects")
     with a_file() as path:
-        trial.call(save, path, whole.run_to(MIDDLE))
+        whole = uninterrupted(some_seed(trial))
+        trial.call(save, path, whole.run_to(done))
         trial.true(path.is_file(), "save_run left no file at path.", expected="a file at path")
-        run = new_run(other)
+        run = new_run(some_seed(trial))
         trial.call(resume, path, run)
-        said = whole.fault(run, MIDDLE)
+        said = whole.fault(run, done)
     trial.true(
         not said,
         f"After resume_run: {told(said)}. So the batches that follow are not those of the uninterrupted run.",
@@ -126,40 +84,72 @@ def goes_on(answer: Any, trial: Trial) -> None:
     )
 
 
+def spare_a_process(answer: Any, trial: Trial) -> None:
+    """Ends a property early for an answer that is wrong without any other process.
+
+    An answer that is judged has passed this already. All known mistakes that it is compared with have not,
+    and a process for each would make the learner wait.
+    """
+    after_one_interruption(answer, trial, MIDDLE)
+    after_one_interruption(answer, trial, EPOCH)
+
+
+@save_run.property("saving changes nothing in the run", changes=RNG)
+def leaves_the_run(answer: Any, trial: Trial) -> None:
+    save, _ = answer
+    trial.given(f"a run that is saved {place(MIDDLE)}, and goes on")
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        run = whole.run_to(MIDDLE)
+        trial.call(save, path, run)
+        said = whole.fault(run, MIDDLE)
+    trial.true(
+        not said,
+        f"After save_run, in the run that was saved: {told(said)}.",
+        expected="a run that trains on as if it had not been saved",
+        observed=said,
+    )
+
+
 @save_run.property("at every batch of two epochs, in a process that never saw the run", changes=RNG)
 def in_a_fresh_process(answer: Any, trial: Trial) -> None:
+    spare_a_process(answer, trial)
     save, resume = answer
-    whole, other = Uninterrupted(trial.random.randrange(1, 2**31)), trial.random.randrange(1, 2**31)
+    other = some_seed(trial)
 
     def faults(paths: list[Path]) -> list[list[str]]:
-        found = []
-        for done, path in enumerate(paths):
-            run = new_run(other + done)
-            try:
-                resume(path, run)
-            except Exception as error:
-                found.append([f"resume_run raised {type(error).__name__}: {error}"[:200]])
-            else:
-                found.append(whole.fault(run, done))
-        return found
+        return [resumed(resume, file, new_run(other + done), whole, done) for done, file in enumerate(paths)]
 
-    with a_file() as path, elsewhere(faults) as fresh:
-        paths = [path.with_name(f"after_{done}.pt") for done in range(2 * EPOCH + 1)]
-        run = new_run(whole.seed)
-        for done, file in enumerate(paths):
-            trial.given(f"a run that is saved: {place(done)}")
-            trial.call(save, file, run)
-            run.step()
-        found = fresh(paths)
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        with elsewhere(faults) as fresh:
+            paths = [path.with_name(f"after_{done}.pt") for done in range(2 * EPOCH + 1)]
+            run = new_run(whole.seed)
+            for done, file in enumerate(paths):
+                trial.given(f"a run that is saved {place(done)}")
+                trial.call(save, file, run)
+                run.step()
+            found = fresh(paths)
     trial.true(isinstance(found, list), "The process in which the run was resumed died.", got=str(found))
     for done, said in enumerate(found):
-        trial.given(f"a run that is saved: {place(done)}, and resumed in a new process")
+        trial.given(f"a run that is saved {place(done)}, and resumed in a new process")
         trial.true(
             not said,
             f"In the new process: {told(said)}.",
             expected="a run that goes on as if nothing had interrupted it, with nothing but the file",
             observed=found,
         )
+
+
+def resumed(
+    resume: Callable[[Path, Run], Any], path: Path, run: Run, whole: Uninterrupted, done: int
+) -> list[str]:
+    """What is wrong with `run` after `resume(path, run)`."""
+    try:
+        resume(path, run)
+    except Exception as error:
+        return [f"resume_run raised {type(error).__name__}: {error}"[:200]]
+    return whole.fault(run, done)
 
 
 @contextmanager
@@ -175,38 +165,29 @@ def elsewhere(work: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
 @save_run.property("a run that was resumed can be saved and resumed again", changes=RNG)
 def twice(answer: Any, trial: Trial) -> None:
     save, resume = answer
-    whole = Uninterrupted(trial.random.randrange(1, 2**31))
-    trial.given(f"a run saved in {place(MIDDLE)}, resumed, saved one batch later, resumed again")
+    trial.given(f"a run saved {place(MIDDLE)}, resumed, saved one batch later, resumed again")
     with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
         trial.call(save, path, whole.run_to(MIDDLE))
-        for done in (MIDDLE, MIDDLE + 1):
-            run = new_run(trial.random.randrange(1, 2**31))
+        first = new_run(some_seed(trial))
+        trial.call(resume, path, first)
+        known = "was set" if first.epoch_start is not None else "was None"
+        first.step()
+        trial.call(save, path, first)
+        run = new_run(some_seed(trial))
+        try:
             trial.call(resume, path, run)
-            if done == MIDDLE:
-                run.step()
-                trial.call(save, path, run)
+        except Exception as error:
+            trial.fail(
+                f"The second resume_run raised {type(error).__name__}. After the first one run.epoch_start {known}.",
+                expected="a resumed run that holds all that a run holds",
+                observed=(type(error).__name__, known),
+            )
         said = whole.fault(run, MIDDLE + 1)
     trial.true(
         not said,
         f"After the second resume: {told(said)}. The resumed run did not carry all that the next save needs.",
         expected="a resumed run that holds all that a run holds, run.epoch_start and run.batch included",
-        observed=said,
-    )
-
-
-@save_run.property("saving changes nothing in the run", changes=RNG)
-def leaves_the_run(answer: Any, trial: Trial) -> None:
-    save, _ = answer
-    whole = Uninterrupted(trial.random.randrange(1, 2**31))
-    trial.given(f"a run that is saved in {place(MIDDLE)}, and goes on")
-    with a_file() as path:
-        run = whole.run_to(MIDDLE)
-        trial.call(save, path, run)
-        said = whole.fault(run, MIDDLE)
-    trial.true(
-        not said,
-        f"After save_run, in the run that was saved: {told(said)}.",
-        expected="a run that trains on as if it had not been saved",
         observed=said,
     )
 
@@ -224,8 +205,8 @@ class RunsCode:
 @save_run.property("the file is data: weights_only=True loads it, and no code in a file is run", changes=RNG)
 def only_data(answer: Any, trial: Trial) -> None:
     save, resume = answer
-    whole = Uninterrupted(trial.random.randrange(1, 2**31))
     with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
         trial.given("torch.load(path, weights_only=True)")
         trial.call(save, path, whole.run_to(MIDDLE))
         if refused := refusal(path):
@@ -267,10 +248,11 @@ def refusal(path: Path) -> str:
 def atomic(answer: Any, trial: Trial) -> None:
     if not can_fork():  # a process that may be killed is needed
         return
+    spare_a_process(answer, trial)
     save, resume = answer
-    whole = Uninterrupted(trial.random.randrange(1, 2**31))
     trial.given("a save over an older file; the process is killed when half of the new file is written")
     with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
         with Fork(Saver(save, path, whole.run_to(1))) as fork:
             saved = fork.ask("save")
             killed = fork.ask("be killed") == ("died",)
@@ -296,7 +278,14 @@ def atomic(answer: Any, trial: Trial) -> None:
             observed="another folder",
         )
         trial.given("one more save, after the one that was killed")
-        trial.call(save, path, whole.run_to(MIDDLE))
+        try:
+            trial.call(save, path, whole.run_to(MIDDLE))
+        except OSError as error:
+            trial.fail(
+                f"After a killed save the next one raised {type(error).__name__}: the half-written file is in its way.",
+                expected="a save that writes over what a killed one has left",
+                observed=type(error).__name__,
+            )
         run = new_run(1)
         trial.call(resume, path, run)
         said = whole.fault(run, MIDDLE)

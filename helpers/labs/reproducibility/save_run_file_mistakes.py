@@ -11,15 +11,8 @@ import numpy as np
 import torch
 
 from helpers.labs.reproducibility.run import Run
-from helpers.labs.reproducibility.save_run_mistakes import (
-    State,
-    mistake,
-    put_back,
-    put_generators,
-    put_parts,
-    saving,
-    state_of,
-)
+from helpers.labs.reproducibility.save_run_mistakes import mistake, saving
+from helpers.labs.reproducibility.save_run_parts import State, put_back, put_generators, put_parts, state_of
 
 _kept: State = {}
 
@@ -46,7 +39,7 @@ def _() -> Any:
 @mistake(
     "none_between_epochs",
     "Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator.",
-    "resume_run raised TypeError",
+    "TypeError: expected a torch.ByteTensor, but got NoneType",
 )
 def _() -> Any:
     def resume_run(path: Path, run: Run) -> None:
@@ -65,7 +58,7 @@ def _() -> Any:
     "epoch_started_too_early",
     "Between two epochs the next one has not begun: its iterator has to be made by the next step, from the state "
     "that the generators have then.",
-    "In the new process: run.epoch_start: made too early",
+    "run.epoch_start: made too early",
 )
 def _() -> Any:
     def resume_run(path: Path, run: Run) -> None:
@@ -84,7 +77,7 @@ def _() -> Any:
 @mistake(
     "epoch_start_not_kept",
     "The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch has none.",
-    "must be a torch.ByteTensor",
+    "The second resume_run raised TypeError",
 )
 def _() -> Any:
     def resume_run(path: Path, run: Run) -> None:

@@ -11,82 +11,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from helpers.labs.reproducibility.run import Run
+from helpers.labs.reproducibility.save_run_parts import (
+    State,
+    put_back,
+    put_generators,
+    put_parts,
+    put_place,
+    right_resume,
+    right_save,
+    state_of,
+    write,
+)
 
-State = dict[str, Any]
 Pair = tuple[Callable[[Path, Run], None], Callable[[Path, Run], None]]
 MISTAKES: dict[str, tuple[Pair, str, str]] = {}
-
-
-def state_of(run: Run) -> State:
-    """All that the next batch depends on, as tensors and plain values."""
-    name, keys, *rest = np.random.get_state()
-    return {
-        "model": run.model.state_dict(),
-        "optimizer": run.optimizer.state_dict(),
-        "scheduler": run.scheduler.state_dict(),
-        "epoch": run.epoch,
-        "batch": run.batch,
-        "epoch_start": run.epoch_start,
-        "torch": torch.get_rng_state(),
-        "numpy": (name, keys.tolist(), *rest),
-        "random": random.getstate(),
-        "augment": run.generators["augment"].get_state(),
-    }
-
-
-def write(path: Path, state: State) -> None:
-    """A whole file at `path`, or the older one."""
-    beside = path.with_name(path.name + ".part")
-    torch.save(state, beside)
-    os.replace(beside, path)
-
-
-def put_parts(state: State, run: Run) -> None:
-    """Model, optimizer, scheduler and place, as far as they are in `state`."""
-    for name in ("model", "optimizer", "scheduler"):
-        if name in state:
-            getattr(run, name).load_state_dict(state[name])
-    run.epoch, run.batch = state.get("epoch", run.epoch), state.get("batch", run.batch)
-
-
-def put_place(state: State, run: Run, skip: int) -> None:
-    """The epoch's iterator, made as it was made first, without the first `skip` batches."""
-    if run.batch or "batch" not in state:
-        if state.get("epoch_start") is not None:
-            torch.set_rng_state(state["epoch_start"])
-        run.start_epoch()
-        for _ in range(skip):
-            next(run.batches)
-
-
-def put_generators(state: State, run: Run) -> None:
-    """The generators, as far as they are in `state`."""
-    if "torch" in state:
-        torch.set_rng_state(state["torch"])
-    if "numpy" in state:
-        np.random.set_state(state["numpy"])
-    if "random" in state:
-        random.setstate(state["random"])
-    if "augment" in state:
-        run.generators["augment"].set_state(state["augment"])
-
-
-def right_save(path: Path, run: Run) -> None:
-    write(path, state_of(run))
-
-
-def put_back(state: State, run: Run) -> None:
-    put_parts(state, run)
-    put_place(state, run, run.batch)
-    put_generators(state, run)
-
-
-def right_resume(path: Path, run: Run) -> None:
-    put_back(torch.load(path, weights_only=True), run)
 
 
 def mistake(name: str, why: str, seen: str) -> Callable[[Callable[[], Any]], None]:
@@ -190,8 +131,8 @@ left_out(
 left_out(
     "batch_forgotten",
     "batch",
-    "The epoch starts again from its first batch, so its first samples are trained on twice.",
-    "run.batch: 0 instead of 1; the epoch goes on at batch 0",
+    "Without the number of batches that are done the epoch begins again, and samples are trained on twice.",
+    "After resume_run: run.batch: 0 instead of 1",
 )
 
 
@@ -237,8 +178,9 @@ def _() -> Any:
 
 @mistake(
     "not_skipped",
-    "run.batch says how many batches are done, but the new iterator still stands at the first one.",
-    "After resume_run: the epoch goes on at batch 0 instead of batch 1",
+    "run.batch says how many batches are done, but the new iterator stands before the first one. Nor has the order "
+    "been drawn yet: that happens at its first next().",
+    "After resume_run: the samples come in another order",
 )
 def _() -> Any:
     def resume_run(path: Path, run: Run) -> None:

@@ -1,0 +1,303 @@
+"""Exercise 01.stable_sum: the same bits for every order and every number of threads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+stable_sum = Exercise(
+    "01.stable_sum",
+    "One sum, whatever the order",
+    objective="Write a sum whose bits depend neither on the order of the numbers nor on the number of threads.",
+    minutes=30,
+    difficulty="hard",
+    core=False,
+    seconds=20,
+    hints=[
+        "Rounding is what makes the order matter. What if nothing is rounded until the very end?",
+        "Every float is a whole number times a power of two, so a sum of floats can be computed exactly. Python's "
+        "standard library has a function that does it.",
+        "`math.fsum(x.flatten().tolist())`, turned into a 0-d tensor of the dtype of x. It refuses infinities of both "
+        "signs: give inf and nan to `x.sum()`, which cannot get those wrong.",
+    ],
+)
+
+BIG = 3e37  # near float32's end; 1e18 beside it is lost in 53 bits, and so is 1 beside 1e18
+
+
+def _numbers(values: list[float], dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.tensor(values, dtype=dtype)
+
+
+def _exact(x: Tensor) -> Tensor:
+    """The sum of finite numbers, rounded once to the dtype of x; 0-d."""
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+def _is_number(trial: Trial, got: Any, x: Tensor) -> None:
+    """Says what is wrong with anything but a 0-d tensor of the dtype of x."""
+    trial.true(
+        isinstance(got, Tensor),
+        f"Expected a Tensor, got {type(got).__name__}.",
+        expected=f"a 0-d tensor of {x.dtype}",
+        got=got,
+        observed=type(got).__name__,
+    )
+    trial.true(
+        got.shape == () and got.dtype == x.dtype,
+        f"The result has shape {tuple(got.shape)} and {got.dtype}, not () and {x.dtype}.",
+        expected=f"a 0-d tensor of {x.dtype}",
+        got=got,
+        observed=(tuple(got.shape), str(got.dtype)),
+    )
+
+
+@stable_sum.property("a 0-d tensor of the dtype of x, for any shape, and sums that fit are exact")
+def small(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    for dtype, shape in itertools.product(
+        (torch.float32, torch.float64), [(), (1,), (7,), (3, 5), (2, 3, 4)]
+    ):
+        x = torch.randint(-64, 65, shape, generator=trial.generator).to(dtype) / 128
+        x = x.mT if len(shape) > 1 else x  # not contiguous
+        trial.given(f"x of shape {tuple(x.shape)}, {dtype}, multiples of 1/128")
+        got = trial.call(answer, x)
+        _is_number(trial, got, x)
+        trial.equal(got, _exact(x), rtol=0, atol=0)
+
+
+@stable_sum.property("an empty sum is 0; inf and nan go through")
+def special(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    inf, nan = math.inf, math.nan
+    for values, want in [([], 0.0), ([inf, 1], inf), ([1, -inf], -inf), ([inf, -inf], nan), ([nan, 1], nan)]:
+        for dtype in (torch.float32, torch.float64):
+            trial.given(f"x = {values}, {dtype}")
+            got = trial.call(answer, _numbers(values, dtype))
+            _is_number(trial, got, _numbers([], dtype))
+            trial.equal(got, _numbers([want], dtype)[0], rtol=0, atol=0)
+
+
+@stable_sum.property("the same bits for every number of threads", changes=("number of threads",))
+def threads(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    x = torch.randn(70_001, generator=trial.generator)
+    trial.given("70,001 normal float32, with 1, 2, 3 and 4 threads")
+    sums = []
+    for count in (1, 2, 3, 4):
+        torch.set_num_threads(count)
+        got = trial.call(answer, x)
+        _is_number(trial, got, x)
+        sums.append(got.item())
+    _one_result(trial, sums, "The sum changes with the number of threads")
+
+
+@stable_sum.property("the same bits for every order of ordinary numbers")
+def orders(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    for dtype in (torch.float32, torch.float64):
+        x = torch.rand(3_000, generator=trial.generator, dtype=dtype)
+        trial.given(f"3,000 {dtype} between 0 and 1, in 12 orders")
+        shuffled = (x[torch.randperm(3_000, generator=trial.generator)] for _ in range(12))
+        sums = [float(trial.call(answer, y)) for y in shuffled]
+        _one_result(trial, sums, "The sum changes with the order", dtype)
+
+
+@stable_sum.property("the same bits for every order, also where the numbers cancel")
+def cancelling_orders(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    for values, dtype in [
+        ([1e10, 1, -1e10], torch.float32),
+        ([1e30, 1, -1e30], torch.float32),
+        ([1e30, 1, -1e30], torch.float64),
+        ([BIG, 1e18, 1, -1e18, -BIG], torch.float32),
+        ([1e300, 1e150, 1, -1e150, -1e300], torch.float64),
+    ]:
+        trial.given(f"x = {values}, {dtype}, in all orders")
+        rows = itertools.permutations(values)
+        sums = [float(trial.call(answer, _numbers(list(row), dtype))) for row in rows]
+        distinct = sorted(set(sums))
+        _one_result(
+            trial, sums, "The sum changes with the order", observed=(values[0], str(dtype), distinct[:4])
+        )
+
+
+@stable_sum.property("the sum itself, to within one ulp")
+def near(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    normal = torch.randn(5_000, generator=trial.generator)
+    for name, x in {
+        "[-2**25, 1, 1, ... 1] (32 ones)": _numbers([-(2.0**25), *[1.0] * 32]),
+        "[1e30, 1, -1e30]": _numbers([1e30, 1, -1e30]),
+        "[1e-30] * 10": _numbers([1e-30] * 10),
+        "[1e30] * 10": _numbers([1e30] * 10),
+        "[3e37, 1e18, 1, -1e18, -3e37]": _numbers([BIG, 1e18, 1, -1e18, -BIG]),
+        "5,000 normal float32": normal,
+        "5,000 normal float64": normal.double() / 3,
+        "a column of a matrix": torch.randn(50, 3, generator=trial.generator)[:, 1],
+    }.items():
+        trial.given(f"x = {name}")
+        got, want = trial.call(answer, x), _exact(x)
+        _is_number(trial, got, x)
+        ulp = torch.nextafter(want.abs(), torch.tensor(math.inf, dtype=x.dtype)) - want.abs()
+        trial.true(
+            bool((got - want).abs() <= ulp),
+            "The sum is not the true one: it is off by more than one ulp, the distance to the next float.",
+            expected=f"{want.item()!r}, as math.fsum gives it",
+            got=got.item(),
+            observed=(name, f"{got.item():.4g}" if x.numel() < 40 else "off"),
+        )
+
+
+def _one_result(
+    trial: Trial, sums: list[float], what: str, dtype: torch.dtype = torch.float32, *, observed: Any = None
+) -> None:
+    distinct = sorted({str(value) for value in sums}, key=float)
+    trial.true(
+        len(distinct) == 1,
+        f"{what}: {len(distinct)} different results.",
+        expected="one result, the same to the last bit",
+        got=", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else ""),
+        symptom="Each addition rounds, and what is rounded away depends on what was added before.",
+        observed=observed or f"{what} {dtype}",
+    )
+
+
+@stable_sum.wrong_answer(
+    "torch_sum",
+    why="`sum` adds in an order that follows from the layout and the threads; each order rounds differently.",
+    seen="`sum` adds in an order",
+)
+def _(x: Tensor) -> Tensor:
+    return x.sum()
+
+
+@stable_sum.wrong_answer(
+    "sorted_first",
+    why="Sorting makes one order of all orders, but the threads still share the work anew, and where numbers "
+    "cancel the result is as wrong as any other.",
+    seen="Sorting makes one order of all orders",
+)
+def _(x: Tensor) -> Tensor:
+    return x.flatten().sort().values.sum()
+
+
+@stable_sum.wrong_answer(
+    "sorted_then_one_by_one",
+    why="One order, added on one thread: always the same bits, and the wrong ones. After a large number the small "
+    "ones are lost.",
+    seen="32 ones",
+)
+def _(x: Tensor) -> Tensor:
+    total = np.zeros((), dtype=x.numpy().dtype)
+    for value in np.sort(x.numpy(), axis=None):
+        with np.errstate(invalid="ignore"):
+            total = total + value
+    return torch.tensor(total.item(), dtype=x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "float64_then_round",
+    why="53 bits hide the rounding of ordinary float32 numbers. They do not hide it where more than 53 bits cancel, "
+    "and for float64 numbers they add nothing.",
+    seen="53 bits hide the rounding",
+)
+def _(x: Tensor) -> Tensor:
+    return x.double().sum().to(x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "kahan",
+    why="Kahan's correction is one number of the same type, rounded at every step: when the sum itself cancels, the "
+    "correction is not enough.",
+    seen="Kahan's correction is one number",
+)
+def _(x: Tensor) -> Tensor:
+    kind = x.numpy().dtype.type
+    total = lost = kind(0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for value in x.numpy().flatten():
+            fixed = kind(value - lost)
+            larger = kind(total + fixed)
+            lost = kind(kind(larger - total) - fixed)
+            total = larger
+    if math.isnan(total):  # inf - inf in the correction
+        return x.sum()
+    return torch.tensor(float(total), dtype=x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "rounded_result",
+    why="Rounding the result hides most differences and adds an error of its own. Two sums on both sides of a "
+    "rounding border still differ.",
+    seen="Rounding the result hides",
+)
+def _(x: Tensor) -> Tensor:
+    return torch.round(x.double().sum(), decimals=1).to(x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "fixed_scale",
+    why="Whole numbers add in any order, but one scale cannot hold 1e30 and 1e-30: large ones overflow int64, small "
+    "ones become 0.",
+    seen="one scale cannot hold",
+)
+def _(x: Tensor) -> Tensor:
+    if not bool(x.isfinite().all()):
+        return x.sum()
+    whole = (x.double() * 2**20).round().to(torch.int64)
+    return (whole.sum().double() / 2**20).to(x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "mean_times_n",
+    why="The mean is the same sum, divided. And the mean of nothing is nan.",
+    seen="mean of nothing",
+)
+def _(x: Tensor) -> Tensor:
+    return (x.double().mean() * x.numel()).to(x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "dtype_lost",
+    why="The exact sum is a Python float; as a tensor it must have the dtype of x, or the caller's model changes type.",
+    seen="or the caller's model changes type",
+)
+def _(x: Tensor) -> Tensor:
+    if not bool(x.isfinite().all()):
+        return x.double().sum()
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=torch.float64)
+
+
+@stable_sum.wrong_answer(
+    "python_float",
+    why="A Python float is not a tensor: the next line of a training loop would fail on it.",
+    seen="got float",
+)
+def _(x: Tensor) -> Any:
+    return math.fsum(x.flatten().tolist()) if bool(x.isfinite().all()) else float(x.sum())
+
+
+@stable_sum.wrong_answer(
+    "infinities_forgotten",
+    why="math.fsum raises where infinities of both signs meet, and torch's sum gives nan there.",
+    seen="where infinities of both signs meet",
+)
+def _(x: Tensor) -> Tensor:
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+@stable_sum.wrong_answer(
+    "rows_not_numbers",
+    why="`tolist()` of a matrix is a list of lists. Flatten first.",
+    seen="a list of lists",
+)
+def _(x: Tensor) -> Tensor:
+    if x.ndim == 0:
+        return x.clone()
+    if not bool(x.isfinite().all()):
+        return x.sum()
+    return torch.tensor(math.fsum(x.tolist()), dtype=x.dtype)
