@@ -17,6 +17,15 @@ from helpers.report import Report, strictly
 
 def check(exercise: Exercise, answer: Any = ...) -> Report:
     """What `Exercise.check` returns. Raises NotPassed with LABBOOK_STRICT=1, and when the stop button is pressed."""
+    try:
+        report = _checked(exercise, answer)
+    except Exception as error:  # an answer whose own __class__ or __iter__ raises, say
+        said = f"The answer disturbed the check: {type(error).__name__}."
+        report = Report(exercise.id, exercise.title, "crashed", message=said)
+    return strictly(report)
+
+
+def _checked(exercise: Exercise, answer: Any) -> Report:
     missing = []
     if answer is ...:
         answer, missing = in_notebook(exercise.names)
@@ -27,8 +36,8 @@ def check(exercise: Exercise, answer: Any = ...) -> Report:
             if missing
             else "Nothing is written here yet."
         )
-        return strictly(Report(exercise.id, exercise.title, "not attempted", message=said))
-    return strictly(_report(exercise, answer))
+        return Report(exercise.id, exercise.title, "not attempted", message=said)
+    return _report(exercise, answer)
 
 
 def in_notebook(names: tuple[str, ...]) -> tuple[Any, list[str]]:
@@ -44,8 +53,11 @@ def in_notebook(names: tuple[str, ...]) -> tuple[Any, list[str]]:
 def _report(exercise: Exercise, answer: Any) -> Report:
     from helpers.isolate import checked
 
-    seed = int(os.environ.get("LABBOOK_CHECK_SEED") or random.SystemRandom().randrange(1, 2**31))
-    seconds = float(os.environ.get("LABBOOK_CHECK_SECONDS") or exercise.seconds)
+    try:
+        seed = int(_setting("LABBOOK_CHECK_SEED", random.SystemRandom().randrange(1, 2**31), 2**31))
+        seconds = _setting("LABBOOK_CHECK_SECONDS", exercise.seconds, 86_400)
+    except ValueError as error:
+        return Report(exercise.id, exercise.title, "crashed", message=str(error))
     try:
         result = checked(exercise, answer, seed, seconds)
     except Exception as error:
@@ -53,7 +65,7 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         return Report(exercise.id, exercise.title, "crashed", message=said)
     known = {name: wrong.why for name, wrong in exercise.wrong.items()}
     properties = tuple(prop.said for prop in exercise.properties)
-    common = dict(known=known, output=_plain(result.output), printed=result.printed, note=result.note)
+    common = dict(known=known, output=_plain(result.output), cut=result.cut, note=result.note)
     found = result.found
     if found is None:
         return Report(exercise.id, exercise.title, "passed", properties=properties, **common)
@@ -64,12 +76,30 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         exercise.id,
         exercise.title,
         found["verdict"],
-        mistake=result.mistake,
+        mistake=result.mistake if result.mistake in known else None,
         seed=found.get("seed"),
         where=tuple(_places(found.get("frames") or ())),
         **text,
         **common,
     )
+
+
+def _setting(name: str, default: float, most: float) -> float:
+    """A number above 0 from the environment.
+
+    Raises:
+        ValueError: it is none; the message says what to do.
+    """
+    given = os.environ.get(name, "")
+    try:
+        value = float(given) if given else default
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= most:
+        raise ValueError(
+            f"The environment variable {name} is {given!r}, no number from 1 to {most:g}: unset it."
+        )
+    return value
 
 
 def _plain(text: str) -> str:
@@ -79,6 +109,7 @@ def _plain(text: str) -> str:
     for folder in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(helpers.ROOT)):
         text = text.replace(folder + os.sep, "")
     text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
+    text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)  # colours and bells
     return text.encode("utf-8", "backslashreplace").decode()
 
 

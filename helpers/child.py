@@ -31,11 +31,11 @@ import torch
 import torch._inductor.config  # noqa: F401  use_deterministic_algorithms imports it, which replaces torch.manual_seed
 
 from helpers import guard
+from helpers.children import KEPT
 from helpers.exercise import Exercise
 from helpers.judge import Finding, frames_of, judge, mistake, tried
 
 MEMORY = 4 << 30  # bytes that an answer may allocate
-KEPT = 4096  # characters of output that are kept
 
 
 @dataclass
@@ -88,6 +88,7 @@ def forked(
     try:
         torch.set_num_threads(1)
         _take_over(output, dump)
+        guard.set_standard()
         _serve(channel, lambda: (exercise, answer), seed, seconds)
     finally:
         os._exit(1)

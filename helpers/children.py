@@ -24,6 +24,7 @@ from typing import Any
 
 from helpers.exercise import Exercise
 
+KEPT = 16384  # characters of an answer's output that are kept
 READY = 60.0  # seconds in which a child must be ready
 
 
@@ -97,7 +98,7 @@ class Child:
             self._live.remove(pipe)
         elif pipe is self._output:
             self.printed += len(chunk)
-            self.output += chunk[: max(0, 8192 - len(self.output))]
+            self.output += chunk[: max(0, 4 * KEPT - len(self.output))]
         else:
             self.dump += chunk[: max(0, 65536 - len(self.dump))]
 

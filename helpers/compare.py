@@ -8,6 +8,7 @@ afterwards replaces nothing here. Subclasses get no say (`__torch_function__` is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,16 @@ _descriptors = {
 }
 
 # (relative, absolute), some ten times the rounding of a short computation in that type.
-TOLERANCE = {
-    torch.float64: (1e-9, 1e-9),
-    torch.complex128: (1e-9, 1e-9),
-    torch.float32: (1e-5, 1e-6),
-    torch.complex64: (1e-5, 1e-6),
-    torch.float16: (1e-3, 1e-3),
-    torch.bfloat16: (1.6e-2, 1e-2),
-}
+TOLERANCE = MappingProxyType(
+    {
+        torch.float64: (1e-9, 1e-9),
+        torch.complex128: (1e-9, 1e-9),
+        torch.float32: (1e-5, 1e-6),
+        torch.complex64: (1e-5, 1e-6),
+        torch.float16: (1e-3, 1e-3),
+        torch.bfloat16: (1.6e-2, 1e-2),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ class Exercise:
 
         return add if answer is None else add(answer)
 
-    def check(self, answer: Any = ...) -> Report:
+    def check(self, *answer: Any) -> Report:
         """Says whether `answer` is right and, if not, which mistake it is.
 
         answer: a function, a class, or the tuple of them. Without it, the name in the notebook.
@@ -126,7 +126,7 @@ class Exercise:
         """
         from helpers.check import check
 
-        return check(self, answer)
+        return check(self, answer[0] if len(answer) == 1 else answer or ...)
 
     def hint(self) -> Hint:
         """The hints so far and one more; each call shows one more."""

@@ -53,6 +53,11 @@ _SIGNALS = [
     for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGCHLD")
     if hasattr(signal, name)
 ]
+_SDP = [
+    kind
+    for kind in ("flash", "mem_efficient", "math")
+    if hasattr(torch._C, f"_get_{kind}_sdp_enabled") and hasattr(torch._C, f"_set_sdp_use_{kind}")
+]
 _kept_inference_modes: list[Any] = []  # the C++ guard undoes itself when it is collected
 
 
@@ -106,6 +111,15 @@ def _read_cudnn() -> tuple:
 
 def _write_cudnn(value: tuple) -> None:
     _cudnn.enabled, _cudnn.benchmark, _cudnn.deterministic, _cudnn.benchmark_limit = value
+
+
+def _read_sdp() -> tuple[bool, ...]:
+    return tuple(getattr(torch._C, f"_get_{kind}_sdp_enabled")() for kind in _SDP)
+
+
+def _write_sdp(value: tuple[bool, ...]) -> None:
+    for kind, enabled in zip(_SDP, value, strict=True):
+        getattr(torch._C, f"_set_sdp_use_{kind}")(enabled)
 
 
 def _read_autocast() -> tuple:
@@ -227,6 +241,8 @@ SLOTS: dict[str, Slot] = {
     "grad mode": Slot(torch.is_grad_enabled, torch.set_grad_enabled),
     "deterministic algorithms": Slot(_read_deterministic, _write_deterministic),
     "cudnn flags": Slot(_read_cudnn, _write_cudnn),
+    "mkldnn flags": _attributes((torch.backends.mkldnn, "enabled"), (torch.backends.mkldnn, "deterministic")),
+    "attention kernels": Slot(_read_sdp, _write_sdp),
     "float32 matmul precision": Slot(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     "number of threads": Slot(torch.get_num_threads, _write_threads),
     "anomaly mode": Slot(
@@ -272,6 +288,11 @@ SPACES: dict[str, Any] = {
     "torch.nn": torch.nn,
     "torch.nn.functional": torch.nn.functional,
     "torch.nn.Module": torch.nn.Module,
+    "torch.nn.Linear": torch.nn.Linear,
+    "torch.nn.Dropout": torch.nn.Dropout,
+    "torch.optim.Optimizer": torch.optim.Optimizer,
+    "torch.optim.SGD": torch.optim.SGD,
+    "torch.optim.AdamW": torch.optim.AdamW,
     "torch.linalg": torch.linalg,
     "torch.autograd": torch.autograd,
     "torch.autograd.Function": torch.autograd.Function,
@@ -288,6 +309,29 @@ SPACES: dict[str, Any] = {
 }
 _OVERLOOKED = {"__builtins__", "_", "__warningregistry__"}  # "_" is IPython's last result, in builtins
 _type, _ModuleType = type, type(os)
+
+
+# Put back without a word: libraries change these when they are imported or used, and no check rests on them.
+QUIET = {
+    "logging",
+    "warning filters",
+    "exception hooks",
+    "signal handlers",
+    "sys.path",
+    "locale",
+    "torch warn_always",
+}
+
+
+def set_standard() -> None:
+    """The switches as a fresh Python has them, so that a verdict does not depend on the notebook's."""
+    torch.set_default_device(None)
+    _write_inference(False)
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    for device in ("cpu", "cuda"):
+        torch.set_autocast_enabled(device, False)
+    _write_deterministic((False, False, True))
 
 
 def watch(*modules: str) -> None:
@@ -333,8 +377,9 @@ def restore(state: State) -> list[str]:
         except Exception:
             same = False
         if not same:
-            changed.append(name)
             slot.write(old)
+            if name not in QUIET:
+                changed.append(name)
     return changed
 
 
@@ -355,7 +400,7 @@ def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
                 _delattr(owner, name)
         elif now[name] is not old[name]:
             # A rebound flag of a module (private, not a function) is the module's own business.
-            if _is_patch(name, old[name]):
+            if _is_patch(name, old[name], now[name]):
                 changed.append(f"{space}.{name}")
             _setattr(owner, name, old[name])
     for name in old:
@@ -365,7 +410,11 @@ def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
     return changed
 
 
-def _is_patch(name: str, old: Any) -> bool:
+def _is_patch(name: str, old: Any, new: Any) -> bool:
+    if (name.startswith("__") or name == "manual_seed") and str(getattr(new, "__module__", "")).startswith(
+        "torch."
+    ):
+        return False  # torch.compile wraps these itself
     return callable(old) or not name.startswith("_")
 
 

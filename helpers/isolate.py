@@ -21,7 +21,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.children import Child, Fork, prepare, taken
+from helpers.children import KEPT, Child, Fork, prepare, taken
 from helpers.exercise import Exercise
 
 GRACE = 0.3  # seconds after the limit in which the child may still say where it hangs
@@ -35,7 +35,7 @@ class Result:
     found: dict[str, Any] | None
     mistake: str | None = None
     output: str = ""
-    printed: int = 0
+    cut: bool = False
     note: str = ""
 
 
@@ -89,16 +89,30 @@ def _in_spare(exercise: Exercise, answer: Any, blob: bytes, seed: int, seconds: 
         if child is not None:
             child.kill()
         prepare(lab)
+    if result.found and result.found["verdict"] == "crashed" and result.found.get("frames") and _can_fork():
+        # It may have asked for something of the notebook that did not travel: a name looked up when it runs,
+        # a registration. A fork of the kernel has all of that.
+        again = _forked(exercise, answer, seed, seconds)
+        if again.found is None or again.found["verdict"] == "wrong":
+            return again
     if len(blob) > 50 << 20:
         result.note = f"The answer refers to {len(blob) >> 20} MB of data in the notebook; copying it makes the check slow."
     return result
 
 
 def _unpicklable(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
+    way = _forked if _can_fork() else _in_kernel
+    return way(exercise, answer, seed, seconds)
+
+
+def _can_fork() -> bool:
+    """Whether a fork of the kernel is safe: not on macOS, and not beside CUDA."""
     import torch
 
-    if sys.platform != "linux" or torch.cuda.is_available():
-        return _in_kernel(exercise, answer, seed, seconds)
+    return sys.platform == "linux" and not torch.cuda.is_available()
+
+
+def _forked(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
     child = Fork(exercise, answer, seed, seconds)
     try:
         return _followed(child, seconds)
@@ -114,7 +128,7 @@ def _followed(child: Child, seconds: float) -> Result:
     if word == "message" and _is_verdict(data):
         result = Result(data["found"])
         if result.found:
-            word, name = child.message(NAMING + seconds)
+            word, name = child.message(max(NAMING, seconds / 2))
             result.mistake = name.get("mistake") if word == "message" and isinstance(name, dict) else None
         return _with_output(result, child, data["printed"])
     found = dict(verdict="crashed", frames=None)
@@ -137,8 +151,7 @@ def _with_output(result: Result, child: Child, printed: int) -> Result:
     """Adds what the answer printed; printed: characters that went through sys.stdout."""
     child.drain()
     result.output = child.output.decode(errors="replace")
-    whole = child.printed == len(child.output)
-    result.printed = max(printed, len(result.output) if whole else child.printed)
+    result.cut = printed > KEPT or child.printed > len(child.output)
     return result
 
 
@@ -192,6 +205,7 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
 
     timed = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     before = guard.snapshot()
+    guard.set_standard()
     sys.stdout = sys.stderr = output = _Kept()
     name = None
     try:
@@ -200,6 +214,8 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
             signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
         found = judge(exercise, answer, seed)
         told = found.as_dict() if found else None
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         if found:
             sys.stdout = sys.stderr = Output(-1)
             name = mistake(exercise, answer, seed, found)
@@ -214,7 +230,7 @@ def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Re
         guard.restore(before)
     if stopped:
         raise KeyboardInterrupt
-    return Result(told, name, output.text, output.count)
+    return Result(told, name, output.text, output.count > len(output.text))
 
 
 class _Kept(io.TextIOBase):
@@ -227,7 +243,7 @@ class _Kept(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        self.text += text[: max(0, 8192 - len(self.text))]
+        self.text += text[: max(0, KEPT - len(self.text))]
         self.count += len(text)
         return len(text)
 

@@ -173,7 +173,12 @@ def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: T
             "not attempted", f"The answer calls {stub}, which is still a stub. Solve that one first."
         )
     frames = frames_of(error, prop)
-    observed = ("raised", type(error).__name__, re.sub(r"0x[0-9a-f]+|\w+(?=\(\))|\d+", "#", text))
+    observed = (
+        "raised",
+        type(error).__name__,
+        re.sub(r"0x[0-9a-f]+|\w+(?=\(\))|\d+", "#", text),
+        trial._given,
+    )
     said = f"{type(error).__name__}: {text}"
     if isinstance(error, SystemExit):
         return Finding("crashed", f"The answer ended the program ({said}).", observed=observed, frames=frames)

@@ -62,7 +62,7 @@ class Report:
     properties: tuple[str, ...] = ()
     known: Mapping[str, str] = field(default_factory=dict)
     output: str = ""
-    printed: int = 0
+    cut: bool = False
     note: str = ""
     seed: int | None = None
 
@@ -97,9 +97,10 @@ class Report:
     def printed_text(self) -> str:
         """What the answer printed, cut after LINES_SHOWN lines, and saying so."""
         lines = self.output.splitlines()
-        cut = len(lines) > LINES_SHOWN or self.printed > len(self.output)
         text = "\n".join(lines[:LINES_SHOWN])
-        return f"{text}\n... cut here: the answer printed {self.printed:,} characters" if cut else text
+        return (
+            f"{text}\n... cut here, the answer printed more" if self.cut or len(lines) > LINES_SHOWN else text
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}: {self.id} {self.title}"]
@@ -114,7 +115,7 @@ class Report:
         if self.passed and self.known:
             lines += ["  Mistakes that people make here:"]
             lines += [f"  - {name}: {why}" for name, why in self.known.items()]
-        if self.printed:
+        if self.output:
             lines += [
                 "  Printed by the answer:",
                 *(f"  | {line}" for line in self.printed_text().splitlines()),
@@ -142,7 +143,7 @@ class Report:
                 f"<li><strong>{escape(name)}</strong>: {escape(why)}</li>" for name, why in self.known.items()
             )
             body += _fold("Mistakes that people make here", f"<ul>{items}</ul>")
-        if self.printed:
+        if self.output:
             body += _fold("Printed by the answer", _pre(self.printed_text()))
         return card(head + body, _EDGE.get(self.verdict, _RED), f"{self.title}: {self.verdict}")
 

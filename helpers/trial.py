@@ -14,6 +14,7 @@ import torch
 
 from helpers import guard
 from helpers.compare import difference, shown
+from helpers.waits import missing_exercise
 
 
 class Mismatch(Exception):
@@ -51,24 +52,37 @@ class Trial:
         Switches and replaced functions are put back at once, so that they cannot disturb the check.
         """
         state = guard.snapshot(self._watched)
-        before = [(value, value.detach().clone()) for value in args if isinstance(value, torch.Tensor)]
+        before = [
+            (value, value.requires_grad, value.detach().clone())
+            for value in args
+            if isinstance(value, torch.Tensor)
+        ]
+        lists = [(value, list(value)) for value in args if isinstance(value, list | dict)]
         try:
             result = answer(*args, **kwargs)
         finally:
             changed = guard.restore(state)
         if changed:
             self.left_changed(changed)
-        for value, copy in before:
-            if difference(value.detach(), copy, rtol=0, atol=0):
+        for value, requires_grad, copy in before:
+            if value.requires_grad != requires_grad or difference(value.detach(), copy, rtol=0, atol=0):
                 self.fail(
                     "The answer changed its input.", expected="an input left as it was", observed="mutated"
                 )
+        for value, items in lists:
+            if len(value) != len(items) or any(a is not b for a, b in zip(value, items, strict=True)):
+                self.fail("The answer changed the list that it was given.", observed="mutated")
         return result
 
     def left_changed(self, names: list[str]) -> NoReturn:
         """Ends the property: global state was left changed."""
         self.fail(
-            f"The answer left this changed: {', '.join(names[:4])}. It has been put back.",
+            f"The answer left this changed: {', '.join(names[:4])}. It has been put back."
+            + (
+                " (A global generator changes by every draw from it.)"
+                if any("RNG" in n for n in names)
+                else ""
+            ),
             expected="global state as it was before the call",
             observed=("changed", sorted(names)),
         )
@@ -90,7 +104,7 @@ class Trial:
         """
         if found := difference(got, want, rtol=rtol, atol=atol):
             self.fail(
-                f"{what}: {found.sentence}.",
+                f"{what}: {found.sentence}" + ("" if found.sentence[-1] in ".?" else "."),
                 expected=shown(want),
                 got=shown(got),
                 symptom=found.symptom,
@@ -122,6 +136,8 @@ class Trial:
         try:
             result = call()
         except error as raised:
+            if missing_exercise(raised):  # a stub's error is a RuntimeError, too
+                raise
             return raised
         except NotImplementedError:
             raise

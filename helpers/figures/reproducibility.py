@@ -31,7 +31,7 @@ def growing_apart(distances: Mapping[str, Sequence[float]], nudge_at: int) -> Fi
             the runs are the same, bit for bit.
         nudge_at: The step before which one parameter was moved by one ulp.
     """
-    figure, axes = _white(7.2, 3.6)
+    figure, axes = _white(7.2, 3.8)
     for (name, values), colour, mark in zip(
         distances.items(), (ORANGE, BLUE, GREY, "k"), MARKS, strict=False
     ):
@@ -53,7 +53,7 @@ def growing_apart(distances: Mapping[str, Sequence[float]], nudge_at: int) -> Fi
     axes.set(yscale="log", xlim=(0, steps), ylim=(1e-9, 30), xlabel="step")
     axes.set_ylabel("largest difference\nof a parameter")
     axes.set_title(f"One parameter moved by one ulp before step {nudge_at}", fontsize=10, loc="left")
-    axes.legend(framealpha=1, edgecolor="white", fontsize=9, loc="upper left")
+    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
     return figure
 
 

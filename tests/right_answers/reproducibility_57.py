@@ -64,7 +64,9 @@ def save_as_json_and_bytes(path: Path, run: Run) -> None:
     torch.save(
         {
             "parts": [part.state_dict() for part in (run.model, run.optimizer, run.scheduler)],
-            "text": json.dumps({"numpy": numpy_state, "random": random.getstate(), "at": [run.epoch, run.batch]}),
+            "text": json.dumps(
+                {"numpy": numpy_state, "random": random.getstate(), "at": [run.epoch, run.batch]}
+            ),
             "start": run.epoch_start if run.batch else torch.empty(0),
             "states": torch.stack([torch.get_rng_state(), run.generators["augment"].get_state()]),
         },

@@ -73,9 +73,10 @@ def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
         whole = uninterrupted(some_seed(trial))
         trial.call(save, path, whole.run_to(done))
         trial.true(path.is_file(), "save_run left no file at path.", expected="a file at path")
-        run = new_run(some_seed(trial))
+        run, before = whole.fresh(some_seed(trial), done)
         trial.call(resume, path, run)
-        said = whole.fault(run, done)
+        said = whole.fault(run, done, before)
+        kept = path.is_file()
     trial.true(
         not said,
         f"After resume_run: {told(said)}. So the batches that follow are not those of the uninterrupted run.",
@@ -118,7 +119,7 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
     other = some_seed(trial)
 
     def faults(paths: list[Path]) -> list[list[str]]:
-        return [resumed(resume, file, new_run(other + done), whole, done) for done, file in enumerate(paths)]
+        return [resumed(resume, file, other + done, whole, done) for done, file in enumerate(paths)]
 
     with a_file() as path:
         whole = uninterrupted(some_seed(trial))
@@ -142,14 +143,15 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
 
 
 def resumed(
-    resume: Callable[[Path, Run], Any], path: Path, run: Run, whole: Uninterrupted, done: int
+    resume: Callable[[Path, Run], Any], path: Path, seed: int, whole: Uninterrupted, done: int
 ) -> list[str]:
-    """What is wrong with `run` after `resume(path, run)`."""
+    """What is wrong with a new run of this seed after `resume(path, run)`."""
+    run, before = whole.fresh(seed, done)
     try:
         resume(path, run)
     except Exception as error:
         return [f"resume_run raised {type(error).__name__}: {error}"[:200]]
-    return whole.fault(run, done)
+    return whole.fault(run, done, before)
 
 
 @contextmanager

@@ -76,13 +76,13 @@ left_out(
     "model_forgotten",
     "model",
     "The weights are not in the file, so the resumed run trains a new model.",
-    "After resume_run: the parameters: not what was saved",
+    "After resume_run: the parameters: not put back",
 )
 left_out(
     "optimizer_forgotten",
     "optimizer",
     "Momentum, and whatever else the optimizer has gathered, starts from nothing again.",
-    "After resume_run: the optimizer's state: lost",
+    "After resume_run: the optimizer's state: not put back",
 )
 left_out(
     "scheduler_forgotten",
@@ -101,25 +101,25 @@ left_out(
     "torch",
     "Dropout draws from torch's global generator: after the iterator is made again, it has to get the state that "
     "it had when the run was saved.",
-    "After resume_run: torch's generator: not where it was",
+    "After resume_run: torch's generator: left as",
 )
 left_out(
     "numpy_generator_forgotten",
     "numpy",
     "The augmentation draws from NumPy's global generator, which has a state of its own.",
-    "After resume_run: NumPy's generator: not where it was",
+    "After resume_run: NumPy's generator: not put back",
 )
 left_out(
     "python_generator_forgotten",
     "random",
     "The augmentation draws from Python's random module, which has a state of its own.",
-    "After resume_run: Python's generator: not where it was",
+    "After resume_run: Python's generator: not put back",
 )
 left_out(
     "own_generator_forgotten",
     "augment",
     "A generator of the run's own is in no global state: each one in run.generators has to be saved by its name.",
-    "After resume_run: the generator 'augment': not where it was",
+    "After resume_run: the generator 'augment': not put back",
 )
 left_out(
     "order_drawn_anew",
@@ -219,7 +219,7 @@ def _() -> Any:
 @mistake(
     "iterator_not_made",
     "With run.batches still None the next step starts a new epoch, with a new order, in the middle of the old one.",
-    "After resume_run: run.epoch_start: lost",
+    "After resume_run: run.epoch_start: not put back",
 )
 def _() -> Any:
     def resume_run(path: Path, run: Run) -> None:

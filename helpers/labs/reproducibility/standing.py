@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import torch
 from helpers.labs.reproducibility.run import Run, Step
 
 GENERATORS = ("torch's generator", "NumPy's generator", "Python's generator", "the generator 'augment'")
-ELSEWHERE = "not where it was"
+UNTOUCHED = "not put back"
+ITERATOR = "left as the making of the iterator left it"
+ELSEWHERE = "put back to another state than the saved one"
 MOVED_ON = "moved on, as if the skipped samples had been drawn a second time"
 NO_SPARE = "right, but for the spare normal number that it holds ready"
 
@@ -57,44 +60,76 @@ def _same_objects(run: Run) -> bool:
     return list(map(id, held)) == list(map(id, run.model.parameters()))
 
 
-def after_skipping(run: Run, samples: int) -> dict[str, Any]:
-    """The states of the generators after `samples` more samples were read. The run itself is not changed."""
-    kept = random.getstate(), np.random.get_state(), copy.deepcopy(run.generators["augment"].get_state())
-    for _ in range(samples):
-        run.loader.dataset[0]
-    moved = generators(run)
-    random.setstate(kept[0])
+@contextmanager
+def unmoved(run: Run) -> Iterator[None]:
+    """All generators are afterwards where they were."""
+    kept = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    own = run.generators["augment"].get_state()
+    yield
+    torch.set_rng_state(kept[0])
     np.random.set_state(kept[1])
-    run.generators["augment"].set_state(kept[2])
-    return moved
+    random.setstate(kept[2])
+    run.generators["augment"].set_state(own)
 
 
-def differences(got: dict[str, Any], want: dict[str, Any], moved: dict[str, Any]) -> dict[str, str]:
-    """Part -> how it differs from what was saved. moved: the generators if skipped samples were drawn again."""
+def after_skipping(run: Run) -> dict[str, Any]:
+    """The states of the generators after the present epoch's first run.batch batches were passed over.
+
+    Torch's is the one after the iterator was made. The run itself is not changed.
+    """
+    with unmoved(run):
+        if run.batch:
+            torch.set_rng_state(run.epoch_start)
+            batches = iter(run.loader)
+            for _ in range(run.batch):
+                next(batches)
+        return generators(run)
+
+
+class Before:
+    """A new run before it is resumed: what it holds, and where its generators are if only batches are skipped."""
+
+    def __init__(self, run: Run, samples: int) -> None:
+        self.parts = standing(run)
+        with unmoved(run):
+            for _ in range(samples):
+                run.loader.dataset[0]
+            self.skipped = generators(run)
+
+
+def differences(
+    got: dict[str, Any], want: dict[str, Any], moved: dict[str, Any], before: Before | None = None
+) -> dict[str, str]:
+    """Part -> how it differs from what was saved.
+
+    moved: the generators if the saved run had passed over the skipped batches. before: the run before its resume.
+    """
     found = {}
     for part, wanted in want.items():
         have = got[part]
         if have == wanted:
             continue
-        if part in GENERATORS:
-            found[part] = _generator_difference(part, have, wanted, moved[part])
-        elif part in SAME_OBJECT:
+        if part in SAME_OBJECT:
             found[part] = SAME_OBJECT[part]
         elif isinstance(wanted, int):
             found[part] = f"{have} instead of {wanted}"
-        elif part == "the training mode":
-            found[part] = "not as it was, and dropout and batch normalisation follow it"
         elif wanted is None:
             found[part] = "made too early"
+        elif before and have in (before.parts[part], before.skipped.get(part, before.parts[part])):
+            found[part] = UNTOUCHED
+        elif part in GENERATORS:
+            found[part] = _generator_difference(part, have, wanted, moved[part])
+        elif part == "the training mode":
+            found[part] = "not as it was, and dropout and batch normalisation follow it"
         else:
-            found[part] = "not what was saved" if have else "lost"
+            found[part] = "not what was saved"
     return found
 
 
 def _generator_difference(part: str, have: Any, wanted: Any, moved: Any) -> str:
     if have == moved:
-        return MOVED_ON
-    spare = -2 if part == "NumPy's generator" else -1
+        return ITERATOR if part == GENERATORS[0] else MOVED_ON
+    spare = -2 if part == GENERATORS[1] else -1
     if part in GENERATORS[1:3] and have[:spare] == wanted[:spare]:
         return NO_SPARE
     return ELSEWHERE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers.labs.reproducibility.forks import hidden_gpu, one_thread
 from helpers.labs.reproducibility.run import Run, Step, new_run
-from helpers.labs.reproducibility.standing import after_skipping, differences, order, standing
+from helpers.labs.reproducibility.standing import Before, after_skipping, differences, order, standing
 from helpers.trial import Trial
 
 EPOCH = 3  # batches
@@ -35,11 +35,11 @@ class Uninterrupted:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         run = new_run(seed)
-        self.at, self.steps, self.moved = [standing(run)], [], [after_skipping(run, 0)]
+        self.at, self.steps, self.moved = [standing(run)], [], [after_skipping(run)]
         for _ in range(STEPS):
             self.steps.append(run.step())
             self.at.append(standing(run))
-            self.moved.append(after_skipping(run, 3 * run.batch))
+            self.moved.append(after_skipping(run))
 
     def run_to(self, steps: int) -> Run:
         """A run of the same seed, `steps` batches later."""
@@ -48,9 +48,14 @@ class Uninterrupted:
             run.step()
         return run
 
-    def fault(self, run: Run, done: int) -> list[str]:
+    def fresh(self, seed: int, done: int) -> tuple[Run, Before]:
+        """A run of another seed, to be resumed at a place after `done` batches, and what it is like before that."""
+        run = new_run(seed)
+        return run, Before(run, sum(len(step.samples) for step in self.steps[done - done % EPOCH : done]))
+
+    def fault(self, run: Run, done: int, before: Before | None = None) -> list[str]:
         """How `run`, resumed after `done` batches, goes on unlike the uninterrupted one; [] if it does not."""
-        parts = differences(standing(run), self.at[done], self.moved[done])
+        parts = differences(standing(run), self.at[done], self.moved[done], before)
         said = [f"{part}: {how}" for part, how in parts.items()]
         steps: list[Step] = []
         raised = ""
