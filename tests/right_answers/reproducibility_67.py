@@ -15,20 +15,21 @@ from torch import Tensor
 
 def fsum(x: Tensor) -> Tensor:
     if not torch.isfinite(x).all():
-        return x.sum()
+        return x[~torch.isfinite(x)].sum()
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
 
 def fractions(x):
     if x.isnan().any() or x.isinf().any():
-        return x.double().sum().to(x.dtype)
+        return sum(value for value in x.flatten() if not value.isfinite())
     return x.new_tensor(float(sum((Fraction(value) for value in x.reshape(-1).tolist()), Fraction(0))))
 
 
 def whole_numbers(x: Tensor) -> Tensor:
     """Every float64 is a whole multiple of 2**-1074."""
     if not x.isfinite().all():
-        return x.sum()
+        odd = set(x[~x.isfinite()].tolist())
+        return torch.as_tensor(odd.pop() if len(odd) == 1 else math.nan, dtype=x.dtype)
     total = 0
     for value in x.double().flatten().tolist():
         top, bottom = value.as_integer_ratio()

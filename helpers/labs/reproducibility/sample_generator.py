@@ -105,8 +105,7 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-WHERE: dict[str, dict[str, int]] = {
-    "in the same process": {},
+OTHER_PROCESSES: dict[str, dict[str, int]] = {
     "in a process with another number": {"pid": 5},
     "at another time": {"hours": 5},
     "in a process with another salt in its hashes": {"salt": 5},
@@ -119,29 +118,42 @@ WHERE: dict[str, dict[str, int]] = {
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
     trial.given(f"(seed, epoch, index) = {key}, made several times")
-
-    def told(word: str, first: tuple[int, ...], again: tuple[int, ...]) -> None:
-        trial.true(
-            first == again,
+    if found := swayed(answer, trial, key):
+        word, first, again = found
+        trial.fail(
             f"Made again {word}, the generator of the same sample draws other numbers.",
             expected=f"{first} again",
-            got=again,
+            got=str(again),
             observed=word,
         )
 
+
+def swayed(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[str, tuple, tuple] | None:
+    """What else than the key decides: in words, with the draws before and after. The generators are stirred."""
     with elsewhere():
         first = draws(made(answer, trial, key))
-        told("at once", first, draws(made(answer, trial, key)))
+
+        def again() -> tuple[int, ...] | None:
+            numbers = draws(made(answer, trial, key))
+            return None if numbers == first else numbers
+
+        if other := again():
+            return "at once", first, other
         for index in range(3):
             made(answer, trial, (key[0], key[1], index))
-        told("after other samples", first, draws(made(answer, trial, key)))
+        if other := again():
+            return "after other samples", first, other
         stirred(trial.random)
-        told("with the global generators elsewhere", first, draws(made(answer, trial, key)))
+        if other := again():
+            return "with the global generators elsewhere", first, other
         with worker(trial.random.getrandbits(62), 3, 4):
-            told("in a DataLoader's worker", first, draws(made(answer, trial, key)))
-    for word, other in WHERE.items():
-        with elsewhere(**other):
-            told(word, first, draws(made(answer, trial, key)))
+            if other := again():
+                return "in a DataLoader's worker", first, other
+    for word, process in OTHER_PROCESSES.items():
+        with elsewhere(**process):
+            if other := again():
+                return word, first, other
+    return None
 
 
 @sample_generator.property("seed, epoch and index each decide")
@@ -229,7 +241,9 @@ def shared(answer: Callable[..., Any], trial: Trial, keys: Iterable[Key]) -> Ite
 def _kind(pairs: list[tuple[Key, Key]]) -> object:
     """How the keys of such pairs differ: what tells a sum from an xor, from a stride, from chance."""
     shifts = Counter(_shift(*pair) for pair in pairs)
-    common = {shift for shift, count in shifts.items() if count > 2}
+    common = {shift for shift, count in shifts.items() if count > 4}
+    if (0, 0, 1) in common and (0, 1, 0) in common:
+        return "product"
     if (0, 1, 1) in common:
         return "xor"
     if (0, 1, -1) in common:
@@ -246,7 +260,9 @@ def _shift(one: Key, other: Key) -> Key:
 FAR = (2**31, 2**32, 2**40)
 
 
-@sample_generator.property("large numbers count in full, or are refused; the streams are more than 2**32")
+@sample_generator.property(
+    "large numbers count in full, or are refused; the streams are more than 2**32", changes=GLOBAL
+)
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
     trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, 2**40")
@@ -268,13 +284,14 @@ def _has_room(answer: Callable[..., Any], trial: Trial) -> None:
     """Wrong if the answer takes more keys than there are seeds of 32 bits, and its generator has such a seed."""
     key = (trial.random.randrange(1000), 2**20 + 1, 2**40 + 1)
     trial.given(f"(seed, epoch, index) = {key}")
-    if first_draws(answer, trial, key) is None:
+    if first_draws(answer, trial, key) is None or swayed(answer, trial, key):
         return
     generator = made(answer, trial, key)
-    seed = generator.initial_seed()
-    if not _has_seed_of_32_bits(generator):
+    given = generator.initial_seed()
+    seed = seed_of_32_bits(generator)
+    if seed is None:
         return
-    cut = seed >= 2**32
+    cut = seed == given and seed >= 2**32
     trial.fail(
         (_cut(seed).strip() if cut else f"The generator is that of manual_seed({seed}), a key of 32 bits.")
         + " There are more samples than such keys, and the answer refuses none: two of some 100,000 samples share "
@@ -284,8 +301,8 @@ def _has_room(answer: Callable[..., Any], trial: Trial) -> None:
     )
 
 
-def _has_seed_of_32_bits(generator: torch.Generator) -> bool:
-    """Whether a generator's numbers are those of manual_seed(seed), from one of the first places on.
+def seed_of_32_bits(generator: torch.Generator) -> int | None:
+    """The seed with which manual_seed gives this generator, or one that is a few draws behind it; else None.
 
     Tried are its initial seed and the first word of its state: manual_seed makes the seed the first word, and so
     does NumPy's RandomState(seed), whose state fits in here.
@@ -296,8 +313,8 @@ def _has_seed_of_32_bits(generator: torch.Generator) -> bool:
         plain = torch.Generator().manual_seed(seed)
         stream = torch.randint(WORD, (300,), generator=plain).tolist()
         if any(stream[at : at + 4] == numbers for at in range(200)):
-            return True
-    return False
+            return seed
+    return None
 
 
 @sample_generator.property("the streams of neighbours have nothing in common")

@@ -30,6 +30,15 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 
 
 @sample_generator.wrong_answer(
+    "product_of_the_key",
+    why="0 times any index is 0: in epoch 0 all samples share one stream, and so does sample 0 of all epochs.",
+    seen="0 times any index is 0",
+)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed + epoch * index)
+
+
+@sample_generator.wrong_answer(
     "stride_too_small",
     why="epoch * n + index tells only n samples apart: with more of them, the keys of the next epoch begin.",
     seen="the keys of the next epoch begin",

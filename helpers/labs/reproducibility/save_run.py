@@ -77,6 +77,7 @@ def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
         trial.call(resume, path, run)
         said = whole.fault(run, done, before)
         kept = path.is_file()
+    trial.true(kept, "resume_run removed the file: after a second crash there is nothing to resume.")
     trial.true(
         not said,
         f"After resume_run: {told(said)}. So the batches that follow are not those of the uninterrupted run.",

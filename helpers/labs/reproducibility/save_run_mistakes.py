@@ -140,7 +140,7 @@ left_out(
     "buffers_forgotten",
     "named_parameters() leaves out the buffers, such as the running mean of batch normalisation. Training does "
     "not notice, evaluation does. state_dict() holds both.",
-    "After resume_run: the buffers: not what was saved",
+    "After resume_run: the buffers: not put back",
 )
 def _() -> Any:
     def change(state: State, run: Run) -> None:

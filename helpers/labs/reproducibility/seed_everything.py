@@ -93,28 +93,39 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
+STEPS = (
+    ("one more", 0, 1),
+    ("one more", 1, 2),
+    ("a million more", 0, 10**6),
+    ("2^16 more", 0, 2**16),
+    ("2^31 more", 0, 2**31),
+)
+
+
 @seed_everything.property("another seed gives other draws", changes=GLOBAL)
 def _(answer: Any, trial: Trial) -> None:
-    base = trial.random.randrange(2**30)
-    others = {"one more": 1, "a million more": 10**6, "2^16 more": 2**16, "2^31 more": 2**31}
-    ignored: dict[str, list[str]] = {}
+    base = 2 * trial.random.randrange(2**29)
+    ignored: dict[str, set[str]] = {}
     example = ""
     with gpus(0):
-        first, _ = seeded_draws(answer, trial, base)
-        for word, more in others.items():
-            second, _ = seeded_draws(answer, trial, base + more)
-            same = [name for name in LIBRARIES if first[name] == second[name]]
-            if same:
-                ignored[word] = same
-                example = example or f"seeds {base} and {base + more}"
+        draws = {
+            more: seeded_draws(answer, trial, base + more)[0] for more in (0, *(end for *_, end in STEPS))
+        }
+    for word, start, end in STEPS:
+        same = {name for name in LIBRARIES if draws[start][name] == draws[end][name]}
+        if same:
+            ignored[word] = ignored.get(word, set()) | same
+            example = example or f"seeds {base + start} and {base + end}"
     trial.given(example)
     if ignored:
-        told = "; ".join(f"{word}: {', '.join(names)}" for word, names in ignored.items())
+        told = "; ".join(
+            f"{word}: {', '.join(n for n in LIBRARIES if n in same)}" for word, same in ignored.items()
+        )
         trial.fail(
             f"Two seeds gave the same draws: {told}.",
             expected="other numbers for every seed from 0 to 2**32 - 1",
             got=f"the same numbers for {example}",
-            observed=ignored,
+            observed={word: sorted(same) for word, same in ignored.items()},
         )
 
 
@@ -178,13 +189,20 @@ def _(answer: Any, trial: Trial) -> None:
     for started in (False, True):
         trial.given(f"seed = {seed}, two GPUs, CUDA {'has' if started else 'has not'} started")
         runs = [gpu_draws(answer, trial, value, started) for value in (seed, seed, seed + 1)]
-        states = ["seeded" if a == b != c else "not seeded" for a, b, c in zip(*runs, strict=True)]
+        states = [_state(*draws) for draws in zip(*runs, strict=True)]
         trial.true(
             states == ["seeded", "seeded"],
             f"With two GPUs the first is {states[0]}, the second {states[1]}.",
             expected="the same draws on each GPU after the same seed, others after another seed",
             observed=(started, states),
         )
+
+
+def _state(one: list[int], again: list[int], other: list[int]) -> str:
+    """One GPU in words: its draws after a seed, after the same seed again, and after another one."""
+    if one != again:
+        return "not seeded"
+    return "seeded" if one != other else "seeded, but not by the seed"
 
 
 @seed_everything.property("CUDA is not started by seeding", changes=GLOBAL)

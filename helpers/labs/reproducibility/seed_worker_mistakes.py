@@ -172,8 +172,8 @@ def _(worker_id: int) -> None:
 
 @seed_worker.wrong_answer(
     "multiplied",
-    why="Worker 0 gets seed 0 in every epoch: a product with the worker's number forgets all else where it is 0.",
-    seen="Worker 0 gets seed 0",
+    why="For worker 0 a product with the worker's number is 0, whatever the seed: it draws the same in every epoch.",
+    seen="a product with the worker's number is 0",
 )
 def _(worker_id: int) -> None:
     info = get_worker_info()
