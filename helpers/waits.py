@@ -13,6 +13,7 @@ import ast
 import linecache
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
@@ -84,6 +85,8 @@ class waits:  # noqa: N801  # reads as a word: with waits():
             return False
         for name in _bound_in_block(frame, self.line):
             _unbound[name] = awaited
+        # A loader's worker that raised is held by the error's frames; collected later, it would be waited for.
+        traceback.clear_frames(trace)
         print(f"waits for {awaited}")
         return True
 

@@ -5,7 +5,6 @@ Right answers stand in tests/right_answers/<lab>.py: RIGHT = {"01.seed_everythin
 
 from __future__ import annotations
 
-import functools
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -16,24 +15,12 @@ import pytest
 import helpers
 import tests.right_answers
 from helpers.exercise import Exercise
+from tests.wrong_reports import checked, disguised, disguised_reports, reports
 
 EXERCISES = helpers.exercises()
 RIGHT: dict[str, list[Any]] = {}
 for found in pkgutil.iter_modules(tests.right_answers.__path__):
     RIGHT |= importlib.import_module(f"tests.right_answers.{found.name}").RIGHT
-
-
-def disguised(answer: Any) -> Any:
-    """The same behaviour under another name and behind a plain wrapper."""
-    if isinstance(answer, tuple):
-        return tuple(disguised(part) for part in answer)
-    if isinstance(answer, type):
-        return type("Disguised", (answer,), {})
-
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return answer(*args, **kwargs)
-
-    return wrapped
 
 
 def wrong_answers() -> Iterator[Any]:
@@ -42,16 +29,10 @@ def wrong_answers() -> Iterator[Any]:
             yield pytest.param(exercise, name, id=f"{exercise.id}-{name}")
 
 
-@functools.cache
-def report(id: str, name: str) -> str:
-    return str(EXERCISES[id].check(EXERCISES[id].wrong[name].answer))
-
-
 @pytest.mark.parametrize(("exercise", "name"), list(wrong_answers()))
 def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> None:
     wrong = exercise.wrong[name]
-    for answer in (wrong.answer, disguised(wrong.answer)):
-        found = exercise.check(answer)
+    for found in (reports(exercise.id)[name], disguised_reports(exercise.id)[name]):
         assert found.verdict in ("wrong", "crashed", "timed out"), str(found)
         assert found.mistake == name, str(found)
         assert wrong.seen in str(found), f"{wrong.seen!r} is not in:\n{found}"
@@ -62,15 +43,14 @@ def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> No
 def test_what_a_mistake_shows_is_shown_by_no_other(exercise: Exercise) -> None:
     for name, wrong in exercise.wrong.items():
         others = [other for other in exercise.wrong if other != name]
-        assert [other for other in others if wrong.seen in report(exercise.id, other)] == [], wrong.seen
+        assert [other for other in others if wrong.seen in str(reports(exercise.id)[other])] == [], wrong.seen
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_right_answers_pass(exercise: Exercise) -> None:
     answers = RIGHT.get(exercise.id, [])
     assert len(answers) >= 2, "an exercise has two right answers of different shape or more"
-    for answer in [*answers, *map(disguised, answers)]:
-        found = exercise.check(answer)
+    for found in checked(exercise, [*answers, *map(disguised, answers)]):
         assert found.passed, str(found)
 
 

@@ -1,4 +1,4 @@
-"""Right answers to 01.save_run and 01.deterministic, in different shapes."""
+"""Right answers to 01.save_run, in different shapes."""
 
 from __future__ import annotations
 

@@ -89,13 +89,18 @@ def some_key(trial: Trial) -> Key:
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
     other = (key[0], key[1], key[2] + 1)
-    trial.given(f"(seed, epoch, index) = {key}, then {other}")
+    trial.given(f"(seed, epoch, index) = {key}, then {other}, then the first again")
     one = made(lambda *numbers: trial.call(answer, *numbers), trial, key)
     place = one.get_state()
     two = made(answer, trial, other)
     trial.true(
         two is not one,
         "Two calls gave one and the same object: making the second sample's generator moved that of the first.",
+        expected="an object of its own for each call",
+    )
+    trial.true(
+        made(answer, trial, key) is not one,
+        "A second call with the same key gave the same object: it goes on where its first user left it.",
         expected="an object of its own for each call",
     )
     trial.true(
@@ -242,7 +247,7 @@ def _kind(pairs: list[tuple[Key, Key]]) -> object:
     """How the keys of such pairs differ: what tells a sum from an xor, from a stride, from chance."""
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}
-    if (0, 0, 1) in common and (0, 1, 0) in common:
+    if sum(x[:2] == y[:2] and x[1] == 0 for x, y in pairs) > 4:
         return "product"
     if (0, 1, 1) in common:
         return "xor"

@@ -206,7 +206,7 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 @sample_generator.wrong_answer(
     "one_object_for_all",
     why="A generator is an object with a state: seeding it for the next sample takes it away from the last one.",
-    seen="Two calls gave one and the same object",
+    seen="takes it away from the last one",
 )
 def _(seed: int, epoch: int, index: int) -> torch.Generator:
     words = np.random.SeedSequence((seed, epoch, index)).generate_state(624)
@@ -215,6 +215,21 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 
 
 _ONE = torch.Generator()
+
+
+@sample_generator.wrong_answer(
+    "kept_in_a_cache",
+    why="A cache hands out the object of the first call, whose stream has moved on: the sample looks different again.",
+    seen="A cache hands out",
+)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    key = seed, epoch, index
+    if key not in _CACHE:
+        _CACHE[key] = _filled(np.random.SeedSequence(key).generate_state(624))
+    return _CACHE[key]
+
+
+_CACHE: dict[tuple[int, int, int], torch.Generator] = {}
 
 
 @sample_generator.wrong_answer(

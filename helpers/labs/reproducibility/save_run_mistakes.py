@@ -317,4 +317,4 @@ def _() -> Any:
     "state vector must be a tuple",
 )
 def _() -> Any:
-    return saving(lambda state, run: state.update(random=(3, list(state["random"][1]), None))), None
+    return None, resuming(before=lambda state, run: random.setstate((3, state["random"][1].tolist(), None)))

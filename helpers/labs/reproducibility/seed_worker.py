@@ -128,8 +128,11 @@ def _(answer: Any, trial: Trial) -> None:
     seeds = base_seeds(trial, 2)
     starts = []
     for epoch, base in enumerate(seeds):
-        with elsewhere(pid=epoch + 1, hours=epoch):
-            starts.append([start(answer, trial, base, id) for id in range(3)])
+        row = []
+        for id in range(3):
+            with elsewhere(pid=WORKERS * epoch + id, hours=epoch):
+                row.append(start(answer, trial, base, id))
+        starts.append(row)
     table = [[each.noise[0] for each in row] for row in starts]
     by_worker = any(len(set(row)) > 1 for row in table)
     by_epoch = any(len(set(column)) > 1 for column in zip(*table, strict=True))

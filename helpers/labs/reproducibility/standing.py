@@ -15,7 +15,7 @@ from helpers.labs.reproducibility.run import Run, Step
 GENERATORS = ("torch's generator", "NumPy's generator", "Python's generator", "the generator 'augment'")
 UNTOUCHED = "not put back"
 ITERATOR = "left as the making of the iterator left it"
-ELSEWHERE = "put back to another state than the saved one"
+ELSEWHERE = "in another state than the saved one"
 MOVED_ON = "moved on, as if the skipped samples had been drawn a second time"
 NO_SPARE = "right, but for the spare normal number that it holds ready"
 
