@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,13 @@ class WrongAnswer:
     answer: what a learner would pass to `check`.
     why: the sentence of a good teacher.
     seen: words that the check's report must hold, and that no other wrong answer's report holds.
+    forms: the same mistake beside another one that often comes with it, as no check of the seed's range.
     """
 
     answer: Any
     why: str
     seen: str
+    forms: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,16 @@ class Exercise:
             return given
 
         return add if answer is None else add(answer)
+
+    def another_form(self, name: str) -> Callable[[Any], Any]:
+        """Adds a form to the wrong answer `name`: it behaves differently somewhere, and is named the same."""
+
+        def add(given: Any) -> Any:
+            known = self._wrong[name]
+            self._wrong[name] = replace(known, forms=(*known.forms, given))
+            return given
+
+        return add
 
     def check(self, *answer: Any) -> Report:
         """Says whether `answer` is right and, if not, which mistake it is.

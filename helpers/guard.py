@@ -308,7 +308,8 @@ SPACES: dict[str, Any] = {
     "gc": gc,
 }
 _OVERLOOKED = {"__builtins__", "_", "__warningregistry__"}  # "_" is IPython's last result, in builtins
-_type, _ModuleType = type, type(os)
+_type = type
+_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
 # Put back without a word: libraries change these when they are imported or used, and no check rests on them.
@@ -400,7 +401,7 @@ def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
                 _delattr(owner, name)
         elif now[name] is not old[name]:
             # A rebound flag of a module (private, not a function) is the module's own business.
-            if _is_patch(name, old[name], now[name]):
+            if _is_patch(owner, name, old[name], now[name]):
                 changed.append(f"{space}.{name}")
             _setattr(owner, name, old[name])
     for name in old:
@@ -410,12 +411,16 @@ def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
     return changed
 
 
-def _is_patch(name: str, old: Any, new: Any) -> bool:
-    if (name.startswith("__") or name == "manual_seed") and str(getattr(new, "__module__", "")).startswith(
-        "torch."
-    ):
-        return False  # torch.compile wraps these itself
+def _is_patch(owner: Any, name: str, old: Any, new: Any) -> bool:
+    # torch.compile wraps methods of nn.Module and torch.manual_seed, the first optimizer of a kind its `step`.
+    if (isinstance(owner, _type) or name == "manual_seed") and _is_from_torch(new):
+        return False
     return callable(old) or not name.startswith("_")
+
+
+def _is_from_torch(value: Any) -> bool:
+    code = getattr(value, "__code__", None)
+    return code is not None and code.co_filename.startswith(_TORCH)
 
 
 def _same(now: Any, old: dict[str, Any]) -> bool:

@@ -85,17 +85,15 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
     if first.verdict == "not attempted" or not first.said:
         return None
     failing = next(prop for prop in exercise.properties if prop.said == first.said)
-    left = [
-        name
-        for name, wrong in exercise.wrong.items()
-        if alike(tried(exercise, failing, wrong.answer, seed), first)
-    ]
+    known = [(name, form) for name, wrong in exercise.wrong.items() for form in (wrong.answer, *wrong.forms)]
+    left = [(name, form) for name, form in known if alike(tried(exercise, failing, form, seed), first)]
     for prop in exercise.properties:
         if prop is failing or not left:
             continue
         own = tried(exercise, prop, answer, seed)
-        left = [name for name in left if alike(tried(exercise, prop, exercise.wrong[name].answer, seed), own)]
-    return left[0] if len(left) == 1 else None
+        left = [(name, form) for name, form in left if alike(tried(exercise, prop, form, seed), own)]
+    names = {name for name, _ in left}
+    return names.pop() if len(names) == 1 else None
 
 
 def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding | None:

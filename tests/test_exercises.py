@@ -15,7 +15,7 @@ import pytest
 import helpers
 import tests.right_answers
 from helpers.exercise import Exercise
-from tests.wrong_reports import checked, disguised, disguised_reports, reports
+from tests.wrong_reports import checked, disguised, disguised_reports, form_reports, reports
 
 EXERCISES = helpers.exercises()
 RIGHT: dict[str, list[Any]] = {}
@@ -32,7 +32,8 @@ def wrong_answers() -> Iterator[Any]:
 @pytest.mark.parametrize(("exercise", "name"), list(wrong_answers()))
 def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> None:
     wrong = exercise.wrong[name]
-    for found in (reports(exercise.id)[name], disguised_reports(exercise.id)[name]):
+    forms = form_reports(exercise.id).get(name, [])
+    for found in (reports(exercise.id)[name], disguised_reports(exercise.id)[name], *forms):
         assert found.verdict in ("wrong", "crashed", "timed out"), str(found)
         assert found.mistake == name, str(found)
         assert wrong.seen in str(found), f"{wrong.seen!r} is not in:\n{found}"

@@ -53,3 +53,10 @@ def disguised_reports(id: str) -> dict[str, Report]:
     exercise = helpers.exercises()[id]
     found = checked(exercise, [disguised(wrong.answer) for wrong in exercise.wrong.values()])
     return dict(zip(exercise.wrong, found, strict=True))
+
+
+@functools.cache
+def form_reports(id: str) -> dict[str, list[Report]]:
+    """What the check says to the further forms of the wrong answers."""
+    exercise = helpers.exercises()[id]
+    return {name: checked(exercise, wrong.forms) for name, wrong in exercise.wrong.items() if wrong.forms}

@@ -94,8 +94,8 @@ class Learner:
             self.foreign.append(request.url)
 
     def arrive(self) -> None:
-        """Opens the address that `labbook lab` printed."""
-        self.page.goto(self.server.address)
+        """Opens the address that `labbook lab` printed, without what an earlier test had open."""
+        self.page.goto(f"{self.server.address}&reset")
         self._settled()
 
     def follow(self, link: str) -> None:

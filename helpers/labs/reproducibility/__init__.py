@@ -1,7 +1,5 @@
 """Lab 01: when are two training runs the same, bit for bit?"""
 
-# Message to ex57 from the lead (13:40): you finish save_run only and report it now. stable_sum and deterministic and
-# the predictions are written by the lead at this moment; do not write them. (This comment goes away.)
 from helpers.labs.reproducibility import deterministic_mistakes as deterministic_mistakes
 from helpers.labs.reproducibility import preserve_rng_mistakes as preserve_rng_mistakes
 from helpers.labs.reproducibility import sample_generator_mistakes as sample_generator_mistakes

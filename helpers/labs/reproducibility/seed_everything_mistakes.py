@@ -36,6 +36,28 @@ def _(seed: int) -> None:
     torch.manual_seed(seed)
 
 
+@seed_everything.another_form("numpy_forgotten")
+def _(seed: int) -> None:
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+@seed_everything.another_form("numpy_forgotten")
+def _(seed: int) -> None:
+    random.seed(seed)
+    np.random.default_rng(seed)
+    torch.manual_seed(seed)
+
+
+@seed_everything.wrong_answer(
+    "torch_only",
+    why="torch.manual_seed seeds torch on every device, and nothing else: random and NumPy go on wherever they were.",
+    seen="and nothing else: random and NumPy",
+)
+def _(seed: int) -> None:
+    torch.manual_seed(seed)
+
+
 @seed_everything.wrong_answer(
     "random_forgotten",
     why="Python's own generator is a third one: random.shuffle, and many augmentations, draw from it.",

@@ -172,8 +172,9 @@ def _(worker_id: int) -> None:
 
 @seed_worker.wrong_answer(
     "multiplied",
-    why="For worker 0 a product with the worker's number is 0, whatever the seed: it draws the same in every epoch.",
-    seen="a product with the worker's number is 0",
+    why="Worker 0 draws the same in every epoch: a product with its number, or a test `if worker_id`, forgets the seed "
+    "where the number is 0.",
+    seen="forgets the seed where the number is 0",
 )
 def _(worker_id: int) -> None:
     info = get_worker_info()
