@@ -9,6 +9,7 @@ while a <summary> has the focus ("dd" would delete the cell).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -135,12 +136,12 @@ class Report:
         )
         body = "".join(_row(label, text) for label, text in self.rows())
         if self.passed:
-            body += "".join(f"<div>\u2713 {escape(said)}</div>" for said in self.properties)
+            body += "".join(f"<div>\u2713 {_words(said)}</div>" for said in self.properties)
         if closing := self.closing():
             body += f'<div style="margin-top:8px;{_FG2}">{escape(closing)}</div>'
         if self.passed and self.known:
             items = "".join(
-                f"<li><strong>{escape(name)}</strong>: {escape(why)}</li>" for name, why in self.known.items()
+                f"<li><strong>{escape(name)}</strong>: {_words(why)}</li>" for name, why in self.known.items()
             )
             body += _fold("Mistakes that people make here", f"<ul>{items}</ul>")
         if self.output:
@@ -164,7 +165,7 @@ class Hint:
     __repr__ = __str__
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        items = "".join(f"<li>{escape(hint)}</li>" for hint in self.hints)
+        items = "".join(f"<li>{_words(hint)}</li>" for hint in self.hints)
         head = (
             f"<div><strong>Hint {len(self.hints)} of {self.total}</strong> &nbsp; {escape(self.title)}</div>"
         )
@@ -191,7 +192,7 @@ def card(inside: str, edge: str, label: str) -> str:
 
 
 def _row(label: str, text: str) -> str:
-    value = escape(text)
+    value = _words(text)
     if label in ("Input", "Expected", "Got", "Where"):
         value = f'<span style="{_MONO};white-space:pre-wrap">{value}</span>'
     return (
@@ -199,9 +200,14 @@ def _row(label: str, text: str) -> str:
     )
 
 
+def _words(text: str) -> str:
+    """Text as HTML, `code` set as code."""
+    return re.sub(r"`([^`\n]+)`", rf'<code style="{_MONO};font-size:inherit">\1</code>', escape(text))
+
+
 def _fold(title: str, inside: str) -> str:
     return (
-        f'<details style="margin-top:8px"><summary data-lm-suppress-shortcuts="true" style="cursor:pointer">'
+        f'<details style="margin-top:8px"><summary data-lm-suppress-shortcuts="true" style="cursor:pointer;list-style:none">'
         f"\u25b8 {escape(title)}</summary>{inside}</details>"
     )
 
