@@ -33,8 +33,9 @@ def disguised(answer: Any) -> Any:
 
 
 def checked(exercise: Exercise, answers: Iterable[Any]) -> list[Report]:
-    """The reports on several answers, in their order."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    """The reports on several answers, in their order. The time limit is long: the machine is busy with them."""
+    patient = mock.patch.dict(os.environ, LABBOOK_CHECK_SECONDS="40")
+    with patient, ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(exercise.check, answers))
 
 

@@ -1,6 +1,7 @@
 """Lab 01: when are two training runs the same, bit for bit?"""
 
 from helpers.labs.reproducibility import deterministic_mistakes as deterministic_mistakes
+from helpers.labs.reproducibility import preserve_rng_forms as preserve_rng_forms
 from helpers.labs.reproducibility import preserve_rng_mistakes as preserve_rng_mistakes
 from helpers.labs.reproducibility import sample_generator_mistakes as sample_generator_mistakes
 from helpers.labs.reproducibility import seed_everything_mistakes as seed_everything_mistakes

@@ -98,13 +98,13 @@ def _require_on(trial: Trial) -> None:
 def _require_as_before(trial: Trial, before: Switches, when: str) -> None:
     now = switches()
     changed = [name for name in before if now[name] != before[name]]
-    trial.true(
-        not changed,
-        f"{when}, these are not as they were before: {', '.join(changed)}.",
-        expected=", ".join(f"{name} {before[name]!r}" for name in changed),
-        got=", ".join(f"{name} {now[name]!r}" for name in changed),
-        observed=(when, [(name, now[name]) for name in changed]),
-    )
+    if changed:
+        trial.fail(
+            f"{when}, these are not as they were before: {', '.join(changed)}.",
+            expected=", ".join(f"{name} {before[name]!r}" for name in changed),
+            got=", ".join(f"{name} {now[name]!r}" for name in changed),
+            observed=(when, [(name, now[name]) for name in changed]),
+        )
 
 
 def _inside(answer: Answer, look: Callable[[], None]) -> None:
@@ -195,12 +195,12 @@ def after_an_error(answer: Answer, trial: Trial) -> None:
                 raise error("from the block")
         except error:
             came = True
-        trial.true(
-            came,
-            f"The block raised {error.__name__}, and nothing came out of `with deterministic():`.",
-            expected=f"{error.__name__} goes on to the caller",
-            got="nothing was raised",
-        )
+        if not came:
+            trial.fail(
+                f"The block raised {error.__name__}, and nothing came out of `with deterministic():`.",
+                expected=f"{error.__name__} goes on to the caller",
+                got="nothing was raised",
+            )
         _require_as_before(trial, FRESH, f"After a block that raised {error.__name__}")
 
 
@@ -216,7 +216,7 @@ def nested(answer: Answer, trial: Trial) -> None:
             now["deterministic algorithms"] is True and now[CUBLAS] in FIXED_WORKSPACES,
             "The end of the inner block has turned the outer one off.",
             expected="still on after the inner block",
-            got=f"deterministic algorithms {now['deterministic algorithms']}, {CUBLAS} {now[CUBLAS]!r}",
+            got={name: now[name] for name in ("deterministic algorithms", CUBLAS)},
         )
 
     _inside(answer, inner)

@@ -229,3 +229,49 @@ def _(seed: int) -> None:
     torch.manual_seed(seed)
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = True
+
+
+# The same mistakes in an answer that leaves the test of the range to NumPy, or has none.
+
+
+@seed_everything.another_form("argument_left_out")
+def _(seed: int) -> None:
+    random.seed()
+    np.random.seed()
+    torch.manual_seed(seed)
+
+
+@seed_everything.another_form("constant_seed")
+def _(seed: int) -> None:
+    random.seed(42)
+    np.random.seed(42)
+    torch.manual_seed(42)
+
+
+@seed_everything.another_form("few_seeds")
+def _(seed: int) -> None:
+    random.seed(seed % 10_000)
+    np.random.seed(seed % 10_000)
+    torch.manual_seed(seed % 10_000)
+
+
+@seed_everything.another_form("salted_hash")
+def _(seed: int) -> None:
+    key = hash(str(seed)) % 2**32
+    random.seed(key)
+    np.random.seed(key)
+    torch.manual_seed(key)
+
+
+@seed_everything.another_form("turns_switches")
+def _(seed: int) -> None:
+    """What is pasted from project to project."""
+    import os
+
+    random.seed(seed)
+    os.environ["PYTHONHASHSEED"] = str(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.cuda.manual_seed_all(seed)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False

@@ -217,3 +217,29 @@ def _(worker_id: int) -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+# The same mistakes beside a constant seed, or a worker's number, for the global generators.
+
+
+@seed_worker.another_form("global_generator_only")
+def _(worker_id: int) -> None:
+    np.random.seed(worker_id)
+
+
+@seed_worker.another_form("global_generator_only")
+def _(worker_id: int) -> None:
+    np.random.seed(0)
+
+
+@seed_worker.another_form("global_generator_only")
+def _(worker_id: int) -> None:
+    np.random.seed(np.random.get_state()[1][0] + worker_id)
+
+
+@seed_worker.another_form("worker_id_is_the_seed")
+def _(worker_id: int) -> None:
+    random.seed(worker_id)
+    np.random.seed(worker_id)
+    torch.manual_seed(worker_id)
+    get_worker_info().dataset.rng = np.random.default_rng(worker_id)
