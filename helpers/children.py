@@ -252,10 +252,11 @@ def _drop() -> None:
 
 
 def _reap() -> None:
-    for process in _graves[:]:
-        if not process.is_alive():
-            process.join(0)
-            _graves.remove(process)
+    with _lock:  # checks may run in several threads
+        for process in _graves[:]:
+            if not process.is_alive():
+                process.join(0)
+                _graves.remove(process)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import io
 import linecache
 import os
 import pickle
+import random
 import re
 import signal
 import sys
@@ -251,9 +252,21 @@ class _Kept(io.TextIOBase):
 def by_value(answer: Any) -> bytes:
     """The answer as bytes, with all of the notebook that it refers to. Raises if that cannot be done."""
     import cloudpickle
+    import numpy
+    import torch
+
+    # The global generators: `from random import seed` in the notebook means the child's own one there.
+    single = {
+        id(random._inst): ("random", "_inst"),
+        id(numpy.random.mtrand._rand): ("numpy.random.mtrand", "_rand"),
+        id(torch.default_generator): ("torch", "default_generator"),
+    }
 
     class Pickler(cloudpickle.Pickler):
         def reducer_override(self, value: Any) -> Any:
+            if id(value) in single:
+                module, name = single[id(value)]
+                return getattr, (importlib.import_module(module), name)
             # torch.backends.cudnn and torch.ops are modules of classes of their own, which pickle refuses.
             if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
                 return importlib.import_module, (value.__name__,)

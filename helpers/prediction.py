@@ -48,12 +48,18 @@ class Prediction:
         known = {item.mistake: item.why for item in self.choices.values() if item.mistake}
         if not isinstance(letter, str) or letter not in self.choices:
             said = f"There is no choice {choice!r}. Write one letter of {', '.join(self.choices)}, in quotes."
-            return Report(self.id, self.title, "wrong", message=said)
+            return Report(self.id, self.title, "wrong", message=said, has_hints=False)
         chosen = self.choices[letter]
         if letter == self._right:
             return Report(self.id, self.title, "passed", message=chosen.why)
         return Report(
-            self.id, self.title, "wrong", mistake=chosen.mistake, said=f"You said: {chosen.text}", known=known
+            self.id,
+            self.title,
+            "wrong",
+            mistake=chosen.mistake,
+            message=f"You said: {chosen.text}",
+            known=known,
+            has_hints=False,
         )
 
     def __repr__(self) -> str:

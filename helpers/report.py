@@ -66,6 +66,7 @@ class Report:
     cut: bool = False
     note: str = ""
     seed: int | None = None
+    has_hints: bool = True
 
     @property
     def passed(self) -> bool:
@@ -88,7 +89,7 @@ class Report:
         parts = []
         if self.known:
             parts.append(f"This check is known to reject {len(self.known)} wrong answers.")
-        if self.verdict in ("wrong", "crashed", "timed out"):
+        if self.has_hints and self.verdict in ("wrong", "crashed", "timed out"):
             name = self.id.partition(".")[2]
             parts.append(f"For a hint: lab.{name}.hint()")
         if self.seed is not None and self.verdict in ("wrong", "crashed"):

@@ -205,6 +205,13 @@ def sample_by_a_bounded_mix(seed: int, epoch: int, index: int) -> torch.Generato
     return torch.Generator(device="cpu").manual_seed(key ^ folded)
 
 
+def sample_packed(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Three numbers side by side in 32 bits; what does not fit is refused."""
+    if not (0 <= seed < 2**8 and 0 <= epoch < 2**8 and 0 <= index < 2**16):
+        raise ValueError("seed and epoch are below 256, index is below 65,536")
+    return torch.Generator().manual_seed(seed << 24 | epoch << 16 | index)
+
+
 RIGHT: dict[str, list[Any]] = {
     "01.seed_everything": [seed_by_libraries, seed_after_a_test, seed_from_a_sequence, seed_by_a_loop],
     "01.preserve_rng": [
@@ -227,5 +234,6 @@ RIGHT: dict[str, list[Any]] = {
         sample_by_a_digest,
         sample_by_numpys_twister,
         sample_by_a_bounded_mix,
+        sample_packed,
     ],
 }

@@ -104,8 +104,8 @@ one_ulp = Prediction(
         ),
         "C": Choice(
             "It spreads to the other parameters; how fast it grows depends on the learning rate.",
-            "One step carries it into every parameter. With a small learning rate it stays small for long; with "
-            "a large one it grows by factors.",
+            "One parameter differs after the first step, a few after the second, most of them in the end. With a "
+            "small learning rate the difference stays small for long; with a large one it grows by factors.",
         ),
         "D": Choice(
             "It grows by the same factor at every step, whatever the learning rate.",

@@ -39,7 +39,7 @@ save_run = Exercise(
     seconds=15,
     hints=[
         "List what the next batch depends on: which numbers, which generators, and which samples are still to come.",
-        "The order of an epoch is drawn when its iterator is made. So the iterator must be made again from "
+        "An iterator draws its base seed when it is made, and the order at its first batch. So it must be made again from "
         "run.epoch_start, run.batch batches must be passed over, and only then do the generators get the state "
         "that they had when the run was saved.",
         "Between two epochs run.epoch_start is None and no iterator is needed. Put generators back with "

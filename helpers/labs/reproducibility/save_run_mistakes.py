@@ -124,8 +124,8 @@ left_out(
 left_out(
     "order_drawn_anew",
     "epoch_start",
-    "The order of an epoch is drawn from torch's global generator when the iterator is made. Made from another "
-    "state it is another order: some samples come twice in this epoch, others never.",
+    "The order of an epoch is drawn from torch's global generator when a new iterator gives its first batch. From "
+    "another state it is another order: some samples come twice in this epoch, others never.",
     "After resume_run: run.epoch_start: not what was saved",
 )
 left_out(

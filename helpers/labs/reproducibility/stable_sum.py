@@ -155,7 +155,7 @@ def near(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
         trial.true(
             bool((got - want).abs() <= ulp),
             "The sum is not the true one: it is off by more than one ulp, the distance to the next float.",
-            expected=f"{want.item()!r}, as math.fsum gives it",
+            expected=f"{want.item()!r}, the true sum, or one of its two neighbours",
             got=got.item(),
             observed=(name, f"{got.item():.4g}" if x.numel() < 40 else "off"),
         )
