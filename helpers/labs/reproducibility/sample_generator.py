@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -19,7 +20,7 @@ sample_generator = Exercise(
     objective="Derive a generator from (seed, epoch, index), so that augmentation is the same for any number of workers.",
     minutes=30,
     difficulty="medium",
-    seconds=10,
+    seconds=30,
     hints=[
         "If every sample has its own generator, it does not matter who loads it, or in which order. So the three "
         "numbers must decide the generator, and no two keys may share one. Why is their sum not enough?",
@@ -205,7 +206,9 @@ def simple_keys(base: int) -> list[Key]:
     """Keys that meet where a key is a sum, an xor, or a sum with a factor."""
     indices = [*range(6), *(number + more for number in ROUND for more in (0, 1))]
     epochs = (*range(5), 10, 100, 1000)
-    return [(base + more, epoch, index) for more in (0, 1) for epoch in epochs for index in indices]
+    keys = [(base + more, epoch, index) for more in (0, 1) for epoch in epochs for index in indices]
+    # Written side by side without a sign between them, 1, 11 and 11, 1 are the same.
+    return keys + [key for key in itertools.product((1, 11, 111), (1, 11), (1, 11, 111)) if key not in keys]
 
 
 def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
@@ -254,7 +257,7 @@ def _shift(one: Key, other: Key) -> Key:
     return other[0] - one[0], other[1] - one[1], other[2] - one[2]
 
 
-FAR = (2**31, 2**32, 2**40)
+FAR = (2**31, 2**32, 2**40, 2**48)
 
 
 @sample_generator.property(
@@ -262,7 +265,7 @@ FAR = (2**31, 2**32, 2**40)
 )
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
-    trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, 2**40")
+    trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, 2**40, 2**48")
     keys = [key, *(_raised(key, at, by) for at in range(3) for by in FAR)]
     pairs = list(shared(answer, trial, keys))
     if pairs:

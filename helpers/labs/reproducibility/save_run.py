@@ -131,7 +131,7 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
                 trial.given(f"a run that is saved {place(done)}")
                 trial.call(save, file, run)
                 run.step()
-            found = fresh(paths)
+            found = fresh([alone(file) for file in paths])
     trial.true(isinstance(found, list), "The process in which the run was resumed died.", got=str(found))
     for done, said in enumerate(found):
         trial.given(f"a run that is saved {place(done)}, and resumed in a new process")
@@ -143,6 +143,15 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
         )
 
 
+def alone(file: Path) -> Path:
+    """The file, moved to a folder where nothing else is: what was written beside it stays behind."""
+    folder = file.with_suffix("")
+    if not file.exists() or folder.exists():
+        return file
+    folder.mkdir()
+    return file.rename(folder / file.name)
+
+
 def resumed(
     resume: Callable[[Path, Run], Any], path: Path, seed: int, whole: Uninterrupted, done: int
 ) -> list[str]:
@@ -150,6 +159,8 @@ def resumed(
     run, before = whole.fresh(seed, done)
     try:
         resume(path, run)
+    except OSError as error:  # its text holds the name of the file
+        return [f"resume_run raised {type(error).__name__}"]
     except Exception as error:
         return [f"resume_run raised {type(error).__name__}: {error}"[:200]]
     return whole.fault(run, done, before)

@@ -37,6 +37,27 @@ def _() -> Any:
 
 
 @mistake(
+    "second_file",
+    "A part of the state is in a second file beside the first. A kill between the two leaves halves of two saves, and "
+    "whoever copies the checkpoint copies half of it.",
+    "resume_run raised FileNotFoundError",
+)
+def _() -> Any:
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        torch.save(state.pop("torch"), path.with_name(path.name + ".rng"))
+        part = path.with_name(path.name + ".part")
+        torch.save(state, part)
+        os.replace(part, path)
+
+    def resume_run(path: Path, run: Run) -> None:
+        second = torch.load(path.with_name(path.name + ".rng"), weights_only=True)
+        put_back(torch.load(path, weights_only=True) | {"torch": second}, run)
+
+    return save_run, resume_run
+
+
+@mistake(
     "none_between_epochs",
     "Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator.",
     "TypeError: expected a torch.ByteTensor, but got NoneType",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import numpy as np
@@ -275,3 +276,20 @@ def _(seed: int) -> None:
     torch.cuda.manual_seed_all(seed)
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = False
+
+
+@seed_everything.another_form("sets_pythonhashseed")
+def _(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
+    os.environ["PYTHONHASHSEED"] = str(seed)
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+@seed_everything.another_form("torch_forgotten")
+def _(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.cuda.manual_seed_all(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -85,15 +86,6 @@ def special(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
             trial.equal(got, _numbers([want], dtype)[0], rtol=0, atol=0)
 
 
-@stable_sum.property("an infinity stays one, also beside numbers that overflow on the way")
-def overflow(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
-    for dtype, large in ((torch.float32, 3e38), (torch.float64, 1.7e308)):
-        for values in itertools.permutations([large, large, -math.inf]):
-            trial.given(f"x = {list(values)}, {dtype}")
-            got = trial.call(answer, _numbers(list(values), dtype))
-            trial.equal(got, _numbers([-math.inf], dtype)[0], rtol=0, atol=0, observed=f"{got} {dtype}")
-
-
 @stable_sum.property("the same bits for every number of threads", changes=("number of threads",))
 def threads(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
     x = torch.randn(40_001, generator=trial.generator)
@@ -126,8 +118,8 @@ def cancelling_orders(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
         ([BIG, 1e18, 1, -1e18, -BIG], torch.float32),
         ([1e300, 1e150, 1, -1e150, -1e300], torch.float64),
     ]:
-        trial.given(f"x = {values}, {dtype}, in all orders")
-        rows = itertools.permutations(values)
+        trial.given(f"x = {values}, {dtype}, in many orders")
+        rows = list(itertools.permutations(values))[:: 1 if len(values) < 5 else 5]
         sums = [float(trial.call(answer, _numbers(list(row), dtype))) for row in rows]
         distinct = sorted(set(sums))
         _one_result(
@@ -159,6 +151,15 @@ def near(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
             got=got.item(),
             observed=(name, f"{got.item():.4g}" if x.numel() < 40 else "off"),
         )
+
+
+@stable_sum.property("an infinity stays one, also beside numbers that overflow on the way")
+def overflow(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+    for dtype, large in ((torch.float32, 3e38), (torch.float64, 1.7e308)):
+        for values in itertools.permutations([large, large, -math.inf]):
+            trial.given(f"x = {list(values)}, {dtype}")
+            got = trial.call(answer, _numbers(list(values), dtype))
+            trial.equal(got, _numbers([-math.inf], dtype)[0], rtol=0, atol=0, observed=f"{got} {dtype}")
 
 
 def _not_finite(x: Tensor) -> bool:
@@ -201,6 +202,12 @@ def _(x: Tensor) -> Tensor:
 )
 def _(x: Tensor) -> Tensor:
     return x.flatten().sort().values.sum()
+
+
+@stable_sum.another_form("sorted_first")
+def _(x: Tensor) -> Tensor:
+    flat = x.flatten()
+    return flat[flat.abs().argsort()].sum()
 
 
 @stable_sum.wrong_answer(
@@ -301,11 +308,17 @@ def _(x: Tensor) -> Any:
 
 @stable_sum.wrong_answer(
     "infinities_forgotten",
-    why="math.fsum raises where infinities of both signs meet, and torch's sum gives nan there.",
+    why="math.fsum raises where infinities of both signs meet (a Fraction at the first one); torch's sum gives nan "
+    "or inf there.",
     seen="where infinities of both signs meet",
 )
 def _(x: Tensor) -> Tensor:
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+@stable_sum.another_form("infinities_forgotten")
+def _(x: Tensor) -> Tensor:
+    return torch.tensor(float(sum(map(Fraction, x.flatten().tolist()))), dtype=x.dtype)
 
 
 @stable_sum.wrong_answer(
