@@ -105,17 +105,21 @@ def test_an_edited_solution_and_an_edited_lab_are_noticed(project: Path) -> None
         assert "labs/11_tiny.ipynb" in said and "another dtype" in said
 
 
-def test_a_solution_that_is_wrong_or_gone_fails_the_run(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('raise NotImplementedError(\\"11.double\\")', "not attempted"),
+        pytest.param("return x * x", "squared", marks=pytest.mark.slow),
+    ],
+    ids=["gone", "wrong"],
+)
+def test_a_solution_that_is_wrong_or_gone_fails_the_run(project: Path, line: str, words: str) -> None:
     notebook = project / "solutions" / "11_tiny.ipynb"
     whole = notebook.read_text(encoding="utf-8")
-    for line, words in (
-        ("return x * x", "squared"),
-        ('raise NotImplementedError(\\"11.double\\")', "not attempted"),
-    ):
-        notebook.write_text(whole.replace("return 2 * x", line), encoding="utf-8")
-        said = run(project, "-m", "helpers.cli", "run", "11", code=1)
-        assert "11_tiny" in said and "double-check" in said and words in said
+    notebook.write_text(whole.replace("return 2 * x", line), encoding="utf-8")
+    said = run(project, "-m", "helpers.cli", "run", "11", code=1)
     notebook.write_text(whole, encoding="utf-8")
+    assert "11_tiny" in said and "double-check" in said and words in said
 
 
 def test_a_weakened_check_is_noticed(project: Path) -> None:

@@ -120,7 +120,13 @@ UNPICKLABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNPICKLABLE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("generator", "open file") else name
+        for name in UNPICKLABLE
+    ],
+)
 def test_an_answer_that_cannot_be_pickled_is_checked_all_the_same(kernel: Kernel, name: str) -> None:
     right = f"{UNPICKLABLE[name]}\ndef answer(x, k):\n    kept\n    return x * k + 1\n"
     assert kernel.check(right, "scale", 20)["verdict"] == "passed"
