@@ -26,13 +26,3 @@ def members(kind: type[T]) -> dict[str, T]:
             if found.setdefault(item.id, item) is not item:
                 raise ValueError(f"{name}: a second object has the id {item.id}; give it another one")
     return {key: found[key] for key in sorted(found, key=lambda key: key.partition(".")[0])}
-
-
-def find(kind_module: str, kind_name: str, id: str) -> object:
-    """The exercise or prediction with this id; what pickle calls in another process."""
-    kind = getattr(importlib.import_module(kind_module), kind_name)
-    for name in lab_modules():
-        for item in vars(importlib.import_module(name)).values():
-            if isinstance(item, kind) and item.id == id:
-                return item
-    raise KeyError(f"no {kind_name} has the id {id}")

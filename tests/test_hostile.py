@@ -160,10 +160,7 @@ def test_a_check_inside_the_kernel_is_timed_and_leaves_the_state(kernel: Kernel)
         kernel.run("exercises.scale.inside_kernel = False")
 
 
-def test_the_stop_button_stops_a_check(kernel: Kernel) -> None:
-    kernel.run(HOSTILE["swallows BaseException"].source)
-    kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
-    code = """
+STOPPED = """
 import signal
 threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
@@ -172,7 +169,12 @@ try:
 except KeyboardInterrupt:
     print("stopped")
 """
-    assert kernel.run(code).strip() == "stopped"
+
+
+def test_the_stop_button_stops_a_check(kernel: Kernel) -> None:
+    kernel.run(HOSTILE["swallows BaseException"].source)
+    kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+    assert kernel.run(STOPPED).strip() == "stopped"
     assert kernel.check("answer = lambda x, k: x * k + 1", "scale", 20)["verdict"] == "passed"
 
 
@@ -197,16 +199,7 @@ def test_the_stop_button_stops_a_check_inside_the_kernel(kernel: Kernel) -> None
     kernel.run("exercises.scale.inside_kernel = True")
     try:
         kernel.run('answer = lambda x, k: time.sleep(60)\nos.environ["LABBOOK_CHECK_SECONDS"] = "60"')
-        code = """
-import signal
-threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-try:
-    exercises.scale.check(answer)
-    print("went on")
-except KeyboardInterrupt:
-    print("stopped")
-"""
-        assert kernel.run(code).strip() == "stopped"
+        assert kernel.run(STOPPED).strip() == "stopped"
     finally:
         kernel.run("exercises.scale.inside_kernel = False")
 
