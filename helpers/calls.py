@@ -1,0 +1,81 @@
+"""Which functions an answer runs, however it reached them: a check can see that an answer calls what it re-creates.
+
+A patched attribute would miss `from torch.autograd import grad`, and an answer could not be told from torch.
+Here Python itself reports each call (sys.setprofile), in this thread and in those that start meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+
+@contextmanager
+def calls_to(*functions: Callable[..., Any] | type) -> Iterator[list[str]]:
+    """Yields the list of the functions that run in the block, by the name they were given with, in order of calls.
+
+    functions: Python functions, built-in functions, methods of C types (`torch.Tensor.add_`), or
+    classes, which stand for each function written in their body (an inherited one belongs to its own class).
+
+    Code runs about twice as slowly in the block. A generator runs where it is iterated: iterate it in the block.
+    Other processes are not seen.
+    """
+    codes: dict[CodeType, str] = {}
+    built_in: dict[int, str] = {}
+    for function in functions:
+        for name, part in _parts(function):
+            code = getattr(part, "__code__", None)
+            if code is None:
+                built_in[id(part)] = name
+            else:
+                codes[code] = name
+    seen: list[str] = []
+
+    def notice(frame: FrameType, event: str, function: Any) -> None:
+        if event == "call":
+            name = codes.get(frame.f_code)
+        elif event == "c_call":
+            name = built_in.get(id(function)) or built_in.get(id(_descriptor(function)))
+        else:
+            return
+        if name:
+            seen.append(name)
+
+    before, before_in_threads = sys.getprofile(), threading.getprofile()
+    threading.setprofile(notice)
+    sys.setprofile(notice)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(before_in_threads)
+
+
+def _parts(function: Any) -> Iterator[tuple[str, Any]]:
+    """A function with its name; of a class, each function of its body."""
+    if not isinstance(function, type):
+        function = getattr(function, "__func__", function)
+        while hasattr(
+            function, "__wrapped__"
+        ):  # @torch.no_grad and others wrap: the call inside is what counts
+            function = function.__wrapped__
+        yield getattr(function, "__qualname__", function.__name__), function
+        return
+    for value in vars(function).values():
+        if isinstance(value, property):
+            continue
+        value = getattr(value, "__func__", value)
+        while hasattr(value, "__wrapped__"):
+            value = value.__wrapped__
+        if hasattr(value, "__code__"):
+            yield function.__name__, value
+
+
+def _descriptor(function: Any) -> Any:
+    """What a bound method of a C type was looked up from."""
+    owner = getattr(function, "__self__", None)
+    return getattr(type(owner), getattr(function, "__name__", ""), None)
