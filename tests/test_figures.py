@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from helpers.figures.reproducibility import errors_of_sums, growing_apart, growing_apart_alt
-from helpers.figures.slider import WIDGET, SliderFigure, png
+from helpers.figures.slider import WIDGET, SliderFigure, SlidersFigure, png
 
 DISTANCES = {"calm": [0.0, 0.0, 1e-8, 1e-7], "wild": [0.0, 0.0, 1e-8, 0.5], "gone": [0.0] * 4}
 
@@ -81,3 +81,17 @@ def test_moving_the_slider_changes_picture_and_words(slider):
 def test_a_start_outside_the_values_is_refused():
     with pytest.raises(ValueError, match="cannot start at 7"):
         SliderFigure(lambda at: growing_apart(DISTANCES, at), [0], start=7, label="", alt=str)
+
+
+def test_several_sliders_move_one_picture() -> None:
+    figure = SlidersFigure(
+        lambda at, steps: growing_apart({"a": [0.0] * steps}, at),
+        {"nudge": [0, 1], "steps": [2, 3]},
+        start=[1, 2],
+        alt=lambda at, steps: f"nudge {at}, {steps} steps",
+    )
+    nudge, steps, picture = figure.widget().children
+    assert "nudge 1, 2 steps" in picture.value
+    steps.value = 3
+    nudge.value = 0
+    assert "nudge 0, 3 steps" in picture.value

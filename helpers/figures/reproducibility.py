@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by colour-blind readers; on white, in light and dark surroundings.
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"
+from helpers.figures.style import BLUE, GREY, ORANGE, white
+
 MARKS = ("-", "--", ":", "-.")
 ULP_OF_ONE = 2.0**-23  # the distance from 1 to the next float32
-
-
-def _white(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#dddddd", linewidth=0.7)
-    axes.set_axisbelow(True)
-    return figure, axes
 
 
 def growing_apart(distances: Mapping[str, Sequence[float]], nudge_at: int) -> Figure:
@@ -31,7 +21,7 @@ def growing_apart(distances: Mapping[str, Sequence[float]], nudge_at: int) -> Fi
             the runs are the same, bit for bit.
         nudge_at: The step before which one parameter was moved by one ulp.
     """
-    figure, axes = _white(7.2, 3.8)
+    figure, axes = white(7.2, 3.8)
     for (name, values), colour, mark in zip(
         distances.items(), (ORANGE, BLUE, GREY, "k"), MARKS, strict=False
     ):
@@ -74,7 +64,7 @@ def errors_of_sums(results: Mapping[str, np.ndarray], exact: float, condition: s
         exact: The sum, rounded once.
         condition: How hard the numbers are to sum, for the title.
     """
-    figure, axes = _white(7.2, 3.6)
+    figure, axes = white(7.2, 3.6)
     ulp = float(np.spacing(np.float32(abs(exact)))) or float(np.spacing(np.float32(0)))
     for place, values in enumerate(results.values()):
         values = np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A figure with a slider: the shell around a pure function that draws.
+"""A figure with one slider or several: the shell around a pure function that draws.
 
 One output holds three forms of the same: the widget for a live kernel, a PNG for everything that runs no widget
 (GitHub, nbconvert, an untrusted copy), and a text that says what is seen. No pyplot, so no figure is left open.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -27,17 +29,85 @@ def png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-class SliderFigure:
-    """A figure that follows a slider over a list of values.
+class SlidersFigure:
+    """A figure that follows several sliders, each over a list of values.
 
-    draw: from a value to the figure, in 0.1 s or so. It is called once for each value; in a live notebook for all
-        of them at once, if they are few, so that the slider answers without delay.
-    values: what the slider runs over; shown as text.
-    start: the value at first, and the one in the static picture.
-    label: what the slider moves, shown beside it.
-    alt: from a value to one or two sentences that say what is seen. They are compared when the notebook is
+    draw: from one value of each slider, in their order, to the figure, in 0.1 s or so. It is called once for each
+        combination; in a live notebook for all of them at once, if they are few, so that no slider waits.
+    sliders: by what a slider moves, the values that it runs over; shown as text.
+    start: the values at first, and those in the static picture.
+    alt: from the same values to one or two sentences that say what is seen. They are compared when the notebook is
         validated, so they hold no number that may differ between machines.
     """
+
+    def __init__(
+        self,
+        draw: Callable[..., Figure],
+        sliders: Mapping[str, Sequence[Any]],
+        *,
+        start: Sequence[Any],
+        alt: Callable[..., str],
+    ) -> None:
+        self.draw, self.alt = draw, alt
+        self.sliders = {label: list(values) for label, values in sliders.items()}
+        self.start = tuple(start)
+        for value, (label, values) in zip(self.start, self.sliders.items(), strict=True):
+            if value not in values:
+                raise ValueError(f"the slider {label!r} cannot start at {value!r}: it runs over {values}")
+        self._drawn: dict[tuple, bytes] = {}
+
+    def picture(self, *chosen: Any) -> bytes:
+        """The figure for one value of each slider, as PNG; drawn once."""
+        if chosen not in self._drawn:
+            self._drawn[chosen] = png(self.draw(*chosen))
+        return self._drawn[chosen]
+
+    def image(self, *chosen: Any) -> str:
+        """The figure for these values as HTML: a picture with words for those who do not see it."""
+        source = base64.b64encode(self.picture(*chosen)).decode()
+        return f'<img alt="{escape(self.alt(*chosen))}" src="data:image/png;base64,{source}">'
+
+    def widget(self) -> Any:
+        """The sliders over the picture: an ipywidgets box. The arrow keys move a slider."""
+        import ipywidgets as widgets
+
+        if math.prod(map(len, self.sliders.values())) <= FEW:
+            for chosen in itertools.product(*self.sliders.values()):
+                self.picture(*chosen)
+        sliders = [
+            widgets.SelectionSlider(
+                options=[(str(value), value) for value in values],
+                value=first,
+                description=label,
+                style={"description_width": "initial"},
+                layout=widgets.Layout(width="min(600px, 98%)"),
+            )
+            for (label, values), first in zip(self.sliders.items(), self.start, strict=True)
+        ]
+        picture = widgets.HTML(self.image(*self.start))
+
+        def follow(change: Any) -> None:
+            picture.value = self.image(*(slider.value for slider in sliders))
+
+        for slider in sliders:
+            slider.observe(follow, "value")
+        return widgets.VBox([*sliders, picture])
+
+    def __repr__(self) -> str:
+        return f"[figure] {self.alt(*self.start)}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        """What is displayed; with LABBOOK_HEADLESS=1 the picture and its text only."""
+        data = {"image/png": base64.b64encode(self.picture(*self.start)).decode(), "text/plain": repr(self)}
+        if os.environ.get("LABBOOK_HEADLESS") != "1":
+            made = self.widget()._repr_mimebundle_()
+            view = made[0] if isinstance(made, tuple) else made
+            data[WIDGET] = view[WIDGET]
+        return data, {"image/png": {"alt": self.alt(*self.start)}}
+
+
+class SliderFigure(SlidersFigure):
+    """A figure that follows one slider: `label` says what it moves, `values` what it runs over."""
 
     def __init__(
         self,
@@ -48,53 +118,4 @@ class SliderFigure:
         label: str,
         alt: Callable[[Any], str],
     ) -> None:
-        if start not in values:
-            raise ValueError(f"the slider cannot start at {start!r}: it runs over {list(values)}")
-        self.draw, self.values, self.start = draw, list(values), start
-        self.label, self.alt = label, alt
-        self._drawn: dict[Any, bytes] = {}
-
-    def picture(self, value: Any) -> bytes:
-        """The figure for a value, as PNG; drawn once."""
-        if value not in self._drawn:
-            self._drawn[value] = png(self.draw(value))
-        return self._drawn[value]
-
-    def image(self, value: Any) -> str:
-        """The figure for a value as HTML: a picture with words for those who do not see it."""
-        source = base64.b64encode(self.picture(value)).decode()
-        return f'<img alt="{escape(self.alt(value))}" src="data:image/png;base64,{source}">'
-
-    def widget(self) -> Any:
-        """The slider over the picture: an ipywidgets box. The arrow keys move the slider."""
-        import ipywidgets as widgets
-
-        if len(self.values) <= FEW:
-            for value in self.values:
-                self.picture(value)
-        slider = widgets.SelectionSlider(
-            options=[(str(value), value) for value in self.values],
-            value=self.start,
-            description=self.label,
-            style={"description_width": "initial"},
-            layout=widgets.Layout(width="min(600px, 98%)"),
-        )
-        picture = widgets.HTML(self.image(self.start))
-
-        def follow(change: Any) -> None:
-            picture.value = self.image(change["new"])
-
-        slider.observe(follow, "value")
-        return widgets.VBox([slider, picture])
-
-    def __repr__(self) -> str:
-        return f"[figure] {self.alt(self.start)}"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        """What is displayed; with LABBOOK_HEADLESS=1 the picture and its text only."""
-        data = {"image/png": base64.b64encode(self.picture(self.start)).decode(), "text/plain": repr(self)}
-        if os.environ.get("LABBOOK_HEADLESS") != "1":
-            made = self.widget()._repr_mimebundle_()
-            view = made[0] if isinstance(made, tuple) else made
-            data[WIDGET] = view[WIDGET]
-        return data, {"image/png": {"alt": self.alt(self.start)}}
+        super().__init__(draw, {label: values}, start=[start], alt=alt)
