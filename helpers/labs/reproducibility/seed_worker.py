@@ -73,7 +73,7 @@ def start(
     """Plays one worker: seeds as torch does, calls the hook, draws."""
     dataset = Noisy(10, dataset_seed)
     with worker(base_seed, id, WORKERS, dataset) as read:
-        _globals()  # so that a hook that seeds them as torch has done is seen to move them
+        _nudge()  # so that a hook that seeds them as torch has done is seen to move them
         before = _places()
         answer(id)
         moved = tuple(name for name, place in _places().items() if place != before[name])
@@ -100,6 +100,15 @@ def _globals() -> dict[str, float]:
         "NumPy's global generator": float(np.random.random()),
         "torch": torch.rand((), dtype=torch.float64, device="cpu").item(),
     }
+
+
+def _nudge() -> None:
+    """Moves each global generator a little, and leaves the words of its state as the seed made them: hooks read them."""
+    version, words, gauss = random.getstate()
+    random.setstate((version, (*words[:-1], words[-1] - 1), gauss))
+    kind, key, place, *rest = np.random.get_state(legacy=True)
+    np.random.set_state((kind, key, place - 1, *rest))
+    torch.rand((), device="cpu")
 
 
 def _places() -> dict[str, Any]:
