@@ -1,0 +1,118 @@
+"""What the properties of 03.checkpointed share: a function worth checkpointing, and a look at what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from helpers.trial import Trial
+
+Checkpointed = Callable[..., Tensor]
+
+LAYERS = 6
+
+
+def made(trial: Trial, *shape: int, requires_grad: bool = True) -> Tensor:
+    values = torch.randn(shape, generator=trial.generator, dtype=torch.float64)
+    return values.requires_grad_(requires_grad)
+
+
+class Layers:
+    """fn: six layers x -> dropout(tanh(x @ w + b)). It notes each call, and what became of its intermediates."""
+
+    def __init__(self, trial: Trial, dropout: float = 0.0, width: int = 4) -> None:
+        self.weights = [made(trial, width, width) for _ in range(LAYERS)]
+        self.dropout = dropout
+        self.calls = 0
+        self.fails_at = 0
+        self.storages: list[list[StorageWeakRef]] = []
+
+    def __call__(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        self.calls += 1
+        storages: list[StorageWeakRef] = []
+        self.storages.append(storages)
+        for weight in self.weights:
+            x = (x @ weight if bias is None else x @ weight + bias).tanh()
+            storages.append(StorageWeakRef(x.untyped_storage()))
+            if self.dropout:
+                x = torch.nn.functional.dropout(x, self.dropout)
+                storages.append(StorageWeakRef(x.untyped_storage()))
+        if self.calls == self.fails_at:
+            raise Boom("from the second run of fn")
+        return x * 2
+
+    def living(self, call: int) -> int:
+        """How many intermediates of one call still have their memory."""
+        return sum(not storage.expired() for storage in self.storages[call])
+
+
+class Boom(Exception):
+    """What fn raises in the check."""
+
+
+class Setting:
+    """fn with its inputs, the same numbers each time: two of them make the run with and the one without."""
+
+    def __init__(self, seed: int, dropout: float = 0.0, rows: int = 5, width: int = 4) -> None:
+        trial = Trial(seed)
+        self.fn = Layers(trial, dropout, width)
+        self.leaf, self.bias = made(trial, rows, width), made(trial, width)
+        self.x = self.leaf * 1.5  # no leaf: what comes from a layer before
+        self.grad_out = made(trial, rows, width, requires_grad=False)
+
+    def grads(self) -> dict[str, Tensor | None]:
+        """The gradients after a backward, by the name of the tensor."""
+        named = {"x": self.leaf, "bias": self.bias}
+        named |= {f"weight {at}": weight for at, weight in enumerate(self.fn.weights)}
+        return {name: each.grad for name, each in named.items()}
+
+
+def forward(answer: Checkpointed, trial: Trial, setting: Setting) -> Tensor:
+    """The answer's result; wrong if it is no tensor that needs a gradient."""
+    out = trial.call(answer, setting.fn, setting.x, setting.bias)
+    what = "None" if out is None else f"an object of type {type(out).__name__}"
+    trial.true(
+        isinstance(out, Tensor),
+        f"checkpointed(fn, x, bias) returned {what}; fn returned a tensor.",
+        expected="what fn returned",
+        observed=("type", type(out).__name__),
+    )
+    trial.true(
+        out.requires_grad,
+        "The result does not require grad: the way back to the inputs is cut off.",
+        expected="a result with a grad_fn",
+        observed="no grad",
+    )
+    return out
+
+
+def kind_of_grad(got: Tensor | None, want: Tensor, with_ones: Tensor) -> str:
+    """What a gradient is, in a word. with_ones: what it would be if grad_out were all ones."""
+    if not isinstance(got, Tensor):
+        return "missing"
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return "of another form"
+    for name, each in (("right", want), ("doubled", 2 * want), ("for a grad_out of ones", with_ones)):
+        if torch.allclose(got, each, rtol=1e-9, atol=1e-12):
+            return name
+    return "zero" if not got.any() else "another one"
+
+
+@contextmanager
+def saved_bytes(*known: Tensor) -> Iterator[dict[int, int]]:
+    """Yields the bytes by storage of all tensors that autograd saves meanwhile, without those of `known`."""
+    ours = {each.untyped_storage().data_ptr() for each in known}
+    saved: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in ours:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        yield saved

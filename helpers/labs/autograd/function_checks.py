@@ -1,0 +1,173 @@
+"""What the checks of several custom Functions share: calling them, asking for gradients, seeing what they keep."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import BackwardCFunction
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from helpers.trial import Trial
+
+Answer = type[Function]
+
+EDITED = "modified by an inplace operation"
+
+
+def require_function(answer: Any, trial: Trial) -> None:
+    """Says plainly when the class is no `torch.autograd.Function`."""
+    if not issubclass(answer, Function):
+        answer()  # an untouched stub of another shape says so here
+        trial.fail(
+            f"{answer.__name__} is no autograd Function, so torch would not know its backward.",
+            expected="class ...(torch.autograd.Function)",
+            got=f"a class made from {', '.join(base.__name__ for base in answer.__bases__)}",
+            observed="no Function",
+        )
+
+
+def called(answer: Answer, trial: Trial, *args: Any, watched: bool = True) -> Any:
+    """`answer.apply(*args)`. watched: wrong if it edits an argument or leaves a switch turned."""
+    require_function(answer, trial)
+    try:
+        return trial.call(answer.apply, *args) if watched else answer.apply(*args)
+    except (RuntimeError, TypeError) as error:
+        _tell(answer, trial, error, "apply")
+
+
+def is_tensor(trial: Trial, got: Any, what: str = "The result") -> None:
+    """Says what is wrong with a result that is no tensor."""
+    trial.true(
+        type(got) is Tensor,
+        f"{what} is no tensor, but {'None' if got is None else 'of type ' + type(got).__name__}."
+        + (" Is a `return` missing?" if got is None else ""),
+        expected="a Tensor",
+        got=got,
+        observed=("no tensor", type(got).__name__),
+    )
+
+
+def gradients(
+    answer: Answer,
+    trial: Trial,
+    output: Tensor,
+    inputs: Sequence[Tensor],
+    grad_out: Tensor | None = None,
+    *,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
+) -> tuple[Tensor | None, ...]:
+    """`torch.autograd.grad`; None for an input that was not reached. What torch refuses is told in words."""
+    is_tensor(trial, output)
+    trial.true(
+        output.requires_grad,
+        "An input requires grad, and the result does not: the graph is cut.",
+        expected="a result with grad_fn",
+        got="requires_grad=False",
+        observed="result off the graph",
+    )
+    try:
+        return torch.autograd.grad(
+            output, inputs, grad_out, create_graph=create_graph, retain_graph=retain_graph, allow_unused=True
+        )
+    except (RuntimeError, TypeError) as error:
+        _tell(answer, trial, error, "backward")
+
+
+def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoReturn:
+    """Says what torch refused, without the class's name in what mistakes are known by; other errors go on."""
+    text = str(error).strip().partition("\n")[0]
+    name = rf"(?<!\w){re.escape(answer.__name__)}(Backward)?(?!\w)"
+    of_torch = re.search(name, text) or re.search(r"(forward|backward|setup_context)\(\)", text)
+    if isinstance(error, NotImplementedError) or EDITED in text or not of_torch:
+        raise error
+    trial.fail(
+        f"torch refused what {where} did: {text}",
+        observed=("refused", re.sub(r"\S+\(\)", "method", re.sub(name, "Function", text))),
+    )
+
+
+def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> None:
+    """The graph of `output` is one node of a custom Function, directly above the leaves `inputs`."""
+    node = output.grad_fn
+    trial.true(
+        isinstance(node, BackwardCFunction),
+        f"The result's grad_fn is {type(node).__name__}, a node of torch: the backward that was written is never run.",
+        expected="a node made by the Function's own apply",
+        got=type(node).__name__,
+        observed="a node of torch",
+    )
+    below = [getattr(next_node, "variable", None) for next_node, _ in node.next_functions]
+    trial.true(
+        len(below) == len(inputs) and all(a is b for a, b in zip(below, inputs, strict=True)),
+        "The result's node does not lead straight to the inputs: other nodes stand between.",
+        expected="one node, then the inputs",
+        got=[type(next_node).__name__ for next_node, _ in node.next_functions],
+        observed="nodes between",
+    )
+
+
+class _Made(TorchDispatchMode):
+    """Notes, without keeping it alive, every memory that an operation returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[int, tuple[StorageWeakRef, int]] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for item in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(item, Tensor):
+                memory = item.untyped_storage()
+                self.made[memory._cdata] = StorageWeakRef(memory), memory.nbytes()
+        return result
+
+
+@contextmanager
+def counted_memory() -> Iterator[Callable[..., int]]:
+    """Yields `kept(*known)`: bytes that operations of the block made and that still live, `known` tensors' left out."""
+    recorder = _Made()
+
+    def kept(*known: Tensor) -> int:
+        left_out = {tensor.untyped_storage()._cdata for tensor in known}
+        return sum(
+            size for at, (ref, size) in recorder.made.items() if at not in left_out and not ref.expired()
+        )
+
+    with no_collection(), recorder:
+        yield kept
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Without Python's cycle collector: what lives on is held by somebody, if only by itself."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def memory_of(tensor: Tensor) -> StorageWeakRef:
+    """A weak reference to the memory of a tensor: `.expired()` when it is free."""
+    return StorageWeakRef(tensor.untyped_storage())
+
+
+def kind_of(got: Tensor | None, **candidates: Tensor) -> Any:
+    """Which candidate a gradient is, by name; "other" for none of them."""
+    if got is None:
+        return "None"
+    for name, candidate in candidates.items():
+        if got.shape == candidate.shape and torch.allclose(got, candidate.to(got.dtype), equal_nan=True):
+            return name
+    return "other"

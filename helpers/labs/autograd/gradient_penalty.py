@@ -1,0 +1,283 @@
+"""Exercise 03.gradient_penalty: the squared length of a gradient, as a part of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+Penalty = Callable[[Tensor, Iterable[Tensor]], Tensor]
+
+RIGHT = "the sum of the squares of all entries"
+
+gradient_penalty = Exercise(
+    "03.gradient_penalty",
+    "A loss that looks at gradients",
+    objective="Compute the squared length of a loss's gradient so that the result can be trained on.",
+    minutes=15,
+    difficulty="medium",
+    hints=[
+        "The penalty is a number made from gradients. To train on it, torch must be able to differentiate the "
+        "gradients themselves. Which argument of torch.autograd.grad records that computation?",
+        "Three arguments: create_graph for the second derivative, allow_unused for a parameter that the loss does "
+        "not use (its gradient is None), and the parameters. `.grad` plays no part in it.",
+        "grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True); then add up "
+        "grad.square().sum() of those that are not None, starting from loss.new_zeros(()).",
+    ],
+)
+
+
+class Net:
+    """Two layers with tanh, an input that needs a gradient, and a parameter that is not used."""
+
+    def __init__(self, trial: Trial, dtype: torch.dtype = torch.float64) -> None:
+        def made(*shape: int) -> Tensor:
+            values = torch.randn(shape, generator=trial.generator, dtype=torch.float64)
+            return values.to(dtype)
+
+        self.first, self.bias = made(3, 4).requires_grad_(), made(4).requires_grad_()
+        self.last, self.unused = made(4, 1).requires_grad_(), made(2).requires_grad_()
+        self.x, self.target = made(5, 3).requires_grad_(), made(5, 1)
+        self.params = [self.first, self.bias, self.last]
+
+    def loss(self) -> Tensor:
+        out = (self.x @ self.first + self.bias).tanh() @ self.last
+        return (out - self.target).square().mean()
+
+    def leaves(self) -> dict[str, Tensor]:
+        return {
+            name: each for name, each in vars(self).items() if isinstance(each, Tensor) and each.requires_grad
+        }
+
+
+def penalty_of(loss: Tensor, params: list[Tensor]) -> Tensor:
+    """The right penalty. The loss's graph is kept."""
+    grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    return sum((grad.pow(2).sum() for grad in grads if grad is not None), torch.zeros((), dtype=loss.dtype))
+
+
+def given_penalty(answer: Penalty, trial: Trial, loss: Tensor, params: Any) -> Tensor:
+    """What the answer gives; wrong if it is no 0-d tensor of the loss's dtype."""
+    got = trial.call(answer, loss, params)
+    what = "None" if got is None else f"an object of type {type(got).__name__}"
+    trial.true(
+        isinstance(got, Tensor),
+        f"gradient_penalty returned {what}, no tensor.",
+        expected="a 0-d tensor",
+        observed=("type", type(got).__name__),
+    )
+    trial.true(
+        got.shape == () and got.dtype == loss.dtype,
+        f"The penalty has shape {tuple(got.shape)} and dtype {got.dtype}.",
+        expected=f"a 0-d tensor of {loss.dtype}",
+        got=got,
+        observed=("form", tuple(got.shape), str(got.dtype)),
+    )
+    return got
+
+
+def kind_of_value(got: Tensor, loss: Tensor, params: list[Tensor]) -> str:
+    """What a wrong value is instead."""
+    grads = [
+        grad
+        for grad in torch.autograd.grad(loss, params, retain_graph=True, allow_unused=True)
+        if grad is not None
+    ]
+    flat = torch.cat([grad.flatten() for grad in grads])
+    known = {
+        RIGHT: flat.square().sum(),
+        "the length, not squared": flat.norm(),
+        "the sum of the lengths of the gradients": sum(grad.norm() for grad in grads),
+        "the mean of the squares": flat.square().mean(),
+        "the sum of each gradient's mean of squares": sum(grad.square().mean() for grad in grads),
+        "the sum of the absolute values": flat.abs().sum(),
+        "the sum of the entries, not squared": flat.sum(),
+        "the sum of the entries, squared as a whole": flat.sum().square(),
+        "the sum over the gradients of their squared sums": sum(grad.sum().square() for grad in grads),
+        "that of the first gradient only": grads[0].square().sum(),
+        "that of the last gradient only": grads[-1].square().sum(),
+        "4 times too large: each gradient was doubled": 4 * flat.square().sum(),
+        "twice the squared length": 2 * flat.square().sum(),
+        "half the squared length": flat.square().sum() / 2,
+        "(length - 1) squared": (flat.norm() - 1).square(),
+        "zero": flat.sum() * 0,
+    }
+    value = got.detach()
+    return next(
+        (name for name, each in known.items() if torch.isclose(value, each, rtol=1e-5, atol=0)),
+        "another number",
+    )
+
+
+@gradient_penalty.property("the sum of the squares of all gradient entries")
+def value(answer: Penalty, trial: Trial) -> None:
+    for dtype in (torch.float64, torch.float32):
+        trial.given(f"the loss of a net with parameters of shape (3, 4), (4,) and (4, 1), {dtype}")
+        net = Net(trial, dtype)
+        loss = net.loss()
+        want = penalty_of(loss, net.params).detach()
+        got = given_penalty(answer, trial, loss, net.params)
+        kind = kind_of_value(got, net.loss(), net.params)
+        trial.true(
+            kind == RIGHT,
+            f"The penalty is {kind}.",
+            expected=f"{RIGHT}: {want.item():.6g}",
+            got=got.detach(),
+            observed=kind,
+        )
+        trial.equal(got.detach(), want, "The penalty", rtol=1e-5, atol=0)
+
+
+@gradient_penalty.property("the penalty can be differentiated: it changes the gradients of the parameters")
+def differentiable(answer: Penalty, trial: Trial) -> None:
+    trial.given("the penalty of a loss, differentiated by torch.autograd.grad with respect to all parameters")
+    net = Net(trial)
+    got = given_penalty(answer, trial, net.loss(), net.params)
+    trial.true(
+        got.grad_fn is not None,
+        "The penalty has no grad_fn: it is a number without a history, and training cannot change it. Was the "
+        "gradient computed with create_graph=True, and not cut off by detach, .data or .item()?",
+        expected="a penalty with a grad_fn that leads to the parameters",
+        observed=("no grad_fn", got.requires_grad),
+    )
+    leaves = {name: each for name, each in net.leaves().items() if name != "unused"}
+    factor = torch.randn((), generator=trial.generator, dtype=torch.float64)
+    try:
+        found = torch.autograd.grad(got * factor, [*leaves.values()], allow_unused=True, retain_graph=True)
+    except RuntimeError as error:
+        trial.fail(f"Differentiating the penalty raised: {error}", observed="second derivative raised")
+    want = torch.autograd.grad(penalty_of(net.loss(), net.params) * factor, [*leaves.values()])
+    for name, have, need in zip(leaves, found, want, strict=True):
+        trial.true(
+            have is not None,
+            f"The penalty does not depend on {name}: its history leads elsewhere.",
+            expected="a gradient of the penalty for every parameter",
+            observed=("no path", name),
+        )
+        trial.equal(
+            have.detach(),
+            need,
+            f"The gradient of the penalty with respect to {name}",
+            observed=f"second {name}",
+        )
+
+
+@gradient_penalty.property("no .grad is touched, neither the parameters' nor another leaf's")
+def grad_untouched(answer: Penalty, trial: Trial) -> None:
+    trial.given(
+        "first.grad holds the gradient of an earlier step, all others are None; the input x needs a gradient"
+    )
+    net = Net(trial)
+    kept = torch.randn(3, 4, generator=trial.generator, dtype=torch.float64)
+    net.first.grad, copy = kept, kept.clone()
+    loss, want = net.loss(), penalty_of(net.loss(), net.params)
+    got = given_penalty(answer, trial, loss, net.params)
+    states = {}
+    for name, each in net.leaves().items():
+        before, now = (kept if each is net.first else None), each.grad
+        each.grad = None
+        if now is not before:
+            states[name] = "gone" if now is None else "replaced" if before is not None else "filled"
+    if not torch.equal(kept, copy):
+        states["first"] = "edited"
+    trial.true(
+        not states,
+        "After the call, .grad of " + ", ".join(f"{name} is {state}" for name, state in states.items()) + ".",
+        expected="every .grad as it was: the optimizer adds up what stands there",
+        observed=sorted(states.items()),
+    )
+    trial.equal(
+        got.detach(), want.detach(), "The penalty, with an old .grad in place", observed="old grad counted"
+    )
+
+
+@gradient_penalty.property("loss and penalty can be trained on together")
+def together(answer: Penalty, trial: Trial) -> None:
+    trial.given("total = loss + c * penalty; total.backward()")
+    net = Net(trial)
+    loss = net.loss()
+    factor = torch.rand((), generator=trial.generator, dtype=torch.float64) + 0.5
+    again = net.loss()
+    params = [*net.params, net.x]
+    want = torch.autograd.grad(again + factor * penalty_of(again, net.params), params)
+    total = loss + factor * given_penalty(answer, trial, loss, net.params)
+    try:
+        total.backward()
+    except RuntimeError as error:
+        trial.fail(
+            f"total.backward() raised: {error}",
+            expected="the graph of the loss is still there",
+            observed="total raised",
+        )
+    for name, each, need in zip(("first", "bias", "last", "x"), params, want, strict=True):
+        have = each.grad
+        trial.true(
+            have is not None, f"{name} has no gradient after total.backward().", observed=("none", name)
+        )
+        trial.equal(
+            have.detach(), need, f"The gradient of loss + c * penalty for {name}", observed=f"total {name}"
+        )
+    for each in net.leaves().values():
+        each.grad = None  # some answers leave a cycle there
+
+
+@gradient_penalty.property("a parameter that the loss does not use counts as 0")
+def unused(answer: Penalty, trial: Trial) -> None:
+    net = Net(trial)
+    for told, params in (
+        ("params = [first, unused, bias]", [net.first, net.unused, net.bias]),
+        ("params = [unused]: the loss uses none of them", [net.unused]),
+    ):
+        trial.given(told)
+        loss, want = net.loss(), penalty_of(net.loss(), params).detach()
+        try:
+            got = given_penalty(answer, trial, loss, params)
+        except (RuntimeError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, NotImplementedError):
+                raise
+            trial.fail(
+                f"The answer raised {type(error).__name__}: {error}",
+                expected=f"the penalty without it: {want.item():.6g}",
+                observed=("raised", len(params)),
+            )
+        trial.equal(got.detach(), want, "The penalty", observed=("value", len(params)))
+
+
+@gradient_penalty.property("params may be any iterable, also one that can be walked only once")
+def iterables(answer: Penalty, trial: Trial) -> None:
+    net = Net(trial)
+    for kind in (tuple, iter):
+        trial.given(
+            "params is a tuple" if kind is tuple else "params is a generator, as model.parameters() gives it"
+        )
+        loss, want = net.loss(), penalty_of(net.loss(), net.params).detach()
+        params = tuple(net.params) if kind is tuple else (each for each in net.params)
+        got = given_penalty(answer, trial, loss, params)
+        trial.equal(
+            got.detach(),
+            want,
+            "The penalty",
+            observed=(kind.__name__, "zero" if not got.detach() else "other"),
+        )
+
+
+@gradient_penalty.property("where the gradient is zero, the penalty's own gradient is 0, not NaN")
+def at_zero(answer: Penalty, trial: Trial) -> None:
+    trial.given("loss = ((x @ w) ** 2).sum() with w = 0: the gradient is 0 in every entry")
+    x = torch.randn(5, 3, generator=trial.generator, dtype=torch.float64)
+    w = torch.zeros(3, 1, dtype=torch.float64, requires_grad=True)
+    got = given_penalty(answer, trial, (x @ w).square().sum(), [w])
+    trial.true(got.grad_fn is not None, "The penalty has no grad_fn.", observed="no grad_fn")
+    (found,) = torch.autograd.grad(got, [w], allow_unused=True)
+    found = torch.zeros_like(w) if found is None else found.detach()
+    trial.equal(
+        found,
+        torch.zeros(3, 1, dtype=torch.float64),
+        "The gradient of the penalty",
+        observed="nan" if found.isnan().any() else "other",
+    )

@@ -1,0 +1,303 @@
+"""Predictions of lab 03. Each question stands in the notebook, above the cell that shows what happens."""
+
+from __future__ import annotations
+
+from helpers.prediction import Choice, Prediction
+
+second_backward = Prediction(
+    "03.second_backward",
+    "Backward, twice",
+    {
+        "A": Choice(
+            "All four: `backward()` only reads the graph.",
+            "It reads the graph and frees what the nodes saved, unless you say `retain_graph=True`. The nodes and "
+            "their edges stay, but most of them can no longer compute.",
+            "backward_frees_nothing",
+        ),
+        "B": Choice(
+            "None: `backward()` takes the whole graph apart.",
+            "The nodes live as long as y does. Only what they saved is freed, and one of the four saved nothing.",
+            "backward_frees_the_nodes",
+        ),
+        "C": Choice(
+            "`x + 1` and `2 * x`: both are linear, so their derivative is a constant.",
+            "The derivative of 2 * x is a constant, but the node has to keep it: it saved the 2, as a tensor, and "
+            "after the first backward it is freed.",
+            "linear_saves_nothing",
+        ),
+        "D": Choice(
+            "`x + 1` only.",
+            "A second backward fails at a node that saved something. The node of x + 1 saved no tensor: the gradient "
+            "goes through it as it came.",
+        ),
+    },
+)
+
+inputs_of_backward = Prediction(
+    "03.inputs_of_backward",
+    "Backward with a list of inputs",
+    {
+        "A": Choice(
+            "`h.grad` is 12 and `x.grad` stays None.",
+            "`inputs` is the full list of who receives a gradient; what is not in it gets none, leaf or not.",
+        ),
+        "B": Choice(
+            "`h.grad` is 12 and `x.grad` is 36: `inputs` adds h to the leaves.",
+            "The list replaces the leaves, it does not add to them. (`h.retain_grad()` would add h.)",
+            "inputs_are_added",
+        ),
+        "C": Choice(
+            "RuntimeError: h is no leaf.",
+            "Any tensor of the graph may stand in the list. The engine captures the gradient that arrives at its edge.",
+            "only_leaves_allowed",
+        ),
+        "D": Choice(
+            "Nothing changes: h did not call `retain_grad()`.",
+            "The list is enough, `retain_grad` is another way to the same.",
+            "retain_grad_needed",
+        ),
+    },
+)
+
+kept_on_ctx = Prediction(
+    "03.kept_on_ctx",
+    "A result kept as `ctx.y`",
+    {
+        "A": Choice(
+            "RuntimeError: torch notices that y was edited.",
+            "torch compares version numbers of what was given to `save_for_backward`. Of `ctx.y` it knows nothing.",
+            "ctx_is_watched",
+        ),
+        "B": Choice(
+            "1, since ctx holds what y was in forward.",
+            "An attribute is a reference to the same tensor, not a copy of it.",
+            "ctx_copies",
+        ),
+        "C": Choice(
+            "10, and no error.",
+            "ctx.y and y are one tensor, so backward multiplies by the edited values. Nobody compares versions here.",
+        ),
+        "D": Choice(
+            "10, with a warning.",
+            "The number is right. But there is nobody who could warn: an attribute of ctx is a plain Python attribute.",
+            "somebody_warns",
+        ),
+    },
+)
+
+node_order = Prediction(
+    "03.node_order",
+    "The order of the nodes",
+    {
+        "A": Choice(
+            "Row by row from the root: `Add`, c's leaf, `Sin`, `Exp`, `Mul`, the leaves a and b.",
+            "Rows play no part: a node's number tells when it was made, and Exp was made after Sin.",
+            "breadth_first",
+        ),
+        "B": Choice(
+            "The youngest node first, all leaves at the end: `Add`, `Exp`, `Sin`, `Mul`, then c, a, b.",
+            "So it is among the operations. But the number of a leaf's node is the largest there is, so it comes as "
+            "soon as its gradient is complete.",
+            "leaves_last",
+        ),
+        "C": Choice(
+            "One path down to its leaf, then the next: `Add`, `Sin`, `Mul`, a, b, then `Exp`, c.",
+            "b is not complete before Exp has run, and whoever goes down one path first would visit it twice.",
+            "depth_first",
+        ),
+        "D": Choice(
+            "The youngest node first, a leaf as soon as it is complete: c, `Add`, `Exp`, `Sin`, `Mul`, then a, b.",
+            "Ready nodes wait in a heap with the highest sequence number on top. The node of a leaf has 2**64 - 1, so "
+            "its gradient is written as early as possible: that is when optimizers and DDP can start on it.",
+        ),
+    },
+)
+
+retained_hook = Prediction(
+    "03.retained_hook",
+    "A hook after `retain_grad`",
+    {
+        "A": Choice(
+            "12: `retain_grad` came first, so it stores the gradient before the hook doubles it.",
+            "Hooks run in the order in which they were added, but `retain_grad` is an exception: it comes last, "
+            "whenever it was called.",
+            "in_order_of_calls",
+        ),
+        "B": Choice(
+            "24: what `retain_grad` stores is what flows on.",
+            "Since torch 2.0 `retain_grad` runs after all hooks of the tensor, so h.grad is what h's node gets.",
+        ),
+        "C": Choice(
+            "12 in `h.grad`, since hooks change only what flows on, not what is stored.",
+            "It happened to be so in older versions if retain_grad was called first. Today the stored gradient is the "
+            "one that flows on.",
+            "stored_is_untouched",
+        ),
+        "D": Choice(
+            "None: h is no leaf, so `.grad` stays empty.",
+            "Without `retain_grad` it would. That is what it is for.",
+            "non_leaf_has_none",
+        ),
+    },
+)
+
+silent_penalty = Prediction(
+    "03.silent_penalty",
+    "A penalty through `once_differentiable`",
+    {
+        "A": Choice(
+            "30: 6 from x², 24 from the penalty.",
+            "That is the right derivative, and what you get without the decorator. With it, g is a constant here.",
+            "decorator_is_free",
+        ),
+        "B": Choice(
+            "RuntimeError: the backward is marked `once_differentiable`.",
+            "The mark makes an error only where the gradient that comes into the backward itself requires grad. Here a "
+            "plain 1 comes in, so the result is a plain tensor, and nothing is left to raise.",
+            "always_raises",
+        ),
+        "C": Choice(
+            "24: only the penalty reaches x.",
+            "It is the other way round: y reaches x, the penalty does not.",
+            "only_penalty",
+        ),
+        "D": Choice(
+            "6: the penalty counts for nothing, and nobody says so.",
+            "g has no graph behind it, so g ** 2 is a constant in the sum. Ask `g.requires_grad` before you trust it.",
+        ),
+    },
+)
+
+edited_result = Prediction(
+    "03.edited_result",
+    "The result is edited",
+    {
+        "A": Choice(
+            "`h.exp()`",
+            "The derivative of exp is exp itself, so the node keeps the result: editing it is caught.",
+            "exp_keeps_its_input",
+        ),
+        "B": Choice(
+            "`h.sigmoid()`",
+            "The derivative is y (1 - y), computed from the result: that is what the node keeps.",
+            "sigmoid_keeps_its_input",
+        ),
+        "C": Choice(
+            "`F.leaky_relu(h)`",
+            "Its node keeps the input. The result is needed by nobody, so it may be edited.",
+        ),
+        "D": Choice(
+            "`h.relu()`, since `relu_` in place is allowed.",
+            "relu may overwrite its *input*, because its node keeps the result. Editing the result afterwards is "
+            "just what it cannot bear.",
+            "relu_bears_all",
+        ),
+    },
+)
+
+edited_input = Prediction(
+    "03.edited_input",
+    "The input is edited",
+    {
+        "A": Choice(
+            "`h * h`",
+            "The gradient of each factor is the other factor, so h is kept, twice.",
+            "product_keeps_nothing",
+        ),
+        "B": Choice(
+            "`h.relu()`",
+            "Its node keeps the result. What h holds afterwards does not matter to it.",
+        ),
+        "C": Choice(
+            "`h ** 1`, since its derivative is 1.",
+            "The node of pow is the same for every exponent: it keeps its input, whether it needs it or not.",
+            "pow_looks_at_the_exponent",
+        ),
+        "D": Choice(
+            "`h.clamp(0)`, since the derivative is 0 or 1.",
+            "Which of the two it is, is seen from the input: the node keeps it.",
+            "clamp_keeps_the_mask",
+        ),
+    },
+)
+
+through_data = Prediction(
+    "03.through_data",
+    "`.data` and `.detach()`",
+    {
+        "A": Choice(
+            "Both raise: y was saved, and it was edited.",
+            "`.detach()` counts its edits on the version counter that it shares with y. `.data` has a counter of "
+            "its own, so nobody sees the edit.",
+            "data_is_watched",
+        ),
+        "B": Choice(
+            "Neither raises: both are outside autograd.",
+            "Neither records anything, that is true. But the counter of edits is shared by `.detach()`.",
+            "detach_is_unwatched",
+        ),
+        "C": Choice(
+            "`.detach()` raises, `.data` gives a gradient of zeros.",
+            "Both write into the memory of y. `.detach()` shares the version counter, too; `.data` does not.",
+        ),
+        "D": Choice(
+            "`.data` raises, `.detach()` gives a gradient of zeros.",
+            "It is the other way round, which is why `.data` should not be used any more.",
+            "the_wrong_one_raises",
+        ),
+    },
+)
+
+recall_masks = Prediction(
+    "03.recall_masks",
+    "From lab 01: the masks of the second run",
+    {
+        "A": Choice(
+            "`torch.manual_seed(0)` before both runs.",
+            "The masks would be equal, but the same at every step of training, and each call would move everybody "
+            "who draws afterwards back to the same place.",
+            "seeded_again",
+        ),
+        "B": Choice(
+            "Keep the state before the first run, and set it before the second.",
+            "The masks are right then. But the stream stands behind the second run where it stood behind the first: "
+            "what was drawn in between is drawn once more.",
+            "not_put_back",
+        ),
+        "C": Choice(
+            "Keep the state before the first run; around the second, set it and put back afterwards what was there.",
+            "Two states are needed: that of the first run for the masks, and that of the present for everybody else.",
+        ),
+        "D": Choice(
+            "Nothing: with one seed at the start of the program the masks are the same.",
+            "The second run draws from where the stream stands now, behind all that was drawn since.",
+            "one_seed_is_enough",
+        ),
+    },
+)
+
+recall_outstanding = Prediction(
+    "03.recall_outstanding",
+    "From lab 02: who works while backward runs?",
+    {
+        "A": Choice(
+            "None: a worker fetches a batch when `next` asks for it.",
+            "So it is without workers. With workers the indices of several batches are sent ahead.",
+            "on_demand",
+        ),
+        "B": Choice(
+            "2: one for each worker.",
+            "Each worker has up to `prefetch_factor` batches in its queue, not one.",
+            "one_a_worker",
+        ),
+        "C": Choice(
+            "3: `2 * 2`, less the one that you took.",
+            "For the batch that was handed to you another one was sent out at once.",
+            "not_refilled",
+        ),
+        "D": Choice(
+            "4: `num_workers * prefetch_factor`.",
+            "The loader keeps that many on the way: whenever it hands one out, it sends for another.",
+        ),
+    },
+)

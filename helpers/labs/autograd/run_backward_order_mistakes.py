@@ -1,0 +1,256 @@
+"""What people write for 03.run_backward: the order of the nodes is wrong, or left to torch."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import Node, get_gradient_edge
+
+from helpers.labs.autograd.nodes import call_node
+from helpers.labs.autograd.run_backward import run_backward
+from helpers.labs.autograd.run_backward_mistakes import Gradients, engine, fitted, nodes_below
+
+
+def walked(root: Tensor, grad_out: Tensor) -> Iterator[tuple[Node, Tensor]]:
+    """Each path from the root on its own: a gradient for a leaf's node whenever a path ends."""
+    edge = get_gradient_edge(root)
+    stack = [(edge.node, edge.output_nr, grad_out)]
+    while stack:
+        node, slot, grad = stack.pop()
+        if hasattr(node, "variable"):
+            yield node, grad
+            continue
+        grads: list = [None] * len(node._input_metadata)
+        grads[slot] = grad
+        for (after, place), found in zip(node.next_functions, call_node(node, grads), strict=True):
+            if after is not None and found is not None:
+                stack.append((after, place, fitted(found, after, place)))
+
+
+@run_backward.wrong_answer(
+    "every_path",
+    why="A recursion that follows every path calls a node once for each path that leads to it: the sums are right, "
+    "and the time doubles with every value that is used twice. Count first who sends gradients to whom.",
+    seen="follows every path",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    found: Gradients = {}
+    with torch.no_grad():
+        for node, grad in walked(root, grad_out):
+            found[node.variable] = found[node.variable] + grad if node.variable in found else grad
+    return found
+
+
+@run_backward.another_form("every_path")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    found: Gradients = {}
+
+    def visit(node: Node, slot: int, grad: Tensor) -> None:
+        if hasattr(node, "variable"):
+            found[node.variable] = grad + found.get(node.variable, 0)
+            return
+        grads: list = [None] * len(node._input_metadata)
+        grads[slot] = grad
+        for (after, place), sent in zip(node.next_functions, call_node(node, grads), strict=True):
+            if after is not None and sent is not None:
+                visit(after, place, fitted(sent, after, place))
+
+    edge = get_gradient_edge(root)
+    with torch.no_grad():
+        visit(edge.node, edge.output_nr, grad_out)
+    return found
+
+
+@run_backward.wrong_answer(
+    "first_come",
+    why="A node was called as soon as one gradient had reached it, and what came later was lost. It is ready when "
+    "the last one has come: count the edges that lead to it before you call anything.",
+    seen="what came later was lost",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return breadth_first(root, grad_out)
+
+
+@run_backward.another_form("first_come")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return breadth_first(root, grad_out, last=True)
+
+
+def breadth_first(root: Tensor, grad_out: Tensor, last: bool = False) -> Gradients:
+    """Level by level, each node when it is met first. last: the newest node goes first."""
+    edge = get_gradient_edge(root)
+    if hasattr(edge.node, "variable"):
+        return {root: grad_out}
+    found, waiting = {}, deque([edge.node])
+    buffers: dict[Node, list] = {edge.node: [None] * len(edge.node._input_metadata)}
+    buffers[edge.node][edge.output_nr] = grad_out
+    with torch.no_grad():
+        while waiting:
+            node = waiting.pop() if last else waiting.popleft()
+            for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+                if after is None:
+                    continue
+                fit = None if grad is None else fitted(grad, after, slot)
+                if hasattr(after, "variable"):
+                    if fit is not None:
+                        leaf = after.variable
+                        found[leaf] = found[leaf] + fit if leaf in found else fit
+                elif after not in buffers:
+                    buffers[after] = [None] * len(after._input_metadata)
+                    buffers[after][slot] = fit
+                    waiting.append(after)
+    return found
+
+
+@run_backward.wrong_answer(
+    "again_with_more",
+    why="Each gradient that came in made its node run once more, with all that had come until then: the early ones "
+    "were counted several times.",
+    seen="the early ones were counted several times",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return again_and_again(root, grad_out)
+
+
+@run_backward.another_form("again_with_more")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return again_and_again(root, grad_out, last=True)
+
+
+def again_and_again(root: Tensor, grad_out: Tensor, last: bool = False) -> Gradients:
+    """A node whenever a gradient comes; the sums are kept. last: the newest node goes first."""
+    edge = get_gradient_edge(root)
+    buffers: dict[Node, list] = {node: [None] * len(node._input_metadata) for node in nodes_below(edge.node)}
+    buffers[edge.node][edge.output_nr] = grad_out
+    found, waiting = {}, deque([edge.node])
+    with torch.no_grad():
+        while waiting and len(waiting) < 3_000:
+            node = waiting.pop() if last else waiting.popleft()
+            if hasattr(node, "variable"):
+                if buffers[node][0] is not None:
+                    found[node.variable] = buffers[node][0]
+                continue
+            for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+                if after is not None:
+                    if grad is not None:
+                        fit, before = fitted(grad, after, slot), buffers[after][slot]
+                        buffers[after][slot] = fit if before is None else before + fit
+                    waiting.append(after)
+    return found
+
+
+@run_backward.wrong_answer(
+    "recursion",
+    why="A graph is as deep as the computation was long, a loop over 3,000 time steps for instance; Python stops at "
+    "some 1,000 calls inside each other. Keep a list of the nodes that are still to be visited.",
+    seen="a loop over 3,000 time steps",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    order: list[Node] = []
+    seen: set[Node] = set()
+
+    def visit(node: Node) -> None:
+        seen.add(node)
+        for after, _ in node.next_functions:
+            if after is not None and after not in seen:
+                visit(after)
+        order.append(node)
+
+    edge = get_gradient_edge(root)
+    visit(edge.node)
+    buffers: dict[Node, list] = {node: [None] * len(node._input_metadata) for node in order}
+    buffers[edge.node][edge.output_nr] = grad_out
+    found = {}
+    with torch.no_grad():
+        for node in reversed(order):
+            if hasattr(node, "variable"):
+                if buffers[node][0] is not None:
+                    found[node.variable] = buffers[node][0]
+                continue
+            for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+                if after is not None and grad is not None:
+                    fit, before = fitted(grad, after, slot), buffers[after][slot]
+                    buffers[after][slot] = fit if before is None else before + fit
+    return found
+
+
+@run_backward.wrong_answer(
+    "leaf_as_root_forgotten",
+    why="A leaf has no grad_fn, so a walk from root.grad_fn has no beginning. get_gradient_edge(root).node is the "
+    "node of a leaf as well; or return {root: grad_out} at once.",
+    seen="so a walk from root.grad_fn has no beginning",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return {} if root.grad_fn is None else engine(root, grad_out)
+
+
+@run_backward.another_form("leaf_as_root_forgotten")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return engine(root, grad_out) if root.grad_fn.next_functions else {}
+
+
+@run_backward.another_form("leaf_as_root_forgotten")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return engine(root, grad_out) if root.grad_fn._input_metadata else {}
+
+
+@run_backward.wrong_answer(
+    "constants_forgotten",
+    why="Where an operation had an input that needs no gradient, next_functions holds (None, 0). There is no node to "
+    "go to: leave that edge out.",
+    seen="next_functions holds (None, 0)",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    node = root.grad_fn
+    while node is not None and node.next_functions:
+        for after, _ in node.next_functions:
+            after.next_functions  # noqa: B018
+        node = node.next_functions[0][0]
+    return engine(root, grad_out)
+
+
+@run_backward.another_form("constants_forgotten")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    for node in nodes_below(get_gradient_edge(root).node):
+        for after, _ in node.next_functions:
+            after._input_metadata  # noqa: B018
+    return engine(root, grad_out)
+
+
+@run_backward.wrong_answer(
+    "torchs_engine",
+    why="Right, of course: torch.autograd.grad and .backward() are one call to the engine that you are asked to "
+    "write. Walk the graph yourself.",
+    seen="are one call to the engine that you are asked to write",
+)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    nodes = nodes_below(get_gradient_edge(root).node)
+    leaves = [node.variable for node in nodes if hasattr(node, "variable")]
+    grads = torch.autograd.grad(root, leaves, grad_out, allow_unused=True)
+    return {leaf: grad for leaf, grad in zip(leaves, grads, strict=True) if grad is not None}
+
+
+@run_backward.another_form("torchs_engine")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    nodes = nodes_below(get_gradient_edge(root).node)
+    leaves = [node.variable for node in nodes if hasattr(node, "variable")]
+    before = [leaf.grad for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    root.backward(grad_out, inputs=leaves)
+    found = {leaf: leaf.grad for leaf in leaves if leaf.grad is not None}
+    for leaf, grad in zip(leaves, before, strict=True):
+        leaf.grad = grad
+    return found
+
+
+@run_backward.another_form("torchs_engine")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    nodes = nodes_below(get_gradient_edge(root).node)
+    leaves = tuple(node.variable for node in nodes if hasattr(node, "variable"))
+    run = torch.autograd.Variable._execution_engine.run_backward
+    grads = run((root,), (grad_out,), True, False, leaves, True, accumulate_grad=False)
+    return {leaf: grad for leaf, grad in zip(leaves, grads, strict=True) if grad is not None}

@@ -1,0 +1,120 @@
+"""What the properties of 03.run_backward share: calling an engine, torch's own gradients, and what tells mistakes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.compare import difference
+from helpers.trial import Trial
+
+Engine = Callable[[Tensor, Tensor], dict[Tensor, Tensor]]
+
+
+def gradients(answer: Engine, trial: Trial, root: Tensor, grad_out: Tensor, **leaves: Tensor) -> dict:
+    """What the answer gives: by the leaf's name, for those that it found; wrong if it is no dict of leaves."""
+    try:
+        found = trial.call(answer, root, grad_out)
+    except RecursionError:
+        trial.fail(
+            "The answer recursed until Python stopped it (RecursionError): one call inside the other for each node.",
+            expected="a loop: a graph may be many thousand nodes deep",
+            observed="RecursionError",
+        )
+    trial.true(
+        isinstance(found, dict),
+        f"run_backward returned {'None' if found is None else 'an object of type ' + type(found).__name__}, no dict.",
+        expected="a dict: leaf -> gradient",
+        observed=("no dict", type(found).__name__),
+    )
+    names = {id(leaf): name for name, leaf in leaves.items()}
+    for key in found:
+        trial.true(
+            id(key) in names,
+            "A key of the dict is no leaf that needs a gradient.",
+            expected="tensors as keys, each of them a leaf with requires_grad",
+            got=key,
+            observed=("key", _kind_of_key(key)),
+        )
+    return {names[id(key)]: grad for key, grad in found.items()}
+
+
+def _kind_of_key(key: Any) -> str:
+    if not isinstance(key, Tensor):
+        return type(key).__name__
+    return "not a leaf" if not key.is_leaf else "no gradient needed" if not key.requires_grad else "other"
+
+
+def expected(root: Tensor, grad_out: Tensor, **leaves: Tensor) -> dict[str, Tensor]:
+    """torch's own gradients, for those leaves that get one."""
+    grads = torch.autograd.grad(root, [*leaves.values()], grad_out, allow_unused=True, retain_graph=True)
+    return {name: grad for name, grad in zip(leaves, grads, strict=True) if grad is not None}
+
+
+def same_leaves(trial: Trial, found: dict, want: dict) -> None:
+    """Wrong unless the same leaves have a gradient."""
+    lost = [name for name in want if name not in found]
+    extra = {name: _of_nothing(grad) for name, grad in found.items() if name not in want}
+    said = [f"{name} should have a gradient, and is missing in the dict." for name in lost]
+    said += [f"No gradient reaches {name}; the dict holds {what} for it." for name, what in extra.items()]
+    trial.true(
+        not said,
+        " ".join(said),
+        expected=f"gradients for: {', '.join(want) or 'no leaf'}",
+        got=sorted(found),
+        observed=("leaves", lost, sorted(extra.items())),
+    )
+
+
+def _of_nothing(grad: Any) -> str:
+    if not isinstance(grad, Tensor):
+        return "None" if grad is None else "no tensor"
+    return "zeros" if not grad.any() else "numbers"
+
+
+def same(answer: Engine, trial: Trial, root: Tensor, grad_out: Tensor, **leaves: Tensor) -> None:
+    """Wrong unless the answer's gradients are torch's."""
+    want = expected(root, grad_out, **leaves)
+    found = gradients(answer, trial, root, grad_out, **leaves)
+    same_leaves(trial, found, want)
+    for name, grad in want.items():
+        got = found[name]
+        kind = difference(got, grad, rtol=1e-4, atol=1e-6)
+        observed = (name, kind and kind.kind, type(got).__name__)
+        trial.equal(got, grad, f"The gradient of {name}", rtol=1e-4, atol=1e-6, observed=observed)
+
+
+def normal(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=trial.generator, dtype=torch.float64).to(dtype)
+
+
+def leaf(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return normal(trial, *shape, dtype=dtype).requires_grad_()
+
+
+def times_counted(got: Any, parts: list[Tensor]) -> list[int]:
+    """How often each of the parts went into the result, sorted: [1, 1, 1] is right. Empty: it is no such sum."""
+    if not isinstance(got, Tensor) or got.shape != parts[0].shape or not got.is_floating_point():
+        return []
+    table = torch.stack([part.flatten() for part in parts], 1)
+    flat = got.detach().flatten().to(torch.float64)
+    times = torch.linalg.lstsq(table, flat[:, None]).solution.flatten().round()
+    near = torch.allclose(table @ times, flat, rtol=1e-4, atol=1e-6)
+    return [int(count) for count in times.sort().values] if near else []
+
+
+def kind_of_times(times: list[int]) -> str:
+    """What became of the parts of a sum, in one word or two."""
+    if not times:
+        return "other"
+    lost = ["lost"] if 0 in times else []
+    return " and ".join(lost + (["several times"] if max(times) > 1 else [])) or "once"
+
+
+def kind_of_shape(got: Any, want: Tensor) -> Any:
+    if isinstance(got, Tensor) and got.shape != want.shape:
+        return ("shape", tuple(got.shape))
+    return ("value", type(got).__name__)

@@ -1,0 +1,311 @@
+"""What people write for 03.square."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from helpers.labs.autograd.square import square
+
+_SEEN: dict[str, Any] = {}
+_STACK: list[Tensor] = []
+
+
+class Right(Function):
+    """The right answer; the wrong ones change one method."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_out * 2 * x
+
+
+@square.wrong_answer(
+    "grad_out_ignored",
+    why="backward returns the derivative alone. It must multiply by the gradient that comes in; y.sum() hides this, "
+    "because there it is 1.",
+    seen="returns the derivative alone",
+)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * x
+
+
+@square.wrong_answer(
+    "two_forgotten",
+    why="The derivative of x * x is 2 * x: x stands there twice, and each place gives a share.",
+    seen="x stands there twice",
+)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * x
+
+
+@square.wrong_answer(
+    "sign_lost",
+    why="The output does not know the sign of x: 2 * sqrt(y) is 2 * |x|, right for positive x only.",
+    seen="does not know the sign of x",
+)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (y,) = ctx.saved_tensors
+        return grad_out * 2 * y.sqrt()
+
+
+@square.wrong_answer(
+    "detached_in_backward",
+    why="`detach` and `.data` cut x off: the first derivative is right, and differentiated again it is 0 by x.",
+    seen="`detach` and `.data` cut x off",
+)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * 2 * x.detach()
+
+
+@square.another_form("detached_in_backward")
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return 2 * ctx.saved_tensors[0].data * grad_out
+
+
+@square.another_form("detached_in_backward")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.data)
+        return x * x
+
+
+@square.wrong_answer(
+    "grad_out_detached",
+    why="The gradient that comes in has a graph, too, when the loss is differentiated twice: `grad_out.detach()` cuts it.",
+    seen="has a graph, too",
+)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out.detach() * 2 * x
+
+
+@square.wrong_answer(
+    "backward_off_the_graph",
+    why="Under `torch.no_grad()`, or with everything detached, backward computes numbers without history: a second "
+    "derivative finds nothing.",
+    seen="numbers without history",
+)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        with torch.no_grad():
+            return grad_out * 2 * x
+
+
+@square.another_form("backward_off_the_graph")
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).detach()
+
+
+@square.wrong_answer(
+    "once_only",
+    why="`once_differentiable` is for a backward that torch cannot follow. This one is made of multiplications: without "
+    "the decorator it can be differentiated again for free.",
+    seen="made of multiplications",
+)
+class _(Right):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * 2 * x
+
+
+@square.wrong_answer(
+    "kept_on_ctx",
+    why="A tensor put on ctx as an attribute is not watched: torch neither notices that it was edited, nor frees it "
+    "after backward. `ctx.save_for_backward` does both.",
+    seen="put on ctx as an attribute is not watched",
+)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out * 2 * ctx.x
+
+
+@square.wrong_answer(
+    "output_kept_on_ctx",
+    why="The output holds its node, and the node's attribute holds the output: a circle, which only Python's cycle "
+    "collector frees, some time later.",
+    seen="a circle, which only Python's cycle collector frees",
+)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.x, ctx.y = x, x * x
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out * 2 * ctx.x
+
+
+@square.another_form("output_kept_on_ctx")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.y = x * x
+        return ctx.y
+
+
+@square.wrong_answer(
+    "kept_on_the_class",
+    why="There is one class and one global name, but many calls: the next call overwrites what this one saved, and the "
+    "last x is never freed.",
+    seen="There is one class",
+)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        _SEEN["x"] = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out * 2 * _SEEN["x"]
+
+
+@square.another_form("kept_on_the_class")
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        _STACK.append(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out * 2 * _STACK.pop()
+
+
+@square.wrong_answer(
+    "saved_an_intermediate",
+    why="2 * x, or a copy of x, is neither input nor output. forward runs without graph, so it comes back as a constant: "
+    "the first derivative is right, the second is 0.",
+    seen="is neither input nor output",
+)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(2 * x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (twice,) = ctx.saved_tensors
+        return grad_out * twice
+
+
+@square.another_form("saved_an_intermediate")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        return x * x
+
+
+@square.another_form("saved_an_intermediate")
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.slope = 2 * x
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out * ctx.slope
+
+
+@square.wrong_answer(
+    "grad_out_edited",
+    why="`grad_out.mul_(...)` saves one allocation and breaks the neighbours: an addition hands one and the same gradient "
+    "to both of its inputs.",
+    seen="hands one and the same gradient",
+)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out.mul_(2 * x)
+
+
+@square.another_form("grad_out_edited")
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        grad_out *= x
+        return 2 * grad_out
+
+
+@square.wrong_answer(
+    "input_overwritten",
+    why="`x.mul_(x)` writes the result over the caller's x, which others may still need.",
+    seen="over the caller's x",
+)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        return x.mul_(x)
+
+
+@square.another_form("input_overwritten")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.square_()
+
+
+@square.wrong_answer(
+    "no_node_of_its_own",
+    why="Here torch's own multiplication is recorded, and the backward that was written is dead code: leave `apply` as "
+    "it is, it makes the node.",
+    seen="the backward that was written is dead code",
+)
+class _(Right):
+    @staticmethod
+    def apply(x: Tensor) -> Tensor:
+        return x * x

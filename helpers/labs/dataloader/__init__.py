@@ -1,0 +1,34 @@
+"""Lab 02: what happens between `for batch in loader` and your `__getitem__`?"""
+
+from helpers.labs.dataloader import batch_sampler_mistakes as batch_sampler_mistakes
+from helpers.labs.dataloader import batch_sampler_reading_mistakes as batch_sampler_reading_mistakes
+from helpers.labs.dataloader import collate_mistakes as collate_mistakes
+from helpers.labs.dataloader import collate_structure_mistakes as collate_structure_mistakes
+from helpers.labs.dataloader import fetch_mistakes as fetch_mistakes
+from helpers.labs.dataloader import ordered_loader_mistakes as ordered_loader_mistakes
+from helpers.labs.dataloader import parallel_loader_mistakes as parallel_loader_mistakes
+from helpers.labs.dataloader import raising_loader_mistakes as raising_loader_mistakes
+from helpers.labs.dataloader.batch_sampler import batch_sampler as batch_sampler
+from helpers.labs.dataloader.collate import collate as collate
+from helpers.labs.dataloader.fetch import fetch as fetch
+from helpers.labs.dataloader.ordered_loader import ordered_loader as ordered_loader
+from helpers.labs.dataloader.parallel_loader import parallel_loader as parallel_loader
+from helpers.labs.dataloader.predictions import asked_ahead as asked_ahead
+from helpers.labs.dataloader.predictions import collate_boxes as collate_boxes
+from helpers.labs.dataloader.predictions import forbidden_arguments as forbidden_arguments
+from helpers.labs.dataloader.predictions import frozen_attribute as frozen_attribute
+from helpers.labs.dataloader.predictions import recall_own_generator as recall_own_generator
+from helpers.labs.dataloader.predictions import recall_stream as recall_stream
+from helpers.labs.dataloader.predictions import shared_file as shared_file
+from helpers.labs.dataloader.predictions import slow_item as slow_item
+from helpers.labs.dataloader.predictions import stop_iteration as stop_iteration
+from helpers.labs.dataloader.predictions import who_runs_where as who_runs_where
+from helpers.labs.dataloader.raising_loader import raising_loader as raising_loader
+from helpers.labs.dataloader.timeline import Timeline as Timeline
+from helpers.labs.dataloader.timeline import computed as computed
+from helpers.labs.dataloader.timeline import inline as inline
+from helpers.labs.dataloader.timeline import measured as measured
+from helpers.labs.dataloader.timeline import watch as watch
+from helpers.labs.dataloader.workers import numpy_seed as numpy_seed
+from helpers.labs.dataloader.workers import set_worker_info as set_worker_info
+from helpers.labs.dataloader.workers import start_worker as start_worker

@@ -1,0 +1,356 @@
+"""Exercise 02.batch_sampler: indices in lists, no more of them read than asked for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from torch.utils.data import BatchSampler
+
+from helpers.calls import calls_to
+from helpers.compare import shown
+from helpers.exercise import Exercise
+from helpers.trial import Trial, plain
+
+batch_sampler = Exercise(
+    "02.batch_sampler",
+    "Indices in batches",
+    objective="Cut a stream of indices into lists of one size, reading no further than the batch that is asked for.",
+    minutes=15,
+    difficulty="easy",
+    hints=[
+        "The sampler may have no end, so it cannot be turned into a list first. What is the least that must be "
+        "read before the first batch can be given away?",
+        "A function with `yield` in it is a generator: it runs up to the next `yield` each time that a batch is "
+        "asked for. Collect indices in a list; when it is full, yield it. Which list does the next batch go into?",
+        "for index in sampler: append it to `batch`; at batch_size indices, `yield batch` and then `batch = []` (a new "
+        "list, not batch.clear()). After the loop: `if batch and not drop_last: yield batch`.",
+    ],
+)
+
+SIZES = ((0, 3), (1, 1), (1, 4), (6, 3), (7, 3), (8, 3), (5, 1), (5, 5), (3, 7))  # indices, batch_size
+
+
+class TooFar(Exception):
+    """An answer read much further than it may."""
+
+
+class Source:
+    """A sampler that can be iterated and nothing else; it has no length.
+
+    read: how many indices were taken from it. starts: how often an iteration began.
+    """
+
+    def __init__(self, indices: Iterable[Any], most: int = 10_000) -> None:
+        self._indices, self._most = indices, most
+        self.read = self.starts = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.starts += 1
+        for index in self._indices:
+            if self.read == self._most:
+                raise TooFar
+            self.read += 1
+            yield index
+
+
+def iterated(got: Any, trial: Trial) -> Iterator[Any]:
+    """An iterator over what the answer gave; wrong if it gave nothing that can be iterated."""
+    if got is None or isinstance(got, str) or not hasattr(type(got), "__iter__"):
+        kind = "None" if got is None else f"an object of type {type(got).__name__}"
+        trial.fail(
+            f"batch_sampler(...) gave {kind}. Is a `yield` missing?",
+            expected="an iterator over lists of indices",
+            got=shown(got),
+            observed=("kind", type(got).__name__),
+        )
+    return iter(got)
+
+
+def arrivals(got: Any, trial: Trial, most: int) -> list[Any]:
+    """What comes, at most `most` batches; each is copied as it comes, since a list may be used again."""
+    return [
+        list(batch) if type(batch) is list else batch
+        for batch in itertools.islice(iterated(got, trial), most)
+    ]
+
+
+def batches_of(indices: list[Any], batch_size: int, drop_last: bool) -> list[list[Any]]:
+    """The batches that are right."""
+    starts = range(0, len(indices), batch_size)
+    batches = [indices[start : start + batch_size] for start in starts]
+    return [batch for batch in batches if len(batch) == batch_size or not drop_last]
+
+
+def same(got: list[Any], want: list[list[Any]]) -> bool:
+    """Whether these are lists of the very same objects."""
+    return len(got) == len(want) and all(
+        type(a) is list and len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+        for a, b in zip(got, want, strict=True)
+    )
+
+
+def said_of(got: list[Any], want: list[list[Any]], drop_last: bool) -> str:
+    """What is wrong with these batches, in a sentence."""
+    for place, batch in enumerate(got, 1):
+        if type(batch) is not list:
+            return f"Batch {place} is no list but {shown(batch, 60)}, of type {type(batch).__name__}."
+    if [] in got:
+        return "A batch is empty."
+    if len(got) > len(want) and same(got[: len(want)], want):
+        return (
+            "The last batch is short and drop_last=True, but it came."
+            if drop_last
+            else "Too many batches came."
+        )
+    if len(got) < len(want) and same(got, want[: len(got)]):
+        return f"{len(want) - len(got)} batch(es) at the end did not come, with drop_last={drop_last}."
+    if any(index not in sum(got, []) for index in sum(want, [])):
+        return "Some indices are lost."
+    return "The batches are not the sampler's indices in order, cut into lists."
+
+
+def compared(trial: Trial, cases: Iterable[tuple[str, list[Any], list[list[Any]], bool]]) -> None:
+    """Wrong if some case (what is given, got, wanted, drop_last) is; the observation is what came in all of those."""
+    found = [case for case in cases if not same(case[1], case[2])]
+    if found:
+        given, got, want, drop_last = found[0]
+        trial.given(given)
+        trial.fail(
+            said_of(got, want, drop_last),
+            expected=shown(want),
+            got=shown(got),
+            observed=[plain(got) for _, got, _, _ in found],
+        )
+
+
+@batch_sampler.property("every index once, in order; the last short batch is given or dropped as asked")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    cases = []
+    first = 0
+    for (count, batch_size), drop_last in itertools.product(SIZES, (False, True)):
+        sampler = trial.random.sample(range(first, first + count), count)
+        first += count  # no index of one call is one of another: what is kept between calls shows
+        before = list(sampler)
+        given = f"sampler = {before}, batch_size = {batch_size}, drop_last = {drop_last}"
+        trial.given(given)
+        got = arrivals(answer(sampler, batch_size, drop_last), trial, count + 2)
+        trial.true(
+            sampler == before,
+            "The batches are right, but the answer changed the list that it was given as sampler.",
+            expected=f"a sampler that still holds {shown(before)}",
+            got=sampler,
+            observed="sampler changed",
+        )
+        foreign = [index for batch in got if type(batch) is list for index in batch if index not in before]
+        trial.true(
+            not foreign,
+            f"Indices came that this sampler does not give: {shown(foreign)}. Something is kept from call to call.",
+            expected=shown(batches_of(before, batch_size, drop_last)),
+            got=got,
+            observed="foreign indices",
+        )
+        cases.append((given, got, batches_of(before, batch_size, drop_last), drop_last))
+    compared(trial, cases)
+
+
+@batch_sampler.property("two calls have nothing in common")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    trial.given("two iterators over two samplers, asked in turns; batch_size = 3, drop_last = True")
+    first, second = range(100, 108), range(200, 207)
+    cases = []
+    one, other = (iterated(answer(sampler, 3, True), trial) for sampler in (first, second))
+    got: tuple[list[Any], list[Any]] = ([], [])
+    for _ in range(4):
+        for batches, into in ((one, got[0]), (other, got[1])):
+            into += [list(batch) for batch in itertools.islice(batches, 1)]
+    for sampler, batches in zip((first, second), got, strict=True):
+        wanted = [list(sampler[start : start + 3]) for start in (0, 3)]
+        cases.append((f"sampler = {sampler}, batch_size = 3, drop_last = True", batches, wanted))
+    found = [(given, plain(batches)) for given, batches, wanted in cases if batches != wanted]
+    trial.true(
+        not found,
+        "What one call left over turned up in another one: something is kept from call to call.",
+        expected=shown([wanted for _, _, wanted in cases]),
+        got=got,
+        observed=found,
+    )
+
+
+@batch_sampler.property("any iterable will do as sampler, and it is gone through once")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    count, batch_size = trial.random.choice(((7, 3), (9, 4), (8, 5)))
+    indices = trial.random.sample(range(count), count)
+    wanted = batches_of(indices, batch_size, False)
+    cases = []
+    for word, sampler in (
+        ("a generator", (index for index in indices)),
+        ("an object that has __iter__ and nothing else", Source(indices)),
+    ):
+        given = f"sampler = {word} that gives {indices}, batch_size = {batch_size}, drop_last = False"
+        trial.given(given)
+        got = arrivals(answer(sampler, batch_size, False), trial, count + 2)
+        cases.append((given, got, wanted, False))
+    compared(trial, cases)
+    starts = sampler.starts
+    trial.true(
+        starts == 1,
+        f"The sampler was gone through {starts} times. A RandomSampler draws another order each time.",
+        expected="one iteration over the sampler",
+        observed=("starts", starts),
+    )
+
+
+@batch_sampler.property("lazy: nothing is read before a batch is asked for, then that batch and no more")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    extra: list[int] = []
+    batch_size = trial.random.randrange(3, 7)
+    for drop_last in (False, True):
+        trial.given(f"a sampler without an end, batch_size = {batch_size}, drop_last = {drop_last}")
+        sampler = Source(itertools.count(), most=60 * batch_size)
+        try:
+            batches = iterated(answer(sampler, batch_size, drop_last), trial)
+            extra = [sampler.read]
+            for given in range(1, 5):
+                next(batches, None)
+                extra.append(sampler.read - given * batch_size)
+        except TooFar:
+            extra.append(-1)
+        if any(extra):
+            trial.fail(*_read(extra, batch_size), observed=extra)
+
+
+def _read(extra: list[int], batch_size: int) -> tuple[str, ...]:
+    """How much too much was read, in words."""
+    if extra[-1] == -1:
+        return (
+            "The answer tried to read the sampler to its end, and this one has none: training would never begin.",
+        )
+    if extra[0]:
+        return (f"{extra[0]} indices were read before the first batch was asked for.",)
+    place = next(place for place, more in enumerate(extra) if more)
+    read = place * batch_size + extra[place]
+    return (
+        f"When batch {place} was given away, {read} indices had been read, where {place * batch_size} suffice. A sampler "
+        "that waits for something (the losses of the last batch, a queue) would be asked too early.",
+    )
+
+
+@batch_sampler.property("each batch is a list of its own")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    count, batch_size = trial.random.choice(((7, 3), (9, 2), (11, 4)))
+    trial.given(
+        f"sampler = range({count}), batch_size = {batch_size}, drop_last = False; all batches are kept"
+    )
+    kept: list[Any] = []
+    as_they_came: list[list[int]] = []
+    for batch in itertools.islice(iterated(answer(range(count), batch_size, False), trial), count):
+        kept.append(batch)
+        as_they_came.append(list(batch))
+    trial.true(
+        len({id(batch) for batch in kept}) == len(kept) and kept == as_they_came,
+        "Batches that were given away changed afterwards: one list is filled again and again. A loader that fetches "
+        "ahead holds several batches at once.",
+        expected=shown(as_they_came),
+        got=kept,
+        observed="one list",
+    )
+    trial.given(
+        f"sampler = range({count}), batch_size = {batch_size}; the caller empties each batch that it gets"
+    )
+    got = []
+    for batch in itertools.islice(iterated(answer(range(count), batch_size, False), trial), count):
+        got.append(list(batch))
+        batch.clear()
+    trial.true(
+        got == as_they_came,
+        "The caller edited a batch, and the next ones changed with it.",
+        expected=shown(as_they_came),
+        got=got,
+        observed=("edited", plain(got)),
+    )
+
+
+@batch_sampler.property("an index is passed on as it is: a number of any kind, a key, None")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    keys: list[Any] = [
+        "cat",
+        0,
+        np.int64(trial.random.randrange(1000, 2000)),
+        "",
+        ("a", 1),
+        None,
+        False,
+        2**70,
+    ]
+    trial.random.shuffle(keys)
+    given = f"sampler = {keys}, batch_size = 3, drop_last = False"
+    trial.given(given)
+    compared(
+        trial, [(given, arrivals(answer(list(keys), 3, False), trial, 10), batches_of(keys, 3, False), False)]
+    )
+    trial.given("a sampler that gives None without end, batch_size = 4, drop_last = True")
+    try:
+        got = arrivals(answer(Source(itertools.repeat(None), most=100), 4, True), trial, 3)
+    except TooFar:
+        got = []
+    trial.true(
+        same(got, [[None] * 4] * 3),
+        "From a sampler that gives None without end no full batches came. DataLoader's own sampler for an "
+        "IterableDataset is of this kind.",
+        expected=shown([[None] * 4] * 3),
+        got=got,
+        observed=("none", plain(got)),
+    )
+
+
+class Broken(Exception):
+    """What a sampler raises."""
+
+
+@batch_sampler.property("an error in the sampler comes through, after the batches before it")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    batch_size = trial.random.randrange(2, 5)
+    full = trial.random.randrange(1, 3)
+    count = full * batch_size + 1
+
+    def indices() -> Iterator[int]:
+        yield from range(count)
+        raise Broken("no more indices: the file is gone")
+
+    trial.given(f"a sampler that raises after {count} indices, batch_size = {batch_size}, drop_last = False")
+    got: list[Any] = []
+    wanted = batches_of(list(range(count)), batch_size, True)
+    try:
+        for batch in itertools.islice(iterated(answer(indices(), batch_size, False), trial), full + 2):
+            got.append(list(batch))
+    except Broken:
+        trial.true(
+            got == wanted,
+            f"Before the error {len(wanted)} full batch(es) can be given, and {len(got)} came.",
+            expected=shown(wanted),
+            got=got,
+            observed=("before", plain(got)),
+        )
+        return
+    trial.fail(
+        "The sampler raised, and the answer hid it: the epoch looks finished.",
+        expected="the sampler's error",
+        got=shown(got),
+        observed=("hidden", plain(got)),
+    )
+
+
+@batch_sampler.property("the answer cuts the batches itself")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    trial.given("sampler = range(7), batch_size = 3, drop_last = False")
+    with calls_to(BatchSampler.__iter__) as seen:
+        arrivals(answer(range(7), 3, False), trial, 9)
+    trial.true(
+        not seen,
+        "The answer lets torch's BatchSampler cut the batches: that is what this exercise re-creates.",
+        expected="a loop of your own",
+        observed=("calls", sorted(set(seen))),
+    )

@@ -1,0 +1,273 @@
+"""What people write for 02.batch_sampler: the sampler is read too far, too early, twice, or not as an iterable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count, islice
+from typing import Any
+
+import torch
+from torch.utils.data import BatchSampler, DataLoader
+
+from helpers.labs.dataloader.batch_sampler import batch_sampler
+from helpers.labs.dataloader.batch_sampler_mistakes import Batches, in_batches
+
+
+@batch_sampler.wrong_answer(
+    "sampler_read_whole",
+    why="list(sampler) needs an end, and all indices in memory: a sampler of a stream has none, and one of 10**9 samples "
+    "takes minutes before the first batch.",
+    seen="list(sampler) needs an end",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = list(sampler)
+    for start in range(0, len(indices), batch_size):
+        batch = indices[start : start + batch_size]
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
+@batch_sampler.another_form("sampler_read_whole")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[list[int]]:
+    batches: list[list[int]] = []
+    batch: list[int] = []
+    for index in sampler:
+        batch.append(index)
+        if len(batch) == batch_size:
+            batches.append(batch)
+            batch = []
+    if batch and not drop_last:
+        batches.append(batch)
+    return batches
+
+
+@batch_sampler.another_form("sampler_read_whole")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    return iter(list(in_batches(list(sampler), batch_size, drop_last)))
+
+
+@batch_sampler.another_form("sampler_read_whole")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = list(sampler)
+    while len(indices) >= batch_size or (indices and not drop_last):
+        yield indices[:batch_size]
+        del indices[:batch_size]
+
+
+@batch_sampler.another_form("sampler_read_whole")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = [*sampler]
+    return (
+        indices[start : start + batch_size]
+        for start in range(0, len(indices), batch_size)
+        if not drop_last or start + batch_size <= len(indices)
+    )
+
+
+@batch_sampler.wrong_answer(
+    "full_batch_given_late",
+    why="The batch is full, but it is given away only when the next index has come: one index too many is read, and on a "
+    "stream that waits for an answer nothing ever moves.",
+    seen="only when the next index has come",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    batch: list[int] = []
+    for index in sampler:
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+        batch.append(index)
+    if len(batch) == batch_size or (batch and not drop_last):
+        yield batch
+
+
+@batch_sampler.wrong_answer(
+    "next_batch_read_ahead",
+    why="The next batch is made before this one is given away, to see whether this is the last. The sampler runs a whole "
+    "batch ahead.",
+    seen="runs a whole batch ahead",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = iter(sampler)
+    batch = list(islice(indices, batch_size))
+    while batch:
+        following = list(islice(indices, batch_size))
+        if following or len(batch) == batch_size or not drop_last:
+            yield batch
+        batch = following
+
+
+@batch_sampler.wrong_answer(
+    "begun_at_the_call",
+    why="The first batch is made when the function is called. A generator function runs nothing before the first next().",
+    seen="before the first batch was asked for",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = iter(sampler)
+    first = list(islice(indices, batch_size))
+
+    def batches() -> Batches:
+        batch = first
+        while batch:
+            if len(batch) == batch_size or not drop_last:
+                yield batch
+            batch = list(islice(indices, batch_size))
+
+    return batches()
+
+
+@batch_sampler.wrong_answer(
+    "length_needed",
+    why="len(sampler) exists for lists and for most samplers of torch, not for a generator or a stream.",
+    seen="exists for lists and for most samplers",
+)
+def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    full, rest = divmod(len(sampler), batch_size)
+    indices = iter(sampler)
+    for _ in range(full):
+        yield list(islice(indices, batch_size))
+    if rest and not drop_last:
+        yield list(indices)
+
+
+@batch_sampler.wrong_answer(
+    "sampler_sliced",
+    why="A sampler can be iterated; sampler[start:stop] works for a list and for little else.",
+    seen="works for a list and for little else",
+)
+def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    for start in count(0, batch_size):
+        batch = list(sampler[start : start + batch_size])
+        if not batch or (drop_last and len(batch) < batch_size):
+            return
+        yield batch
+
+
+@batch_sampler.wrong_answer(
+    "next_of_an_iterable",
+    why="next() takes an iterator. A list, a range or a Sampler is an iterable, and needs iter() first.",
+    seen="needs iter() first",
+)
+def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    while True:
+        batch = []
+        for _ in range(batch_size):
+            try:
+                batch.append(next(sampler))
+            except StopIteration:
+                if batch and not drop_last:
+                    yield batch
+                return
+        yield batch
+
+
+@batch_sampler.wrong_answer(
+    "begun_again_for_each_batch",
+    why="Each islice(sampler, ...) begins a new iteration of the list: the first batch comes for ever. Take one iter(sampler) "
+    "before the loop.",
+    seen="the first batch comes for ever",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    while batch := list(islice(sampler, batch_size)):
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+        else:
+            return
+
+
+@batch_sampler.another_form("begun_again_for_each_batch")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    while batch := list(islice(sampler, batch_size)):
+        if len(batch) < batch_size and drop_last:
+            return
+        yield batch
+
+
+@batch_sampler.wrong_answer(
+    "gone_through_twice",
+    why="The indices were counted first, in an iteration of their own. A generator is then empty, and a RandomSampler draws "
+    "a second order.",
+    seen="were counted first",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    total = sum(1 for _ in sampler)
+    most = total - total % batch_size if drop_last else total
+    yield from in_batches(islice(sampler, most), batch_size, False)
+
+
+@batch_sampler.wrong_answer(
+    "stop_iteration_inside",
+    why="A StopIteration that leaves the body of a generator becomes a RuntimeError since Python 3.7, and the indices before it "
+    "are lost. Catch it, or let a `for` do so.",
+    seen="since Python 3.7",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = iter(sampler)
+    while True:
+        yield [next(indices) for _ in range(batch_size)]
+
+
+@batch_sampler.another_form("stop_iteration_inside")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = iter(sampler)
+    while True:
+        batch = []
+        for _ in range(batch_size):
+            batch.append(next(indices))
+        yield batch
+
+
+@batch_sampler.wrong_answer(
+    "error_taken_for_the_end",
+    why="`except Exception` takes every error for the end of the sampler, and training goes on with half of the data.",
+    seen="takes every error for the end",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = iter(sampler)
+    while True:
+        batch: list[int] = []
+        try:
+            while len(batch) < batch_size:
+                batch.append(next(indices))
+        except Exception:
+            if batch and not drop_last:
+                yield batch
+            return
+        yield batch
+
+
+@batch_sampler.wrong_answer(
+    "sampler_emptied",
+    why="pop takes the indices out of the caller's own list: there is nothing left for the second epoch.",
+    seen="nothing left for the second epoch",
+)
+def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    while sampler:
+        batch = [sampler.pop(0) for _ in range(min(batch_size, len(sampler)))]
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
+@batch_sampler.wrong_answer(
+    "calls_batch_sampler",
+    why="It works, and shows nothing: BatchSampler is what this exercise takes apart. The loop has six lines.",
+    seen="It works, and shows nothing",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    return iter(BatchSampler(sampler, batch_size, drop_last))
+
+
+@batch_sampler.another_form("calls_batch_sampler")
+def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    yield from DataLoader(
+        _Indices(),
+        sampler=sampler,
+        batch_size=batch_size,
+        drop_last=drop_last,
+        collate_fn=lambda batch: batch,
+    )
+
+
+class _Indices(torch.utils.data.Dataset):
+    def __getitem__(self, index: Any) -> Any:
+        return index

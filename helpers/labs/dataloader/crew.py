@@ -1,0 +1,208 @@
+"""The processes that a loader starts, as the check sees them: who is alive, asleep or a zombie, and who hangs.
+
+A loader that hangs must be given its verdict soon. So a timer looks ten times a second, while the learner's code
+runs, whether anything still happens; where nothing does, the workers are killed and `Stuck` is raised.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TICK = 0.1  # s between two looks
+PATIENCE = 10  # looks at which all sleep and nothing has happened
+LONGEST = 40  # looks without an event, whoever is busy
+
+
+class Stuck(BaseException):
+    """Nothing happens any more. Not an Exception, so that `except Exception` in a loader lets it pass."""
+
+
+class Log:
+    """What happened in all processes, in its order: lines that are appended to one file."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, "log")
+        Path(self.path).touch()
+
+    def note(self, *words: Any) -> None:
+        """Adds one event."""
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, (json.dumps(words) + "\n").encode())
+        finally:
+            os.close(file)
+
+    def events(self, kind: str = "") -> list[list[Any]]:
+        """All events so far, or those whose first word is `kind`."""
+        with open(self.path) as file:
+            events = [json.loads(line) for line in file]
+        return [event for event in events if event[0] == kind] if kind else events
+
+    def size(self) -> int:
+        return os.path.getsize(self.path)
+
+    def wait(self, done: Callable[[list[list[Any]]], bool]) -> None:
+        """For a sample: sleeps until `done(events)`, or until the check sees that nothing will happen any more."""
+        self.note("waits")
+        while not (done(events := self.events()) or ["open"] in events):
+            time.sleep(0.004)
+
+
+    def quiet(self, seconds: float = 0.06) -> None:
+        """For a sample: sleeps until nothing has been noted for so long."""
+        size = -1
+        while size != self.size():
+            size = self.size()
+            time.sleep(seconds)
+
+
+def children() -> dict[int, str]:
+    """The processes below this one: pid -> state, "Z" for a zombie."""
+    if not os.path.isdir("/proc/self/task"):
+        return {child.pid: "S" for child in multiprocessing.active_children()}
+    found: dict[int, str] = {}
+    todo = ["self"]
+    while todo:
+        parent = todo.pop()
+        for pid in _below(parent):
+            if pid not in found and (state := _state(pid)):
+                found[pid] = state
+                todo.append(str(pid))
+    return found
+
+
+def _below(parent: str) -> list[int]:
+    below: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{task}/children") as file:
+                below += map(int, file.read().split())
+    except OSError:  # it has ended meanwhile
+        pass
+    return below
+
+
+def _state(pid: int) -> str:
+    """Its letter in /proc; "" if it is gone, or is the interpreter's own helper, which stays by design."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            helper = b"resource_tracker" in file.read()
+    except OSError:
+        return ""
+    return "" if helper or state == "X" else state
+
+
+class Crew:
+    """The processes that are started while it is watched; `log` is where they note what they do."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.before = set(children())
+        self.last_words = ""  # who was doing what when nothing happened any more
+
+    def now(self) -> dict[int, str]:
+        return {pid: state for pid, state in children().items() if pid not in self.before}
+
+    def left(self) -> list[str]:
+        """What is still there half a second later, at most: of "running", "zombie"."""
+        for _ in range(50):
+            if not (states := self.now()):
+                return []
+            time.sleep(0.01)
+        return sorted({"zombie" if state == "Z" else "running" for state in states.values()})
+
+    def kill(self) -> None:
+        """Ends and buries all."""
+        for pid in self.now():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for _ in range(200):
+            multiprocessing.active_children()  # buries those that multiprocessing knows
+            for pid, state in self.now().items():
+                if state == "Z":
+                    try:
+                        os.waitpid(pid, os.WNOHANG)
+                    except ChildProcessError:
+                        pass
+            if not self.now():
+                return
+            time.sleep(0.005)
+
+    def settle(self) -> None:
+        """Waits until all sleep and nothing has happened for a while."""
+        quiet, size = 0, self.log.size()
+        for _ in range(200):
+            time.sleep(0.01)
+            same = self.log.size() == size and all(state in "SZ" for state in self.now().values())
+            quiet, size = (quiet + 1, size) if same else (0, self.log.size())
+            if quiet == 4:
+                return
+
+    @contextmanager
+    def watched(self, patience: int = PATIENCE) -> Iterator[None]:
+        """Raises Stuck in the block, with all workers killed, when nothing happens any more.
+
+        A sample that waits for what will not come is let go first. Without a timer (Windows, another thread)
+        the time limit of the exercise is all there is.
+        """
+        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        idle = still = 0
+        size, used = self.log.size(), time.process_time()
+
+        def look(number: int, frame: Any) -> None:
+            nonlocal idle, still, size, used
+            now_size, now_used = self.log.size(), time.process_time()
+            states = self.now()
+            asleep = all(state in "SZ" for state in states.values()) and now_used - used < TICK / 5
+            still = still + 1 if now_size == size else 0
+            idle = idle + 1 if asleep and now_size == size else 0
+            size, used = now_size, now_used
+            events = self.log.events()
+            if idle >= 4 and ["waits"] in events and ["open"] not in events:
+                self.log.note("open")
+            elif idle >= patience or still >= max(LONGEST, patience):
+                if not self.last_words:
+                    self.last_words = _told(events, states)
+                self.kill()
+                raise Stuck
+
+        old_handler = signal.signal(signal.SIGALRM, look)
+        old_timer = signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, *old_timer)
+            signal.signal(signal.SIGALRM, old_handler)
+        if self.last_words:  # what is raised in a __del__, or under `except BaseException`, gets lost
+            raise Stuck
+
+
+def _told(events: list[list[Any]], states: dict[int, str]) -> str:
+    """Who was doing what, in words."""
+    asked, got = ([event[1] for event in events if event[0] == kind] for kind in ("asked", "got"))
+    loading = [event[1] for event in events if event[0] == "load"]
+    done = [event[1] for event in events if event[0] == "done"]
+    stopped = [index for index in loading if index not in done]
+    alive = sum(state != "Z" for state in states.values())
+    lines = [
+        f"batches asked of the sampler: {len(asked)}; samples loaded: {len(done)}; batches received: {len(got)}",
+        f"workers: {alive} running, {len(states) - alive} ended",
+    ]
+    if stopped:
+        lines.append(f"begun and not finished: sample {', '.join(map(str, stopped))}")
+    return "\n".join(lines)

@@ -1,0 +1,374 @@
+"""What people get wrong about errors and dead workers in a parallel loader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.labs.dataloader import error_steps as steps
+from helpers.labs.dataloader.flawed import Failure, Loader, answer
+from helpers.labs.dataloader.ladder import Flaw
+
+
+class Skipped(Loader):
+    """Leaves out what could not be made."""
+
+    def __next__(self) -> Any:
+        while isinstance(batch := super().__next__(), Failure):
+            pass
+        return batch
+
+    def opened(self, batch: Any) -> Any:
+        return batch
+
+
+class NoneForFailure(Loader):
+    def opened(self, batch: Any) -> Any:
+        return None if isinstance(batch, Failure) else batch
+
+
+class HandedOver(Loader):
+    """Yields the error itself."""
+
+    def opened(self, batch: Any) -> Any:
+        return batch.raised() if isinstance(batch, Failure) else batch
+
+
+class EndsQuietly(Loader):
+    """Prints the error, and ends the epoch."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            print(batch.text)
+            self.close()
+            raise StopIteration
+        return batch
+
+
+class Early(Loader):
+    """Raises an error as it arrives."""
+
+    def take(self) -> None:
+        place, batch = self.result()
+        self.early[place] = super().opened(batch)
+
+
+class AtTheEnd(Loader):
+    """Keeps the first error, and raises it when all batches have come."""
+
+    failure: Failure | None = None
+
+    def __next__(self) -> Any:
+        while True:
+            try:
+                batch = super().__next__()
+            except StopIteration:
+                if self.failure:
+                    failure, self.failure = self.failure, None
+                    raise failure.raised() from None
+                raise
+            if not isinstance(batch, Failure):
+                return batch
+            self.failure = self.failure or batch
+
+    def opened(self, batch: Any) -> Any:
+        return batch
+
+
+class AlwaysRuntimeError(Loader):
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            raise RuntimeError(batch.text)
+        return batch
+
+
+class PlainException(Loader):
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            raise Exception(batch.text)
+        return batch
+
+
+class ErrorItself(Loader):
+    """Sends the exception, whose traceback stays behind."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            return self.batch(indices)
+        except Exception as error:
+            return error
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Exception):
+            raise batch
+        return super().opened(batch)
+
+
+class OnlyMessage(Loader):
+    """Sends type and message."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            return self.batch(indices)
+        except Exception as error:
+            return type(error), str(error)
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, tuple) and isinstance(batch[0], type):
+            raise batch[0](batch[1])
+        return super().opened(batch)
+
+
+class OnlyDataset(Loader):
+    """collate_fn stands outside the try."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            samples = [self.dataset[index] for index in indices]
+        except Exception as error:
+            return Failure(error)
+        return self.collate_fn(samples)
+
+
+class LastUnseen(Loader):
+    """Does not look at the last batch."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure) and self.turn == self.sent:
+            self.close()
+            raise StopIteration
+        return super().opened(batch)
+
+
+class HookOutside(Loader):
+    """worker_init_fn stands outside the try: the process dies of its error."""
+
+    def work(self, id: int) -> None:
+        self.prepare(id)
+        prepared, self.prepare = self.prepare, lambda id: None
+        super().work(id)
+        self.prepare = prepared
+
+
+class HookIgnored(Loader):
+    """Goes on after an error of worker_init_fn."""
+
+    def prepare(self, id: int) -> None:
+        try:
+            super().prepare(id)
+        except Exception as error:
+            print(error)
+
+
+class TextForAll(Loader):
+    """type(text), whatever the type."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            error = batch.kind(batch.text)
+            raise RuntimeError(batch.text) if isinstance(error, StopIteration) else error
+        return batch
+
+
+class StopPasses(Loader):
+    """Raises StopIteration from __next__, which means the end."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure) and batch.kind is StopIteration:
+            raise StopIteration(batch.text)
+        return super().opened(batch)
+
+
+class StopShortens(Loader):
+    """list(map(...)) ends at a StopIteration of its function."""
+
+    def batch(self, indices: Any) -> Any:
+        return self.collate_fn(list(map(self.dataset.__getitem__, indices)))
+
+
+class NeverLooks(Loader):
+    """results.get() without a time limit."""
+
+    def result(self) -> tuple[int, Any]:
+        return self.results.get()
+
+
+class LooksWithoutEnd(Loader):
+    """A time limit, and then the same again."""
+
+    def look(self) -> None:
+        pass
+
+
+class AllDead(Loader):
+    """Gives up only when no worker is left."""
+
+    def look(self) -> None:
+        if not any(worker.is_alive() for worker in self.workers):
+            raise RuntimeError("all workers died")
+
+
+class DeadIsTheEnd(Loader):
+    """Takes a dead worker for one that has finished."""
+
+    def look(self) -> None:
+        if not all(worker.is_alive() for worker in self.workers):
+            self.close()
+            raise StopIteration
+
+
+class EmptyComesThrough(Loader):
+    """queue.Empty reaches the training loop."""
+
+    def result(self) -> tuple[int, Any]:
+        return self.results.get(timeout=0.8)
+
+
+class ExitCode(Loader):
+    """Only an exit code other than 0 counts as a death."""
+
+    def look(self) -> None:
+        for worker in self.workers:
+            if worker.exitcode:
+                raise RuntimeError(f"a worker died with exit code {worker.exitcode}")
+
+
+RAISING = [
+    Flaw(
+        "error_swallowed",
+        steps.RAISED,
+        "The batch is left out, or the epoch ends early: the model trains on less than it was given.",
+        "never heard of it",
+        answer(Skipped),
+        (answer(EndsQuietly),),
+    ),
+    Flaw(
+        "error_as_a_batch",
+        steps.RAISED,
+        "What was put into the queue in the batch's place is to be raised, not yielded.",
+        "as if it were a batch",
+        answer(HandedOver),
+        (answer(NoneForFailure),),
+    ),
+    Flaw(
+        "raised_on_arrival",
+        steps.RAISED,
+        "Raised when it arrives, an error comes before batches that were asked for first: "
+        "which batches a run has seen then depends on the machine's mood.",
+        "comes before its turn",
+        answer(Early),
+    ),
+    Flaw(
+        "raised_at_the_end",
+        steps.RAISED,
+        "Errors are gathered, and raised when the epoch is over: hours later, and after training on the rest.",
+        "comes after its turn",
+        answer(AtTheEnd),
+    ),
+    Flaw(
+        "type_lost",
+        steps.TRACE,
+        "One type for all errors: code that catches FileNotFoundError or ValueError around the loop works with "
+        "num_workers=0 only.",
+        "the training loop got RuntimeError: `except ValueError`",
+        answer(AlwaysRuntimeError),
+    ),
+    Flaw(
+        "plain_exception",
+        steps.TRACE,
+        "Exception(text) has neither the type of the error nor one that says what happened.",
+        "the training loop got Exception",
+        answer(PlainException),
+    ),
+    Flaw(
+        "traceback_lost",
+        steps.TRACE,
+        "Pickle keeps an exception's arguments and drops its __traceback__: send traceback.format_exc() with it.",
+        "a traceback does not travel",
+        answer(ErrorItself),
+        (answer(OnlyMessage),),
+    ),
+    Flaw(
+        "collate_unguarded",
+        steps.COLLATE,
+        "collate_fn runs in the worker, too, and it is where samples of unequal size come to light.",
+        "where samples of unequal size come to light",
+        answer(OnlyDataset),
+    ),
+    Flaw(
+        "last_batch_unseen",
+        steps.COLLATE,
+        "The epoch is over when the last result has arrived, before anybody has looked whether it is an error.",
+        "before anybody has looked",
+        answer(LastUnseen),
+    ),
+    Flaw(
+        "hook_unguarded",
+        steps.HOOK,
+        "worker_init_fn runs before the loop with its try: the process dies, and its error is printed by a "
+        "process that nobody reads.",
+        "a process that nobody reads",
+        answer(HookOutside),
+    ),
+    Flaw(
+        "hook_error_ignored",
+        steps.HOOK,
+        "A worker whose worker_init_fn has failed loads with what it has: the wrong shard, or no seed.",
+        "the wrong shard",
+        answer(HookIgnored),
+    ),
+    Flaw(
+        "awkward_type",
+        steps.AWKWARD,
+        "type(text) raises TypeError for a class that wants more arguments: catch that, and take RuntimeError.",
+        "the training loop got TypeError",
+        answer(TextForAll),
+    ),
+    Flaw(
+        "stop_iteration_ends_the_epoch",
+        steps.STOP,
+        "StopIteration raised from __next__ means that there is no more: torch's own loader ends here in silence.",
+        "ended the epoch, and nobody",
+        answer(StopPasses),
+    ),
+    Flaw(
+        "stop_iteration_shortens_the_batch",
+        steps.STOP,
+        "list(map(...)) takes a StopIteration of the function for the end of its own work; a list comprehension "
+        "lets it through.",
+        "ended its batch early",
+        answer(StopShortens),
+    ),
+]
+DEAD = [
+    Flaw(
+        "dead_worker_hangs",
+        steps.KILLED,
+        "results.get() waits for a batch that nobody is making: give it a timeout, and look at the workers "
+        "each time it runs out.",
+        "for a batch that nobody is making",
+        answer(NeverLooks),
+        (answer(LooksWithoutEnd), answer(AllDead)),
+        ("hangs", "The loader hangs"),
+    ),
+    Flaw(
+        "dead_worker_ends_the_epoch",
+        steps.KILLED,
+        "A process that is gone is taken for one that has finished.",
+        "taken for one that has finished",
+        answer(DeadIsTheEnd),
+    ),
+    Flaw(
+        "empty_comes_through",
+        steps.KILLED,
+        "queue.Empty says only that nothing has come yet; a slow sample would raise it, too.",
+        "the training loop got Empty",
+        answer(EmptyComesThrough),
+    ),
+    Flaw(
+        "exit_code_only",
+        steps.EXITED,
+        "os._exit(0), in a library that gives up, is a death with exit code 0: ask is_alive().",
+        "is a death with exit code 0",
+        answer(ExitCode),
+    ),
+]

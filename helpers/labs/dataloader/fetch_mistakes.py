@@ -1,0 +1,594 @@
+"""What people write for 02.fetch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import torch
+from torch.utils.data import default_collate, default_convert
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
+
+from helpers.labs.dataloader.fetch import fetch
+
+Collate = Callable[[Any], Any]
+
+
+def read_batch(dataset: Any, index: Iterable[Any]) -> Any:
+    """A batch, read as it should be."""
+    if hasattr(dataset, "__getitems__"):
+        return dataset.__getitems__(index)
+    return [dataset[one] for one in index]
+
+
+@fetch.wrong_answer(
+    "collate_skipped_for_one",
+    why="Without automatic batching collate_fn is called as well, with the one sample: it is what turns arrays into tensors "
+    "there (default_convert).",
+    seen="it is what turns arrays into tensors",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(read_batch(dataset, index)) if auto_collation else dataset[index]
+
+
+@fetch.another_form("collate_skipped_for_one")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(read_batch(dataset, index)) if auto_collation else default_convert(dataset[index])
+
+
+@fetch.wrong_answer(
+    "list_around_one",
+    why="Without automatic batching there is no batch of one: collate_fn gets the sample, not a list around it, and no "
+    "dimension is added.",
+    seen="there is no batch of one",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(read_batch(dataset, index) if auto_collation else [dataset[index]])
+
+
+@fetch.wrong_answer(
+    "getitems_for_one",
+    why="__getitems__ is for batches. A single index is read by dataset[index], which may well do something else.",
+    seen="__getitems__ is for batches",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
+
+
+@fetch.another_form("getitems_for_one")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation:
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(read_batch(dataset, [index])[0])
+
+
+@fetch.another_form("getitems_for_one")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index if auto_collation else [index]))
+    return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
+
+
+@fetch.wrong_answer(
+    "getitems_ignored",
+    why="The dataset can read a batch in one call (one query, one read of a file), and was asked for each sample on its own.",
+    seen="one query, one read of a file",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
+
+
+@fetch.wrong_answer(
+    "getitems_for_each_sample",
+    why="__getitems__ takes the whole batch of indices. Called once a sample it saves nothing.",
+    seen="Called once a sample it saves nothing",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation and hasattr(dataset, "__getitems__"):
+        return collate_fn([dataset.__getitems__([one])[0] for one in index])
+    return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
+
+
+@fetch.wrong_answer(
+    "getitems_of_the_class",
+    why="__getitems__ was looked up on the class. It is no method of Python's own, and a wrapper that hands attributes on by "
+    "__getattr__ has it on the object only.",
+    seen="was looked up on the class",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(type(dataset), "__getitems__"):
+        return collate_fn(type(dataset).__getitems__(dataset, index))
+    return collate_fn([dataset[one] for one in index])
+
+
+@fetch.another_form("getitems_of_the_class")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if "__getitems__" in dir(dataset):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([dataset[one] for one in index])
+
+
+@fetch.another_form("getitems_of_the_class")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    return collate_fn(type(dataset).__getitems__(dataset, index))
+
+
+@fetch.another_form("getitems_of_the_class")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation and hasattr(dataset, "__getitems__"):
+        return collate_fn(type(dataset).__getitems__(dataset, index))
+    return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
+
+
+@fetch.wrong_answer(
+    "type_of_index_decides",
+    why="A list can be one index: with batch_size=None a sampler may give lists to a dataset that reads many rows at once. "
+    "Only auto_collation says what is meant.",
+    seen="A list can be one index",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if isinstance(index, list):
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(dataset[index])
+
+
+@fetch.another_form("type_of_index_decides")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if isinstance(index, (list, tuple)):
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(dataset[index])
+
+
+@fetch.another_form("type_of_index_decides")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if isinstance(index, int):
+        return collate_fn(dataset[index])
+    return collate_fn(read_batch(dataset, index))
+
+
+@fetch.another_form("type_of_index_decides")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if isinstance(index, Iterable):
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(dataset[index])
+
+
+@fetch.another_form("type_of_index_decides")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if isinstance(index, Sequence) and not isinstance(index, (str, bytes)):
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(dataset[index])
+
+
+@fetch.another_form("type_of_index_decides")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation or isinstance(index, list):
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(dataset[index])
+
+
+@fetch.another_form("type_of_index_decides")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation and isinstance(index, list):
+        return collate_fn(read_batch(dataset, index))
+    return collate_fn(dataset[index])
+
+
+@fetch.wrong_answer(
+    "auto_collation_upside_down",
+    why="auto_collation is taken the other way round: True means that index is a batch of indices.",
+    seen="True means that index is a batch",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(dataset[index] if auto_collation else read_batch(dataset, index))
+
+
+@fetch.wrong_answer(
+    "list_handed_to_getitem",
+    why="dataset[[3, 1]] works for a tensor or an array; a dataset's __getitem__ takes one index.",
+    seen="works for a tensor or an array",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation and hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn(dataset[index])
+
+
+@fetch.another_form("list_handed_to_getitem")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(dataset[index])
+
+
+@fetch.wrong_answer(
+    "collated_one_by_one",
+    why="collate_fn turns samples into a batch. Called for each sample it sees no batch, and a list of results is returned.",
+    seen="Called for each sample it sees no batch",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    return [collate_fn(sample) for sample in read_batch(dataset, index)]
+
+
+@fetch.another_form("collated_one_by_one")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    return [collate_fn([sample]) for sample in read_batch(dataset, index)]
+
+
+@fetch.another_form("collated_one_by_one")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return [collate_fn(dataset[one]) for one in index]
+
+
+@fetch.wrong_answer(
+    "samples_unpacked",
+    why="collate_fn(*samples) hands over as many arguments as there are samples; a collate_fn takes one, the list.",
+    seen="as many arguments as there are samples",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(*read_batch(dataset, index)) if auto_collation else collate_fn(dataset[index])
+
+
+@fetch.wrong_answer(
+    "generator_to_collate",
+    why="collate_fn looks at the first sample, counts them and goes through them more than once: it needs a list, and a "
+    "generator (or map) is empty after one pass.",
+    seen="is empty after one pass",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn(dataset[one] for one in index)
+
+
+@fetch.another_form("generator_to_collate")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn(map(dataset.__getitem__, index))
+
+
+@fetch.wrong_answer(
+    "tuple_to_collate",
+    why="default_collate and most people's collate_fn take the batch for a list; a tuple of samples looks like one sample "
+    "with several fields.",
+    seen="looks like one sample",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn(tuple(dataset[one] for one in index))
+
+
+@fetch.wrong_answer(
+    "one_sample_is_no_list",
+    why="itemgetter(3, 1) gives a tuple, itemgetter(3) gives the sample itself: a last batch of one changes its kind, and an "
+    "empty one raises.",
+    seen="a last batch of one changes its kind",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn(itemgetter(*index)(dataset))
+
+
+@fetch.another_form("one_sample_is_no_list")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    samples = read_batch(dataset, index)
+    return collate_fn(samples[0] if len(samples) == 1 else samples)
+
+
+@fetch.wrong_answer(
+    "collate_never_called",
+    why="What is read is returned as it is: nobody made a batch of it.",
+    seen="nobody made a batch of it",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return read_batch(dataset, index) if auto_collation else dataset[index]
+
+
+@fetch.wrong_answer(
+    "collate_skipped_for_many",
+    why="__getitems__ gives samples, not a batch: collate_fn is called on what it gives, too.",
+    seen="__getitems__ gives samples, not a batch",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return dataset.__getitems__(index)
+    return collate_fn([dataset[one] for one in index])
+
+
+@fetch.wrong_answer(
+    "result_thrown_away",
+    why="collate_fn returns the batch; the samples that went in stay as they are.",
+    seen="the samples that went in stay",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    samples = read_batch(dataset, index) if auto_collation else dataset[index]
+    collate_fn(samples)
+    return samples
+
+
+@fetch.wrong_answer(
+    "own_collate",
+    why="The caller's collate_fn was left out for default_collate: a batch of texts, or of boxes of unequal size, needs the "
+    "one that was given.",
+    seen="was left out for default_collate",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return default_collate(read_batch(dataset, index)) if auto_collation else default_convert(dataset[index])
+
+
+@fetch.another_form("own_collate")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return torch.stack(read_batch(dataset, index)) if auto_collation else dataset[index]
+
+
+@fetch.wrong_answer(
+    "repeated_index_read_once",
+    why="A sampler with replacement gives an index twice in a batch, and augmentation makes two samples of it; a set or dict "
+    "keeps one.",
+    seen="A sampler with replacement",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([dataset[one] for one in dict.fromkeys(index)])
+
+
+@fetch.another_form("repeated_index_read_once")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    samples = {one: dataset[one] for one in dict.fromkeys(index)}
+    return collate_fn([samples[one] for one in index])
+
+
+@fetch.wrong_answer(
+    "read_in_another_order",
+    why="The indices were sorted: the samples no longer stand where the sampler put them.",
+    seen="The indices were sorted",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(read_batch(dataset, sorted(index)) if auto_collation else dataset[index])
+
+
+@fetch.wrong_answer(
+    "read_twice",
+    why="The sample is read once to look at it and once more to take it: twice the work, and the augmentation of the second "
+    "reading is another one.",
+    seen="once to look at it",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([dataset[one] for one in index if dataset[one] is not None])
+
+
+@fetch.wrong_answer(
+    "none_samples_dropped",
+    why="Whether a sample that is None is left out is for collate_fn to say; here the batch silently gets smaller.",
+    seen="is for collate_fn to say",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    samples = (dataset[one] for one in index)
+    return collate_fn([sample for sample in samples if sample is not None])
+
+
+@fetch.another_form("none_samples_dropped")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if auto_collation and hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    samples = [dataset[one] for one in index] if auto_collation else dataset[index]
+    if auto_collation:
+        samples = list(filter(None, samples))
+    return collate_fn(samples) if samples is not None else None
+
+
+@fetch.wrong_answer(
+    "bad_samples_skipped",
+    why="An error in __getitem__ was caught, and the sample left out: half of the data may be gone, and training goes on.",
+    seen="half of the data may be gone",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    samples = []
+    for one in index:
+        with contextlib.suppress(Exception):
+            samples.append(dataset[one])
+    return collate_fn(samples)
+
+
+@fetch.another_form("bad_samples_skipped")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    samples = []
+    for one in index:
+        with contextlib.suppress(IndexError, KeyError):
+            samples.append(dataset[one])
+    return collate_fn(samples)
+
+
+@fetch.another_form("bad_samples_skipped")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    try:
+        samples = read_batch(dataset, index) if auto_collation else dataset[index]
+    except Exception:
+        return None
+    return collate_fn(samples)
+
+
+@fetch.another_form("bad_samples_skipped")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    samples = []
+    for one in index:
+        try:
+            samples.append(dataset[one])
+        except Exception:
+            samples.append(None)
+    return collate_fn(samples)
+
+
+@fetch.wrong_answer(
+    "missing_method_by_except",
+    why="`except AttributeError` around the call also catches a fault inside the dataset's own __getitems__, hides it, and reads "
+    "everything again one by one. Ask with hasattr.",
+    seen="a fault inside the dataset's own __getitems__",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    try:
+        samples = dataset.__getitems__(index)
+    except AttributeError:
+        samples = [dataset[one] for one in index]
+    return collate_fn(samples)
+
+
+@fetch.another_form("missing_method_by_except")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    try:
+        samples = dataset.__getitems__(index)
+    except (AttributeError, TypeError, NotImplementedError):
+        samples = [dataset[one] for one in index]
+    return collate_fn(samples)
+
+
+@fetch.another_form("missing_method_by_except")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    try:
+        samples = dataset.__getitems__(index)
+    except Exception:
+        samples = [dataset[one] for one in index]
+    return collate_fn(samples)
+
+
+@fetch.wrong_answer(
+    "index_zero_is_nothing",
+    why="`if not index` is true for index 0 and for the key '': the first sample can never be read alone.",
+    seen="can never be read alone",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not index:
+        return collate_fn([])
+    return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
+
+
+@fetch.another_form("index_zero_is_nothing")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not index and not auto_collation:
+        return None
+    return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
+
+
+@fetch.wrong_answer(
+    "indices_made_ints",
+    why="int(index) refuses keys such as 'cat'. An index is whatever the sampler gives and the dataset takes.",
+    seen="int(index) refuses keys",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[int(index)])
+    return collate_fn(read_batch(dataset, [int(one) for one in index]))
+
+
+@fetch.another_form("indices_made_ints")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    return collate_fn(read_batch(dataset, [int(one) for one in index]))
+
+
+@fetch.wrong_answer(
+    "length_needed",
+    why="len(dataset) is not needed to read from it: a dataset without a length works in a DataLoader that is given a sampler.",
+    seen="is not needed to read from it",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    for one in index if auto_collation else [index]:
+        if not 0 <= one < len(dataset):
+            raise IndexError(one)
+    return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
+
+
+@fetch.another_form("length_needed")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    samples = [dataset[one] for one in range(len(dataset))]
+    return collate_fn([samples[one] for one in index] if auto_collation else samples[index])
+
+
+@fetch.wrong_answer(
+    "getitems_made_a_list",
+    why="list(...) around __getitems__ spoils what it gives: of a dict of ready columns the keys are left, of a tensor its rows.",
+    seen="spoils what it gives",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(list(read_batch(dataset, index)) if auto_collation else dataset[index])
+
+
+@fetch.another_form("getitems_made_a_list")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    return collate_fn([sample for sample in read_batch(dataset, index)])  # noqa: C416
+
+
+@fetch.wrong_answer(
+    "calls_torchs_fetcher",
+    why="It works, and shows nothing: _MapDatasetFetcher is what this exercise takes apart. Its fetch has eight lines.",
+    seen="Its fetch has eight lines",
+)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return _MapDatasetFetcher(dataset, auto_collation, collate_fn, drop_last=False).fetch(index)

@@ -1,0 +1,356 @@
+"""What people get wrong about processes, order and prefetching in a parallel loader."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from helpers.labs.dataloader import order_steps as steps
+from helpers.labs.dataloader.flawed import Loader, answer
+from helpers.labs.dataloader.ladder import Flaw
+
+
+def serial(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    for indices in batch_sampler:
+        yield collate_fn([dataset[index] for index in indices])
+
+
+def thread_pool(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    def made(indices: Any) -> Any:
+        return collate_fn([dataset[index] for index in indices])
+
+    with ThreadPoolExecutor(num_workers) as pool:
+        yield from pool.map(made, batch_sampler)
+
+
+def imap_in_threads(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    with ThreadPool(num_workers) as pool:
+        yield from pool.imap(lambda indices: collate_fn([dataset[i] for i in indices]), batch_sampler)
+
+
+class Threads(Loader):
+    """Threads by hand."""
+
+    def start(self) -> None:
+        for id in range(self.num_workers):
+            threading.Thread(target=self._work, args=(id,), daemon=True).start()
+
+    def _work(self, id: int) -> None:
+        while (task := self.tasks[id].get()) is not None:
+            self.results.put((task[0], self.made(task[1])))
+
+
+def data_loader(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Any:
+    return iter(DataLoader(dataset, batch_sampler=list(batch_sampler), collate_fn=collate_fn, **options))
+
+
+def from_data_loader(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Any:
+    options.setdefault("prefetch_factor", 2)
+    yield from DataLoader(dataset, batch_sampler=batch_sampler, collate_fn=collate_fn, **options)
+
+
+def imap(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    global _job
+    _job = dataset, collate_fn
+    with torch.multiprocessing.get_context("fork").Pool(num_workers) as pool:
+        yield from pool.imap(_pool_batch, batch_sampler)
+
+
+_job: Any = None
+
+
+def _pool_batch(indices: Any) -> Any:
+    dataset, collate_fn = _job
+    return collate_fn([dataset[index] for index in indices])
+
+
+def executor(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    global _job
+    _job = dataset, collate_fn
+    with ProcessPoolExecutor(num_workers, mp_context=torch.multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(_pool_batch, batch_sampler)
+
+
+class ProcessPerBatch(Loader):
+    """A new process for each batch."""
+
+    def start(self) -> None:
+        pass
+
+    def ask(self) -> None:
+        for indices in itertools.islice(self.batches, 1):
+            tasks = self.queue_of(self.sent)
+            tasks.put((self.sent, indices))
+            worker = torch.multiprocessing.get_context("fork").Process(
+                target=self._once, args=(self.sent % self.num_workers,), daemon=True
+            )
+            worker.start()
+            self.workers.append(worker)
+            self.sent += 1
+
+    def _once(self, id: int) -> None:
+        self.prepare(id)
+        place, indices = self.tasks[id].get()
+        self.results.put((place, self.made(indices)))
+
+    def look(self) -> None:
+        pass
+
+
+class ArrivalOrder(Loader):
+    def in_turn(self) -> Any:
+        return self.result()[1]
+
+
+class SharedQueue(Loader):
+    """One queue of tasks for all workers."""
+
+    def queue_of(self, place: int) -> Any:
+        return self.tasks[0]
+
+    def work(self, id: int) -> None:
+        self.tasks[id] = self.tasks[0]
+        super().work(id)
+
+    def close(self) -> None:
+        for _ in self.workers:
+            self.tasks[0].put(None)
+        super().close()
+
+
+class RefillOnArrival(Loader):
+    """Asks for more when a result arrives, though its turn has not come."""
+
+    def take(self) -> None:
+        super().take()
+        self.ask()
+
+    def refill(self) -> None:
+        pass
+
+
+class RefillWhoIsFree(RefillOnArrival):
+    """The same, with a batch more for each that waits."""
+
+    def take(self) -> None:
+        super().take()
+        while self.sent - self.turn - len(self.early) < self.prefetch_factor * self.num_workers:
+            sent = self.sent
+            self.ask()
+            if sent == self.sent:
+                return
+
+
+class Unbounded(Loader):
+    """All tasks at the start."""
+
+    def fill(self) -> None:
+        for indices in self.batches:
+            self.queue_of(self.sent).put((self.sent, indices))
+            self.sent += 1
+
+
+class FactorForgotten(Loader):
+    """prefetch_factor for all workers together."""
+
+    def fill(self) -> None:
+        for _ in range(self.num_workers):
+            self.ask()
+
+
+class OneAtATime(Loader):
+    """Asks for a batch, and waits for it."""
+
+    def fill(self) -> None:
+        self.ask()
+
+
+class Rounds(Loader):
+    """Refills the queues when all of a round has been handed over."""
+
+    def refill(self) -> None:
+        if self.turn == self.sent:
+            self.fill()
+
+
+class OneMore(Loader):
+    """Fills the queues with one task more."""
+
+    def fill(self) -> None:
+        super().fill()
+        self.ask()
+
+
+class WorkersLeave(Loader):
+    """Tells the workers that there is no more as soon as the sampler has ended."""
+
+    def fill(self) -> None:
+        self.told = False
+        super().fill()
+
+    def ask(self) -> None:
+        sent = self.sent
+        super().ask()
+        if sent == self.sent and not self.told:
+            self.told = True
+            for tasks in self.tasks:
+                tasks.put(None)
+
+    def work(self, id: int) -> None:
+        super().work(id)
+        self.results.close()
+        self.results.join_thread()
+
+    def look(self) -> None:
+        pass
+
+
+class NoneIsTheEnd(Loader):
+    """Takes None for the end of the epoch."""
+
+    def opened(self, batch: Any) -> Any:
+        if batch is None:
+            self.close()
+            raise StopIteration
+        return super().opened(batch)
+
+
+class FalsyIsTheEnd(NoneIsTheEnd):
+    def ask(self) -> None:
+        indices = next(self.batches, None)
+        if indices:
+            self.queue_of(self.sent).put((self.sent, indices))
+            self.sent += 1
+
+
+_THREADS = (answer(Threads), imap_in_threads)
+
+PROCESSES = [
+    Flaw(
+        "serial",
+        steps.PROCESSES,
+        "A generator over the batches that loads them itself is a loader with no worker at all.",
+        "the training loop itself",
+        serial,
+    ),
+    Flaw(
+        "threads",
+        steps.PROCESSES,
+        "Threads share the interpreter with the training loop: only what releases its lock runs beside it, "
+        "and random numbers are shared, too.",
+        "in threads",
+        thread_pool,
+        _THREADS,
+    ),
+    Flaw(
+        "data_loader_inside",
+        steps.PROCESSES,
+        "This is the class that the exercise re-creates.",
+        "leaves the work to DataLoader",
+        from_data_loader,
+        (data_loader,),
+    ),
+    Flaw(
+        "pool_inside",
+        steps.PROCESSES,
+        "A pool deals tasks to whoever is free, draws all indices at once and knows no worker_init_fn with a number.",
+        "leaves the work to a pool",
+        imap,
+        (executor,),
+    ),
+    Flaw(
+        "process_per_batch",
+        steps.PROCESSES,
+        "A process for each batch pays for its start each time, and a data set that opens files opens them each time.",
+        "which live as long as the epoch",
+        answer(ProcessPerBatch),
+    ),
+]
+ORDER = [
+    Flaw(
+        "arrival_order",
+        steps.ORDER,
+        "The queue of results is in the order in which batches are done: keep what comes early until its turn.",
+        "in the order in which they are ready",
+        answer(ArrivalOrder),
+    ),
+    Flaw(
+        "shared_task_queue",
+        steps.TURNS,
+        "With one queue of tasks for all, the machine's mood decides which worker draws which random numbers: "
+        "no run can be repeated.",
+        "depends on who is free",
+        answer(SharedQueue),
+    ),
+    Flaw(
+        "refill_on_arrival",
+        steps.SLOW,
+        "A batch that has arrived but waits for its turn still fills memory. Ask for more when one is handed over, "
+        "not when one arrives, or a slow worker lets the others fill the memory.",
+        "that have arrived and wait for their turn",
+        answer(RefillOnArrival),
+        (answer(RefillWhoIsFree),),
+    ),
+]
+PREFETCH = [
+    Flaw(
+        "unbounded",
+        steps.SLOW,
+        "All indices are put into the queues at the start: an endless sampler never ends, "
+        "and fast workers fill the memory.",
+        "All 12 batches had been asked",
+        answer(Unbounded),
+    ),
+    Flaw(
+        "one_task_too_many",
+        steps.SLOW,
+        "The first tasks are prefetch_factor * num_workers; after that one is asked for as one is handed over.",
+        "one too many",
+        answer(OneMore),
+    ),
+    Flaw(
+        "one_at_a_time",
+        steps.BOUND,
+        "A task is sent when its batch is wanted: one worker works, and the training loop waits for it.",
+        "only 1 more had been asked",
+        answer(OneAtATime),
+    ),
+    Flaw(
+        "prefetch_factor_forgotten",
+        steps.BOUND,
+        "prefetch_factor counts for each worker: with one task each, a worker is idle until the next one reaches it.",
+        "only 3 more had been asked",
+        answer(FactorForgotten),
+    ),
+    Flaw(
+        "in_rounds",
+        steps.BOUND,
+        "The queues are filled again when all batches of a round have been handed over: at the end of each round "
+        "all workers are idle.",
+        "all batches of a round",
+        answer(Rounds),
+    ),
+    Flaw(
+        "workers_leave_early",
+        steps.LATE,
+        "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
+        "travels in the queue is a handle, and the worker's process answers for it.",
+        "in its worker's hands",
+        answer(WorkersLeave),
+    ),
+    Flaw(
+        "none_ends_the_epoch",
+        steps.EDGES,
+        "None, or an empty list, is taken for the end. A batch may be what it likes: count instead, or use a "
+        "marker of your own.",
+        "taken for the end",
+        answer(NoneIsTheEnd),
+        (answer(FalsyIsTheEnd),),
+    ),
+]

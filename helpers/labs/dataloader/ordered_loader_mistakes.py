@@ -1,0 +1,16 @@
+"""What people write for 02.ordered_loader."""
+
+from __future__ import annotations
+
+from helpers.labs.dataloader import order_flaws, seed_flaws
+from helpers.labs.dataloader.ordered_loader import ladder
+
+for flaw in (
+    *order_flaws.PROCESSES,
+    *order_flaws.ORDER,
+    *order_flaws.PREFETCH,
+    *seed_flaws.INFO,
+    *seed_flaws.SEEDS,
+    *seed_flaws.ENDS,
+):
+    ladder.wrong_answer(flaw)

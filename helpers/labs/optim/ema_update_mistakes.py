@@ -1,0 +1,363 @@
+"""What people write for 04.ema_update, and why it is wrong."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_avg_fn, get_ema_multi_avg_fn
+
+from helpers.labs.optim.ema_update import ema_update
+
+
+def move(mine: Tensor, theirs: Tensor, decay: float) -> None:
+    mine.lerp_(theirs.to(mine), 1 - decay)
+
+
+@torch.no_grad()
+def follow(mine: Any, theirs: Any, decay: float, moving: Any = Tensor.is_floating_point) -> None:
+    """Moves tensors of one kind, copies the others."""
+    for one, other in zip(mine, theirs, strict=True):
+        if moving(one):
+            move(one, other, decay)
+        else:
+            one.copy_(other)
+
+
+@ema_update.wrong_answer(
+    "decay_swapped",
+    why="The weights are swapped: with decay 0.999 the EMA is the model of this very step, and nothing is averaged. decay "
+    "belongs to what was there.",
+    seen="The weights are swapped",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), 1 - decay)
+    follow(ema.buffers(), model.buffers(), 1 - decay)
+
+
+@ema_update.wrong_answer(
+    "parameters_only",
+    why="A module is more than its parameters: the statistics of BatchNorm stay at 0 and 1 for ever, and the EMA's "
+    "predictions are worthless in eval mode.",
+    seen="predictions are worthless in eval mode",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+
+
+@ema_update.wrong_answer(
+    "all_buffers_copied",
+    why="All buffers were copied, as AveragedModel does by default: averaged weights beside the statistics of the last "
+    "step's weights. Those that are numbers with a point are averaged with the weights.",
+    seen="as AveragedModel does by default",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    follow(ema.buffers(), model.buffers(), decay, lambda tensor: False)
+
+
+@torch.no_grad()
+def move_integers(one: Tensor, other: Tensor, decay: float) -> None:
+    if one.is_floating_point():
+        move(one, other, decay)
+    else:
+        one.copy_(decay * one + (1 - decay) * other)
+
+
+@ema_update.wrong_answer(
+    "counters_averaged",
+    why="Integers were averaged, and what is behind the point cut off at each step: num_batches_tracked of the EMA lags "
+    "behind for ever. A counter is copied. (AveragedModel with use_buffers=True does this.)",
+    seen="lags behind for ever",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        move_integers(one, other, decay)
+
+
+@ema_update.another_form("counters_averaged")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        if one.dtype is torch.bool:
+            one.copy_(other)
+        else:
+            move_integers(one, other, decay)
+
+
+@ema_update.wrong_answer(
+    "integers_left_behind",
+    why="Buffers of integers were left out: a counter or a position of the EMA never moves. They are copied.",
+    seen="Buffers of integers were left out",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    pairs = zip(ema.buffers(), model.buffers(), strict=True)
+    for one, other in pairs:
+        if one.is_floating_point():
+            move(one, other, decay)
+
+
+@ema_update.wrong_answer(
+    "counters_by_name",
+    why="num_batches_tracked was picked out by its name. Other modules have other integers; ask the tensor for its dtype.",
+    seen="picked out by its name",
+)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    theirs = dict(model.named_buffers())
+    for name, one in ema.named_buffers():
+        if name.endswith("num_batches_tracked"):
+            one.copy_(theirs[name])
+        else:
+            move_integers(one, theirs[name], decay)
+
+
+@ema_update.wrong_answer(
+    "trainable_only",
+    why="Parameters that need no gradient now were passed over. A layer is frozen for a while and trains before or after: "
+    "the EMA keeps its numbers of the first day.",
+    seen="numbers of the first day",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    pairs = zip(ema.parameters(), model.parameters(), strict=True)
+    mine, theirs = zip(*[(one, other) for one, other in pairs if other.requires_grad], strict=True)
+    follow(mine, theirs, decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.wrong_answer(
+    "tied_moved_twice",
+    why="state_dict() lists a shared weight at each of its places, so a loop over it moves the weight twice; and it leaves "
+    "out buffers that are not persistent.",
+    seen="so a loop over it moves the weight twice",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.state_dict().values(), model.state_dict().values(), decay)
+
+
+@ema_update.another_form("tied_moved_twice")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    mine, theirs = (
+        ema.named_parameters(remove_duplicate=False),
+        model.named_parameters(remove_duplicate=False),
+    )
+    follow([one for _, one in mine], [other for _, other in theirs], decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.another_form("tied_moved_twice")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        follow(mine.parameters(recurse=False), theirs.parameters(recurse=False), decay)
+        follow(mine.buffers(recurse=False), theirs.buffers(recurse=False), decay)
+
+
+@ema_update.wrong_answer(
+    "state_dict_only",
+    why="What goes through state_dict() leaves out buffers that are not persistent; buffers() has them all.",
+    seen="buffers() has them all",
+)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    mine, theirs = ema.state_dict(), model.state_dict()
+    ema.load_state_dict(
+        {
+            name: decay * one + (1 - decay) * theirs[name].to(one)
+            if one.is_floating_point()
+            else theirs[name]
+            for name, one in mine.items()
+        }
+    )
+
+
+@ema_update.wrong_answer(
+    "graph_recorded",
+    why="Without torch.no_grad() the update is a part of the model's graph: it grows with every step until memory ends.",
+    seen="it grows with every step until memory ends",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.mul_(decay).add_(theirs, alpha=1 - decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.another_form("graph_recorded")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        move(mine, theirs, decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.wrong_answer(
+    "memory_replaced",
+    why="param.data = ... gives the parameter other memory. The numbers are right, but who holds the old memory (a view, a "
+    "fused buffer, a CUDA graph) never sees them.",
+    seen="gives the parameter other memory",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.data = decay * mine.data + (1 - decay) * theirs.data
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.another_form("memory_replaced")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.data = decay * mine.data + (1 - decay) * theirs.data
+    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
+        mine.data = (
+            decay * mine + (1 - decay) * theirs.float() if mine.is_floating_point() else theirs.clone()
+        )
+
+
+@ema_update.wrong_answer(
+    "counters_shared",
+    why="The EMA was given the model's own counters, and no copies: it moves when the model trains on.",
+    seen="the model's own counters",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
+        if mine.is_floating_point():
+            move(mine, theirs, decay)
+        else:
+            mine.data = theirs.data
+
+
+@ema_update.another_form("counters_shared")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        for name, buffer in mine.named_buffers(recurse=False):
+            if buffer.is_floating_point():
+                move(buffer, getattr(theirs, name), decay)
+            else:
+                setattr(mine, name, getattr(theirs, name))
+
+
+@ema_update.wrong_answer(
+    "model_moved",
+    why="The model was moved towards the EMA, and the EMA stayed. The average follows the model, and the model knows "
+    "nothing of it.",
+    seen="The model was moved towards the EMA",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(model.parameters(), ema.parameters(), decay)
+    follow(model.buffers(), ema.buffers(), decay)
+
+
+@ema_update.wrong_answer(
+    "copy_returned",
+    why="A new module was made and returned, and the EMA that was given stayed as it was: the caller goes on with the old "
+    "one.",
+    seen="the caller goes on with the old one",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> nn.Module:
+    new = copy.deepcopy(ema)
+    follow(new.parameters(), model.parameters(), decay)
+    follow(new.buffers(), model.buffers(), decay)
+    return new
+
+
+@ema_update.wrong_answer(
+    "model_copied",
+    why="The EMA was made equal to the model: a copy of the last step, and no average.",
+    seen="a copy of the last step",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), 0.0)
+    follow(ema.buffers(), model.buffers(), 0.0)
+
+
+@ema_update.another_form("model_copied")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    ema.load_state_dict(model.state_dict())
+
+
+@ema_update.wrong_answer(
+    "one_dtype_only",
+    why="lerp_ wants both tensors in one dtype: an EMA in float32 cannot follow a model in bfloat16 so, and that is where "
+    "it is needed most. theirs.to(mine) helps.",
+    seen="lerp_ wants both tensors in one dtype",
+)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.lerp_(theirs, 1 - decay)
+    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
+        if mine.is_floating_point():
+            mine.lerp_(theirs, 1 - decay)
+        else:
+            mine.copy_(theirs)
+
+
+@ema_update.wrong_answer(
+    "averaged_narrow",
+    why="The average was computed in the model's dtype. In bfloat16 an update of a thousandth rounds to nothing, so that the "
+    "EMA never moves.",
+    seen="rounds to nothing",
+)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.copy_(mine.to(theirs).lerp(theirs, 1 - decay))
+    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
+        mine.copy_(mine.to(theirs).lerp(theirs, 1 - decay) if mine.is_floating_point() else theirs)
+
+
+@ema_update.another_form("averaged_narrow")
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.copy_(decay * mine.to(theirs.dtype) + (1 - decay) * theirs)
+    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
+        mine.copy_(
+            decay * mine.to(theirs.dtype) + (1 - decay) * theirs if mine.is_floating_point() else theirs
+        )
+
+
+@ema_update.wrong_answer(
+    "dtype_of_the_model",
+    why="The EMA was brought to the model's dtype first, for good: what was kept in float32 on purpose is rounded.",
+    seen="what was kept in float32 on purpose is rounded",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    dtype = next(model.parameters()).dtype
+    if dtype != next(ema.parameters()).dtype:
+        ema.to(dtype)
+    follow(ema.parameters(), model.parameters(), decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.wrong_answer(
+    "torchs_own",
+    why="The functions of torch.optim.swa_utils are what the exercise builds again.",
+    seen="are what the exercise builds again",
+)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    move_all = get_ema_multi_avg_fn(decay)
+    follow(ema.buffers(), model.buffers(), decay)
+    move_all(list(ema.parameters()), [theirs.float() for theirs in model.parameters()], 1)
+
+
+@ema_update.another_form("torchs_own")
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    average = get_ema_avg_fn(decay)
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.copy_(average(mine, theirs, 1))
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.another_form("torchs_own")
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    averaged = AveragedModel(ema, avg_fn=lambda mine, theirs, count: decay * mine + (1 - decay) * theirs)
+    averaged.n_averaged += 1
+    averaged.update_parameters(model)
+    follow(ema.parameters(), averaged.module.parameters(), 0.0)
+    follow(ema.buffers(), model.buffers(), decay)

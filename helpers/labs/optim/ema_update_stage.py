@@ -1,0 +1,51 @@
+"""The model on which 04.ema_update is tried, with all that a module can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import Parameter
+
+
+class Layer(nn.Module):
+    """A weight and a bias; nothing is drawn from the global generators."""
+
+    def __init__(self, *shape: int) -> None:
+        super().__init__()
+        self.weight = Parameter(torch.zeros(shape))
+        self.bias = Parameter(torch.zeros(shape[:1]))
+
+
+class Model(nn.Module):
+    """All that a module can hold: a tied weight, a frozen parameter, a BatchNorm layer, buffers of every kind."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.inside, self.again = Layer(4, 3), Layer(4, 3)
+        self.again.weight = self.inside.weight
+        self.norm = nn.BatchNorm1d(4)
+        self.scale = Parameter(torch.zeros(()), requires_grad=False)
+        self.register_buffer("table", torch.zeros(5), persistent=False)
+        self.register_buffer("position", torch.zeros(2, dtype=torch.int64))
+        self.register_buffer("mask", torch.zeros(6, dtype=torch.bool))
+        self.filled(generator)
+
+    @torch.no_grad()
+    def filled(self, generator: torch.Generator) -> Model:
+        """With new numbers everywhere."""
+        for _, tensor in tensors(self):
+            if tensor.is_floating_point():
+                tensor.copy_(torch.randn(tensor.shape, generator=generator) + 2)
+            else:
+                tensor.copy_(
+                    torch.randint(2 if tensor.dtype is torch.bool else 900, tensor.shape, generator=generator)
+                )
+        return self
+
+
+def tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Each tensor of a module once."""
+    yield from model.named_parameters()
+    yield from model.named_buffers()

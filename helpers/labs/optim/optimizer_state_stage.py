@@ -1,0 +1,110 @@
+"""The optimizers on which 04.optimizer_state is tried: three groups, one of them added in mid-run, and a latecomer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+from torch.optim import SGD, AdamW, Optimizer
+
+from helpers.trial import Trial
+
+SHAPES = ((3, 2), (4,), (2, 2), (), (5,))
+WITHOUT_STATE = 4  # the parameter that has its first gradient after the file was written
+PLACES = [[0, 1], [2], [3, 4]]  # the parameters of each group
+
+KINDS: dict[str, Callable[..., Optimizer]] = {
+    "SGD with momentum": lambda groups, **more: SGD(groups, **{"lr": 0.1, "momentum": 0.9} | more),
+    "AdamW": lambda groups, **more: AdamW(groups, **{"lr": 0.01, "amsgrad": True} | more),
+}
+OTHER = {
+    "SGD with momentum": {"lr": 0.7, "momentum": 0.5, "weight_decay": 0.2},
+    "AdamW": {"lr": 0.7, "betas": (0.5, 0.6), "weight_decay": 0.2},
+}
+
+
+# The first optimizer of a class wraps the step of the class. Done here, no check sees that change.
+for _build in KINDS.values():
+    _build([{"params": [Parameter(torch.zeros(()))]}])
+
+
+def params_of(opt: Optimizer) -> list[Any]:
+    """All parameters, in the order of the groups."""
+    return [param for group in opt.param_groups for param in group["params"]]
+
+
+def in_mid_run(trial: Trial, kind: str) -> Optimizer:
+    """After three steps: parameter 1 joined at the second one, a group was added before the third."""
+    params = [Parameter(torch.randn(shape, generator=trial.generator)) for shape in SHAPES]
+    groups = [{"params": params[:2]}, {"params": params[2:3], "lr": 0.05, "weight_decay": 0.1}]
+    opt = KINDS[kind](groups)
+    for moving in ((0, 2), (0, 1, 2), (1, 3)):
+        if 3 in moving:
+            opt.add_param_group({"params": params[3:], "lr": 0.02})
+        step(opt, trial.generator, moving)
+    for group in opt.param_groups:
+        group["initial_lr"] = 2 * group["lr"]  # what a scheduler leaves there
+    return opt
+
+
+def step(opt: Optimizer, generator: torch.Generator, moving: tuple[int, ...] = (0, 1, 2, 3, 4)) -> None:
+    """One step with random gradients, the same numbers for any dtype, for these parameters."""
+    opt.zero_grad()
+    for place, param in enumerate(params_of(opt)):
+        if place in moving:
+            param.grad = torch.randn(param.shape, generator=generator).to(param.dtype)
+    opt.step()
+    opt.zero_grad()
+
+
+def newly_built(trial: Trial, kind: str, dtype: torch.dtype = torch.float32) -> Optimizer:
+    """Another optimizer for as many parameters: other numbers, other options, and a step that is to be forgotten."""
+    params = [Parameter(torch.randn(shape, generator=trial.generator).to(dtype)) for shape in SHAPES]
+    groups = [{"params": [params[place] for place in places]} for places in PLACES]
+    opt = KINDS[kind](groups, **OTHER[kind])
+    step(opt, trial.generator)
+    return opt
+
+
+def file_of(opt: Optimizer) -> dict[str, Any]:
+    """What torch's state_dict holds, in memory of its own."""
+    return copied(Optimizer.state_dict(opt))
+
+
+def copied(value: Any) -> Any:
+    """A copy that shares no tensor, list or dict."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(copied(item) for item in value)
+    return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are the same, to the bit and to the dtype."""
+    if isinstance(one, Tensor) or isinstance(other, Tensor):
+        both = isinstance(one, Tensor) and isinstance(other, Tensor)
+        return both and one.dtype == other.dtype and torch.equal(one.detach(), other.detach())
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and one == other
+
+
+def standing(opt: Optimizer) -> dict[str, Any]:
+    """All that a load may change, copied: weights, options, states by the parameter's place."""
+    params = params_of(opt)
+    return {
+        "weights": copied(params),
+        "options": [
+            {key: copied(value) for key, value in group.items() if key != "params"}
+            for group in opt.param_groups
+        ],
+        "states": [copied(opt.state[param]) if param in opt.state else None for param in params],
+    }

@@ -1,0 +1,469 @@
+"""What people write for 04.recalibrate_bn, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.optim.swa_utils import update_bn
+
+from helpers.labs.optim.recalibrate_bn import recalibrate_bn
+
+Norms = list[Any]
+
+
+def norms_in(model: nn.Module) -> Norms:
+    return [module for module in model.modules() if isinstance(module, _BatchNorm)]
+
+
+def prepare(norm: Any) -> None:
+    norm.reset_running_stats()
+    norm.momentum = None
+    norm.train()
+
+
+@contextmanager
+def put_back(model: nn.Module) -> Iterator[None]:
+    """Momentum and mode of every sub-module, whatever happens."""
+    norms = norms_in(model)
+    before = [(module, module.training) for module in model.modules()], [norm.momentum for norm in norms]
+    try:
+        yield
+    finally:
+        for module, flag in before[0]:
+            module.training = flag
+        for norm, momentum in zip(norms, before[1], strict=True):
+            norm.momentum = momentum
+
+
+@torch.no_grad()
+def feed(loader: Iterable[Any], model: nn.Module) -> None:
+    for batch in loader:
+        model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+
+
+def recalibrate(
+    loader: Iterable[Any],
+    model: nn.Module,
+    *,
+    norms: Callable[[nn.Module], Norms] = norms_in,
+    prepare: Callable[[Any], Any] = prepare,
+    feed: Callable[[Iterable[Any], nn.Module], None] = feed,
+) -> None:
+    """Right as it stands; a mistake replaces one part."""
+    chosen = norms(model)
+    with put_back(model):
+        model.eval()
+        for norm in chosen:
+            prepare(norm)
+        feed(loader, model)
+
+
+def mistaken(name: str, why: str, seen: str, **parts: Any) -> None:
+    """A wrong answer that differs from a right one in these parts."""
+    recalibrate_bn.wrong_answer(
+        name, why=why, seen=seen, answer=lambda loader, model: recalibrate(loader, model, **parts)
+    )
+
+
+def form(name: str, **parts: Any) -> None:
+    recalibrate_bn.another_form(name)(lambda loader, model: recalibrate(loader, model, **parts))
+
+
+def in_mode(training: bool, *, reset: bool = True) -> Callable[[Any], None]:
+    def prepare(norm: Any) -> None:
+        if reset:
+            norm.reset_running_stats()
+        norm.momentum = None
+        norm.train(training)
+
+    return prepare
+
+
+mistaken(
+    "eval_mode",
+    "In eval mode BatchNorm uses its statistics and updates none: after the pass they are those of a new layer.",
+    "uses its statistics and updates none",
+    prepare=in_mode(False),
+)
+mistaken(
+    "eval_mode_no_reset",
+    "The statistics were neither reset nor measured: in eval mode the pass reads them and leaves them.",
+    "neither reset nor measured",
+    prepare=in_mode(False, reset=False),
+)
+mistaken(
+    "not_reset",
+    "The old statistics were not reset: with momentum None they count as all the batches that num_batches_tracked "
+    "tells of, and the new ones hardly move them.",
+    "the new ones hardly move them",
+    prepare=in_mode(True, reset=False),
+)
+
+
+def reset_by_hand(norm: Any) -> None:
+    norm.running_mean.zero_() if norm.running_mean is not None else None
+    norm.running_var.fill_(1) if norm.running_var is not None else None
+    norm.momentum = None
+    norm.train()
+
+
+mistaken(
+    "count_not_reset",
+    "Mean and variance were reset, and num_batches_tracked was not: momentum None divides by it, so that the zeros count as "
+    "many batches. reset_running_stats() sees to all three.",
+    "reset_running_stats() sees to all three",
+    prepare=reset_by_hand,
+)
+
+
+def own_momentum(norm: Any) -> None:
+    norm.reset_running_stats()
+    norm.train()
+
+
+mistaken(
+    "momentum_kept",
+    "With its own momentum the layer keeps an average that the last batches dominate and in which the start value, 0 and 1, "
+    "still shows. momentum None gives every batch the same weight.",
+    "an average that the last batches dominate",
+    prepare=own_momentum,
+)
+
+
+def momentum_one(norm: Any) -> None:
+    prepare(norm)
+    norm.momentum = 1.0
+
+
+mistaken(
+    "last_batch_only",
+    "momentum 1 replaces the statistics by those of the batch: what is left is the last one.",
+    "momentum 1 replaces the statistics",
+    prepare=momentum_one,
+)
+
+
+def momentum_zero(norm: Any) -> None:
+    prepare(norm)
+    norm.momentum = 0.0
+
+
+mistaken(
+    "momentum_zero",
+    "momentum 0 is not None: the new statistics get the weight 0.",
+    "momentum 0 is not None",
+    prepare=momentum_zero,
+)
+
+
+@torch.no_grad()
+def all_at_once(loader: Iterable[Any], model: nn.Module) -> None:
+    inputs = [batch[0] if isinstance(batch, (tuple, list)) else batch for batch in loader]
+    model(torch.cat(inputs))
+
+
+mistaken(
+    "one_large_batch",
+    "All batches were joined into one: that needs the memory of the whole data set, and the variance between the batches "
+    "comes in.",
+    "needs the memory of the whole data set",
+    feed=all_at_once,
+)
+
+
+@torch.no_grad()
+def by_size(loader: Iterable[Any], model: nn.Module) -> None:
+    seen = 0
+    for batch in loader:
+        x = batch[0] if isinstance(batch, (tuple, list)) else batch
+        seen += len(x)
+        for norm in norms_in(model):
+            norm.momentum = len(x) / seen
+        model(x)
+
+
+mistaken(
+    "weighted_by_size",
+    "The batches were weighted by their sizes. That may be wise, but the cumulative average of torch, and the text, give each "
+    "batch the same weight.",
+    "weighted by their sizes",
+    feed=by_size,
+)
+
+
+def reset_all(norm: Any) -> None:
+    norm.reset_parameters()
+    norm.momentum = None
+    norm.train()
+
+
+mistaken(
+    "weights_reset",
+    "reset_parameters() resets weight and bias of the layer, too: what was learned is gone.",
+    "what was learned is gone",
+    prepare=reset_all,
+)
+mistaken(
+    "one_class_only",
+    "Only one class of BatchNorm was looked for. BatchNorm1d, 2d, 3d and SyncBatchNorm have a common parent, _BatchNorm.",
+    "have a common parent",
+    norms=lambda model: [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)],
+)
+form(
+    "one_class_only",
+    norms=lambda model: [module for module in model.modules() if isinstance(module, nn.BatchNorm1d)],
+)
+mistaken(
+    "children_only",
+    "children() gives the first level of the tree; modules() goes all the way down.",
+    "goes all the way down",
+    norms=lambda model: [module for module in model.children() if isinstance(module, _BatchNorm)],
+)
+form(
+    "children_only",
+    norms=lambda model: [
+        m for part in model.children() for m in part.children() if isinstance(m, _BatchNorm)
+    ],
+)
+mistaken(
+    "frozen_left_out",
+    "Layers that were in eval mode were passed over. An averaged model is in eval mode most of the time, and then nothing is "
+    "measured at all.",
+    "then nothing is measured at all",
+    norms=lambda model: [norm for norm in norms_in(model) if norm.training],
+)
+
+
+@torch.no_grad()
+def whole_batches(loader: Iterable[Any], model: nn.Module) -> None:
+    for batch in loader:
+        model(batch)
+
+
+mistaken(
+    "labels_fed",
+    "The model was given the pair of input and labels. A loader's batch is a tuple or list; its first item is the input.",
+    "The model was given the pair",
+    feed=whole_batches,
+)
+
+
+@torch.no_grad()
+def always_first(loader: Iterable[Any], model: nn.Module) -> None:
+    for x, *_ in loader:
+        model(x)
+
+
+mistaken(
+    "pairs_expected",
+    "Every batch was taken for a pair. A batch that is a tensor was taken apart by it: its first sample is no batch.",
+    "its first sample is no batch",
+    feed=always_first,
+)
+
+
+@torch.no_grad()
+def counted_first(loader: Iterable[Any], model: nn.Module) -> None:
+    count = sum(1 for _ in loader)
+    for batch in loader:
+        model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+    assert count >= 0
+
+
+mistaken(
+    "loader_read_twice",
+    "The batches were counted first. A generator is empty when it is read again, and a loader reads every file twice.",
+    "a loader reads every file twice",
+    feed=counted_first,
+)
+
+
+def feed_with_graph(loader: Iterable[Any], model: nn.Module) -> None:
+    for batch in loader:
+        model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+
+
+mistaken(
+    "graph_recorded",
+    "Without torch.no_grad() each batch records a graph and keeps its activations, for nothing.",
+    "keeps its activations, for nothing",
+    feed=feed_with_graph,
+)
+
+
+@recalibrate_bn.wrong_answer(
+    "dropout_left_on",
+    why="model.train() turns on dropout with BatchNorm, and torch's update_bn does the same. Set the mode of the BatchNorm "
+    "layers alone.",
+    seen="turns on dropout with BatchNorm",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    with put_back(model):
+        model.train()
+        for norm in norms_in(model):
+            prepare(norm)
+        feed(loader, model)
+
+
+def without_restoring(loader: Iterable[Any], model: nn.Module) -> dict[Any, float | None]:
+    """The pass; what the momenta were."""
+    momenta = {norm: norm.momentum for norm in norms_in(model)}
+    model.eval()
+    for norm in momenta:
+        prepare(norm)
+    feed(loader, model)
+    return momenta
+
+
+@recalibrate_bn.wrong_answer(
+    "momentum_left_none",
+    why="momentum stayed None: when training goes on, the statistics follow ever more slowly, and no one knows why.",
+    seen="follow ever more slowly",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    norms = norms_in(model)
+    try:
+        with put_back(model):
+            without_restoring(loader, model)
+    finally:
+        for norm in norms:
+            norm.momentum = None
+
+
+@recalibrate_bn.wrong_answer(
+    "momentum_set_to_default",
+    why="momentum was set to 0.1, which is only what it is when nobody chose another one.",
+    seen="when nobody chose another one",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    norms = norms_in(model)
+    try:
+        with put_back(model):
+            without_restoring(loader, model)
+    finally:
+        for norm in norms:
+            norm.momentum = 0.1
+
+
+def afterwards(mode: Callable[[nn.Module, bool], Any]) -> Callable[[Iterable[Any], nn.Module], None]:
+    """Sets the mode after the pass in this way."""
+
+    def answer(loader: Iterable[Any], model: nn.Module) -> None:
+        was = model.training
+        norms = {norm: norm.momentum for norm in norms_in(model)}
+        try:
+            without_restoring(loader, model)
+        finally:
+            for norm, momentum in norms.items():
+                norm.momentum = momentum
+            mode(model, was)
+
+    return answer
+
+
+recalibrate_bn.wrong_answer(
+    "mode_of_the_root",
+    why="model.train(was_training) gives every sub-module the mode of the root: a part that was frozen in eval mode trains "
+    "from now on. torch's update_bn does that, too.",
+    seen="gives every sub-module the mode of the root",
+    answer=afterwards(lambda model, was: model.train(was)),
+)
+recalibrate_bn.wrong_answer(
+    "left_in_eval",
+    why="The whole model was left in eval mode: when training goes on, dropout and BatchNorm do not.",
+    seen="dropout and BatchNorm do not",
+    answer=afterwards(lambda model, was: model.eval()),
+)
+recalibrate_bn.wrong_answer(
+    "left_in_training",
+    why="The whole model was left in training mode: whoever tests it next has dropout, and moves the statistics.",
+    seen="whoever tests it next",
+    answer=afterwards(lambda model, was: model.train()),
+)
+recalibrate_bn.wrong_answer(
+    "mode_not_restored",
+    why="After the pass BatchNorm is in training mode and the rest in eval mode, whatever they were in before.",
+    seen="whatever they were in before",
+    answer=afterwards(lambda model, was: None),
+)
+
+
+@recalibrate_bn.wrong_answer(
+    "lost_on_an_error",
+    why="What was changed is put back only if all goes well. One bad batch leaves momentum at None and the modes turned; "
+    "torch's update_bn does that. try and finally.",
+    seen="One bad batch leaves momentum at None",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    modes = [(module, module.training) for module in model.modules()]
+    momenta = without_restoring(loader, model)
+    for norm, momentum in momenta.items():
+        norm.momentum = momentum
+    for module, flag in modes:
+        module.training = flag
+
+
+@recalibrate_bn.wrong_answer(
+    "error_swallowed",
+    why="The error was caught and dropped. Half a pass gives statistics, too, and no one knows that they are wrong.",
+    seen="was caught and dropped",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    with put_back(model):
+        try:
+            without_restoring(loader, model)
+        except Exception:
+            pass
+
+
+@recalibrate_bn.another_form("error_swallowed")
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    def skip_bad(loader: Iterable[Any], model: nn.Module) -> None:
+        batches = iter(loader)
+        while True:
+            try:
+                feed([next(batches)], model)
+            except StopIteration:
+                return
+            except RuntimeError:
+                continue
+            except ValueError:
+                return
+
+    recalibrate(loader, model, feed=skip_bad)
+
+
+@recalibrate_bn.wrong_answer(
+    "torchs_own",
+    why="torch.optim.swa_utils.update_bn is what the exercise builds again.",
+    seen="is what the exercise builds again",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    dropping = [module for module in model.modules() if not isinstance(module, _BatchNorm)]
+    handles = [module.register_forward_pre_hook(in_eval) for module in dropping]
+    try:
+        with put_back(model):
+            update_bn(loader, model)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def in_eval(module: nn.Module, args: tuple[Tensor, ...]) -> None:
+    module.training = False
+
+
+@recalibrate_bn.another_form("torchs_own")
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    update_bn(loader, model)
+
+
+@recalibrate_bn.another_form("torchs_own")
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    with put_back(model):
+        update_bn(loader, model)

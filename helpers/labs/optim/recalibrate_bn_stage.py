@@ -1,0 +1,155 @@
+"""The model on which 04.recalibrate_bn is tried: BatchNorm at several depths, with stale statistics."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import Parameter
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from helpers.trial import Trial
+
+FEATURES = 4
+
+
+class Mix(nn.Module):
+    """x @ weight; nothing is drawn from the global generators."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weight = Parameter(torch.randn(FEATURES, FEATURES, generator=generator))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x @ self.weight).tanh()
+
+
+class Moving(nn.Module):
+    """No BatchNorm, but with a statistic of its own that moves in training mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("largest", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self.largest.copy_(torch.maximum(self.largest, x.detach().abs().max()))
+        return x
+
+
+class Picture(nn.Module):
+    """BatchNorm2d over pictures of two channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm2d(2, momentum=0.3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x.view(len(x), 2, 2, 1)).flatten(1)
+
+
+class Model(nn.Module):
+    """BatchNorm with momentum 0.1, 0.2, 0.3 and None, and one that keeps no statistics."""
+
+    def __init__(self, generator: torch.Generator, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.entry = nn.BatchNorm1d(FEATURES)
+        self.first = nn.Sequential(Mix(generator), nn.BatchNorm1d(FEATURES, momentum=0.2))
+        self.drop = nn.Dropout(dropout)
+        self.middle = nn.ModuleDict(
+            {"picture": Picture(), "free": nn.BatchNorm1d(4, track_running_stats=False)}
+        )
+        self.moving = Moving()
+        self.last = nn.Sequential(Mix(generator), nn.Sequential(nn.BatchNorm1d(FEATURES, momentum=None)))
+        with torch.no_grad():
+            for norm in norms(self).values():
+                norm.running_mean.copy_(torch.randn(norm.num_features, generator=generator) + 5)
+                norm.running_var.copy_(torch.rand(norm.num_features, generator=generator) + 3)
+                norm.num_batches_tracked.fill_(17)
+                norm.weight.copy_(torch.rand(norm.num_features, generator=generator) + 0.5)
+                norm.bias.copy_(torch.randn(norm.num_features, generator=generator))
+
+    def forward(self, x: Tensor) -> Tensor:
+        with one_thread():
+            x = self.drop(self.first(self.entry(x)))
+            x = self.middle["free"](self.middle["picture"](x))
+            return self.last(self.moving(x))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """batch_norm starts all threads however small its input; on a busy machine they wait for each other, up to 0.5 s."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def norms(model: nn.Module) -> dict[str, Any]:
+    """The BatchNorm layers that keep statistics."""
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, _BatchNorm) and module.running_mean is not None
+    }
+
+
+def statistics(model: nn.Module) -> dict[str, list[Tensor]]:
+    """running_mean, running_var and num_batches_tracked of each layer, copied."""
+    return {
+        name: [norm.running_mean.clone(), norm.running_var.clone(), norm.num_batches_tracked.clone()]
+        for name, norm in norms(model).items()
+    }
+
+
+def some_batches(trial: Trial, count: int = 4) -> list[Tensor]:
+    """Inputs of different distributions and sizes, the last batch the smallest."""
+    return [
+        torch.randn(size, FEATURES, generator=trial.generator) * (1 + place) + place
+        for place, size in enumerate([7, 9, 8, 6, 5, 4][: count - 1] + [3])
+    ]
+
+
+def one_pass(model: nn.Module, batches: list[Tensor]) -> dict[str, list[Tensor]]:
+    """What the statistics of a copy of the model are after one pass of cumulative averages."""
+    twin = copy.deepcopy(model).eval()
+    for norm in norms(twin).values():
+        norm.train().reset_running_stats()
+        norm.momentum = None
+    with torch.no_grad():
+        for batch in batches:
+            twin(batch)
+    return statistics(twin)
+
+
+def modes(model: nn.Module) -> dict[str, bool]:
+    return {name: module.training for name, module in model.named_modules()}
+
+
+def momenta(model: nn.Module) -> dict[str, float | None]:
+    return {name: module.momentum for name, module in model.named_modules() if isinstance(module, _BatchNorm)}
+
+
+@contextmanager
+def watched(model: nn.Module) -> Iterator[dict[str, set[bool]]]:
+    """Yields, by the module's name, the modes in which it ran; under "graph" whether its result needed a graph."""
+    seen: dict[str, set[bool]] = {"graph": set()}
+    handles = []
+    for name, module in model.named_modules():
+
+        def before(module: nn.Module, args: Any, name: str = name) -> None:
+            seen.setdefault(name, set()).add(module.training)
+
+        handles.append(module.register_forward_pre_hook(before))
+    handles.append(model.register_forward_hook(lambda _, __, result: seen["graph"].add(result.requires_grad)))
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -1,0 +1,342 @@
+"""Exercise 04.swa_average: the equal average of several checkpoints."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import swa_utils
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+swa_average = Exercise(
+    "04.swa_average",
+    "The average of several checkpoints",
+    objective="Average checkpoints as stochastic weight averaging does, reading them one after the other.",
+    minutes=15,
+    difficulty="easy",
+    core=False,
+    hints=[
+        "You do not know how many states there are until the last one has come, and you cannot keep them all. What is it "
+        "enough to carry from one to the next?",
+        "A sum for each tensor with a point, the last value for each integer, and a count. Start from the first state "
+        "with copies, so that adding in place does not edit it.",
+        "iter(states), then next(states, None) for the first. torch.promote_types(value.dtype, torch.float32) is the "
+        "dtype to add up in; at the end divide, and go back to value.dtype.",
+    ],
+)
+
+TORCHS = [
+    swa_utils.AveragedModel,
+    swa_utils.get_swa_avg_fn,
+    swa_utils.get_swa_multi_avg_fn,
+    swa_utils.get_swa_avg_fn(),  # what it returns has one code, so a function that was made earlier is seen, too
+    swa_utils.get_swa_multi_avg_fn(),
+]
+SHAPES = {"layer.weight": (3, 2), "layer.bias": (3,), "scale": ()}
+AT_MOST = 3
+
+State = dict[str, Tensor]
+
+
+def some_states(trial: Trial, count: int, dtype: torch.dtype = torch.float32) -> list[State]:
+    """States with numbers with a point only."""
+    return [
+        {name: torch.randn(shape, generator=trial.generator).to(dtype) for name, shape in SHAPES.items()}
+        for _ in range(count)
+    ]
+
+
+def with_integers(trial: Trial, states: list[State]) -> list[State]:
+    """The same states with a counter and a mask in each."""
+    for place, state in enumerate(states):
+        state["norm.num_batches_tracked"] = torch.tensor(10 * place + trial.random.randrange(10))
+        state["mask"] = torch.tensor([place % 2 == 0, place % 2 == 1, len(states) - place < 2])
+    return states
+
+
+def averaged(answer: Any, trial: Trial, states: Any, names: set[str]) -> State:
+    """What the answer gives, if it is a dict of tensors under these names."""
+    got = trial.call(answer, states)
+    trial.true(
+        isinstance(got, dict),
+        f"swa_average gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
+        expected="a dict of tensors",
+        observed=("kind", type(got).__name__),
+    )
+    trial.true(
+        set(got) == names,
+        "The result has other keys than the states.",
+        expected=str(sorted(names)),
+        got=sorted(map(str, got)),
+        observed=("keys", sorted(map(str, got))),
+    )
+    kinds = sorted({type(value).__name__ for value in got.values()} - {"Tensor", "Parameter"})
+    trial.true(
+        not kinds, "The result holds other things than tensors.", got=kinds, observed=("values", kinds)
+    )
+    return got
+
+
+def mean_of(states: list[State], name: str) -> Tensor:
+    return torch.stack([state[name].detach().double() for state in states]).mean(0)
+
+
+def which(got: Tensor, states: list[State], name: str) -> Any:
+    """In words, what else than the mean a tensor is."""
+    values = [state[name].detach().double() for state in states]
+    halved = values[0]
+    for value in values[1:]:
+        halved = (halved + value) / 2
+    words = {
+        "the sum": sum(values),
+        "the first": values[0],
+        "the last": values[-1],
+        "halved at each state": halved,
+    }
+    for word, value in words.items():
+        if got.shape == value.shape and torch.allclose(got.detach().double(), value, rtol=1e-4, atol=1e-5):
+            return word
+    return "other numbers", got.flatten().tolist()
+
+
+@swa_average.property("each tensor is the mean of all states, which count the same")
+def _(answer: Any, trial: Trial) -> None:
+    for count in (trial.random.randrange(4, 7), 2, 1):
+        states = some_states(trial, count)
+        trial.given(f"a list of {count} states of float32 tensors")
+        got = averaged(answer, trial, states, set(SHAPES))
+        for name in SHAPES:
+            trial.equal(
+                got[name].detach(),
+                mean_of(states, name).float(),
+                name,
+                observed=(count, str(got[name].dtype), which(got[name], states, name)),
+            )
+
+
+@swa_average.property("integers and bools come from the last state")
+def _(answer: Any, trial: Trial) -> None:
+    count = trial.random.randrange(4, 7)
+    states = with_integers(trial, some_states(trial, count))
+    names = set(SHAPES) | {"norm.num_batches_tracked", "mask"}
+    trial.given(f"{count} states with num_batches_tracked (int64) and mask (bool)")
+    got = averaged(answer, trial, states, names)
+    found = []
+    for name in ("norm.num_batches_tracked", "mask"):
+        tensor, values = got[name], [state[name] for state in states]
+        equal = [place for place, value in enumerate(values) if torch.equal(tensor.to(value.dtype), value)]
+        mean = mean_of(states, name)
+        word = (
+            "right"
+            if tensor.dtype == values[0].dtype and count - 1 in equal
+            else "the first"
+            if tensor.dtype == values[0].dtype and 0 in equal
+            else "a mean"
+            if torch.allclose(tensor.double(), mean, atol=1.0)
+            else "other"
+        )
+        found.append((name, str(tensor.dtype), word))
+    off = [(name, dtype, word) for name, dtype, word in found if word != "right"]
+    name = off[0][0] if off else "mask"
+    trial.true(
+        not off,
+        "; ".join(f"{name} is {word}, in {dtype}" for name, dtype, word in off) + ".",
+        expected=f"{name} of the last state: {states[-1][name].tolist()}",
+        got=got[name],
+        observed=found,
+    )
+
+
+@swa_average.property("any iterable will do, a generator too, which can be read once only")
+def _(answer: Any, trial: Trial) -> None:
+    states = with_integers(trial, some_states(trial, 4))
+    trial.given("a generator of 4 states")
+    got = averaged(answer, trial, (dict(state) for state in states), set(states[0]))
+    trial.true(
+        all(torch.allclose(got[name].double(), mean_of(states, name), atol=1e-5) for name in SHAPES),
+        "For a generator the result is not the mean that a list gives.",
+        observed=which(got["layer.weight"], states, "layer.weight"),
+    )
+
+
+@swa_average.property(f"no more than {AT_MOST} states are held at a time, however many there are")
+def _(answer: Any, trial: Trial) -> None:
+    count = 9
+    trial.given(
+        f"a generator of {count} states that looks, at each state, how many of the earlier ones are alive"
+    )
+    alive: list[int] = []
+
+    def one_by_one() -> Iterator[State]:
+        seen = []
+        for _ in range(count):
+            alive.append(sum(ref() is not None for ref in seen))
+            state = with_integers(trial, some_states(trial, 1))[0]
+            seen.append(weakref.ref(state["layer.weight"]))
+            yield state
+            del state
+
+    averaged(answer, trial, one_by_one(), {*SHAPES, "norm.num_batches_tracked", "mask"})
+    most = max(alive, default=0)
+    trial.true(
+        most <= AT_MOST,
+        f"At the last state, {most} earlier ones were still held: {count} checkpoints in memory for the average of them.",
+        expected=f"{AT_MOST} or fewer",
+        observed="all" if most == count - 1 else "some",
+    )
+
+
+@swa_average.property("the states are left as they are, and the result shares no memory with them")
+def _(answer: Any, trial: Trial) -> None:
+    for count in (3, 1):
+        states = with_integers(trial, some_states(trial, count))
+        trial.given(f"a list of {count} states")
+        before = [{name: value.clone() for name, value in state.items()} for state in states]
+        objects = [dict(state) for state in states]
+        got = averaged(answer, trial, states, set(states[0]))
+        edited = [
+            place
+            for place, state in enumerate(states)
+            if state.keys() != before[place].keys()
+            or any(
+                state[name] is not objects[place][name] or not torch.equal(state[name], before[place][name])
+                for name in state
+            )
+        ]
+        trial.true(
+            not edited,
+            f"State {edited[0] if edited else 0} was changed: it cannot be used, or averaged again.",
+            expected="states as they were",
+            observed=("edited", edited),
+        )
+        places = {value.data_ptr() for state in states for value in state.values()}
+        shared = sorted(name for name, value in got.items() if value.data_ptr() in places)
+        trial.true(
+            not shared,
+            f"{', '.join(shared)} of the result lies in the memory of a state: when that model trains on, the average moves.",
+            expected="new tensors",
+            observed=("shared", count, shared),
+        )
+
+
+@swa_average.property("a weight that stands under two keys is averaged as any other")
+def _(answer: Any, trial: Trial) -> None:
+    states = some_states(trial, 3)
+    for state in states:
+        state["head.weight"] = state["layer.weight"]
+    trial.given("3 states in which layer.weight and head.weight are one tensor")
+    got = averaged(answer, trial, states, {*SHAPES, "head.weight"})
+    for name in ("layer.weight", "head.weight"):
+        trial.true(
+            torch.allclose(got[name].double(), mean_of(states, name), atol=1e-5),
+            f"{name}, which is tied, is not the mean.",
+            expected=mean_of(states, name).float(),
+            got=got[name],
+            observed=which(got[name], states, name),
+        )
+
+
+@swa_average.property("the sum is kept in float32 or wider, and the result has the dtype of the states")
+def _(answer: Any, trial: Trial) -> None:
+    found = []
+    for dtype, count, scale, near in (
+        (torch.bfloat16, 40, 1.0, 2**-7),
+        (torch.float16, 5, 3e4, 2**-9),
+        (torch.float64, 3, 1.0, 1e-12),
+    ):
+        states = some_states(trial, count, torch.float64)
+        states = [
+            {name: (value / 9 + 1).mul(scale).to(dtype) for name, value in state.items()} for state in states
+        ]
+        trial.given(f"{count} states of {dtype} with numbers near {scale:g}")
+        got = averaged(answer, trial, states, set(SHAPES))["layer.weight"]
+        want = mean_of(states, "layer.weight")
+        close = torch.allclose(got.detach().double(), want, rtol=near, atol=0)
+        found.append((str(dtype), "right" if close else "off", str(got.dtype)))
+    trial.given("states of bfloat16 (40 of them), of float16 with numbers near 30,000, of float64")
+    off = [f"{dtype}: {word}, in {have}" for dtype, word, have in found if word != "right" or have != dtype]
+    trial.true(
+        not off,
+        "The mean is not as exact as it can be, or has another dtype: " + "; ".join(off) + ".",
+        expected="a sum in float32 (of float64 in float64), rounded once at the end to the dtype of the states",
+        observed=found,
+    )
+
+
+@swa_average.property("the result needs no gradient")
+def _(answer: Any, trial: Trial) -> None:
+    states = [
+        {name: torch.nn.Parameter(value) for name, value in state.items()} for state in some_states(trial, 3)
+    ]
+    trial.given("3 states of Parameters, as state_dict(keep_vars=True) gives them")
+    got = averaged(answer, trial, states, set(SHAPES))
+    off = sorted(name for name, value in got.items() if value.requires_grad)
+    trial.true(
+        not off,
+        f"{', '.join(off)}: requires_grad is True, and through grad_fn all averaged states stay in memory.",
+        expected="tensors without a graph",
+    )
+
+
+@swa_average.property("ValueError if there is no state")
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("an empty list, and an empty generator")
+    found = [_refusal(answer, states) for states in ([], iter(()))]
+    off = [said for said in found if said != "ValueError"]
+    trial.true(
+        not off,
+        f"Expected ValueError for no states; but {off[0] if off else ''}.",
+        expected="ValueError",
+        observed="no ValueError",
+    )
+
+
+@swa_average.property("ValueError if the states have different keys")
+def _(answer: Any, trial: Trial) -> None:
+    first, second = some_states(trial, 2)
+    trial.given("states of which one has a key more, or less, or under another name")
+    more = second | {"head.bias": torch.zeros(2)}
+    less = {name: value for name, value in second.items() if name != "scale"}
+    renamed = less | {"module.scale": second["scale"]}
+    found = [_refusal(answer, [first, other]) for other in (more, less, renamed)]
+    off = [said for said in found if said != "ValueError"]
+    trial.true(
+        not off,
+        f"Expected ValueError for states with different keys; but {off[0] if off else ''}.",
+        expected="ValueError",
+        observed="no ValueError",
+    )
+
+
+def _refusal(answer: Any, states: Any) -> str:
+    """What comes of states that cannot be averaged."""
+    try:
+        answer(states)
+    except NotImplementedError:
+        raise
+    except ValueError:
+        return "ValueError"
+    except Exception as error:
+        return f"{type(error).__name__} was raised"
+    return "nothing was raised"
+
+
+@swa_average.property("the averaging is done here, and not by torch.optim.swa_utils")
+def _(answer: Any, trial: Trial) -> None:
+    states = some_states(trial, 3)
+    trial.given("3 states")
+    with calls_to(*TORCHS) as seen:
+        averaged(answer, trial, states, set(SHAPES))
+    trial.true(
+        not seen,
+        "The answer uses torch.optim.swa_utils, which the exercise builds again.",
+        expected="arithmetic on the tensors",
+        got=sorted({name.partition(".")[0] for name in seen}),
+        observed="torch's own",
+    )

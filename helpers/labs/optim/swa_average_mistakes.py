@@ -1,0 +1,422 @@
+"""What people write for 04.swa_average, and why it is wrong."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.swa_utils import get_swa_avg_fn, get_swa_multi_avg_fn
+
+from helpers.labs.optim.swa_average import swa_average
+
+State = dict[str, Tensor]
+
+
+def wide(value: Tensor) -> Tensor:
+    return value.detach().to(torch.promote_types(value.dtype, torch.float32), copy=True)
+
+
+def read(states: Iterable[State]) -> tuple[State, Any]:
+    """The first state, and an iterator over the others, which refuses other keys."""
+    rest = iter(states)
+    first = next(rest, None)
+    if first is None:
+        raise ValueError("no states")
+
+    def others() -> Iterable[State]:
+        for state in rest:
+            if state.keys() != first.keys():
+                raise ValueError("other keys")
+            yield state
+
+    return first, others()
+
+
+def average(
+    states: Iterable[State],
+    *,
+    widen: Callable[[Tensor], Tensor] = wide,
+    add: Callable[[Tensor, Tensor, int], Tensor] = lambda total, value, count: total.add_(value),
+    mean: Callable[[Tensor, int], Tensor] = lambda total, count: total / count,
+    integer: Callable[[list[Tensor]], Tensor] = lambda values: values[-1].clone(),
+) -> State:
+    """Right as it stands; a mistake replaces one part."""
+    first, rest = read(states)
+    floats = [name for name, value in first.items() if value.is_floating_point()]
+    total = {name: widen(first[name]) for name in floats}
+    integers = {name: [value] for name, value in first.items() if name not in total}
+    count = 1
+    for state in rest:
+        count += 1
+        for name in floats:
+            total[name] = add(total[name], state[name].detach(), count)
+        for name, values in integers.items():
+            values.append(state[name])
+    result = {name: mean(value, count).to(first[name].dtype) for name, value in total.items()}
+    return result | {name: integer(values) for name, values in integers.items()}
+
+
+@swa_average.wrong_answer(
+    "halved_at_each_state",
+    why="(average + state) / 2 at each state gives the last one half of all weight, the one before a quarter: an "
+    "exponential average and no equal one.",
+    seen="gives the last one half of all weight",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, add=lambda total, value, _: (total + value) / 2, mean=lambda total, _: total)
+
+
+@swa_average.wrong_answer(
+    "count_off_by_one",
+    why="The running mean was divided by the number of states before this one: the second state wipes out the first. With n "
+    "states so far, this one included, it is mean += (state - mean) / n.",
+    seen="the second state wipes out the first",
+)
+def _(states: Iterable[State]) -> State:
+    step = lambda mean, value, count: mean + (value - mean) / (count - 1)  # noqa: E731
+    return average(states, add=step, mean=lambda total, _: total)
+
+
+@swa_average.wrong_answer(
+    "one_state_too_many",
+    why="The running mean was divided by the number of states plus one, as if there were one more of zeros at the start.",
+    seen="as if there were one more",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, mean=lambda total, count: total / (count + 1))
+
+
+@swa_average.wrong_answer(
+    "never_divided",
+    why="The states were added up and the sum was not divided by their number.",
+    seen="the sum was not divided",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, mean=lambda total, _: total)
+
+
+@swa_average.wrong_answer(
+    "last_state",
+    why="What comes back is the last state: the loop overwrites and does not add.",
+    seen="the loop overwrites",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, add=lambda _, value, __: wide(value), mean=lambda total, _: total)
+
+
+@swa_average.wrong_answer(
+    "integers_become_floats",
+    why="A counter was averaged and is a float now: load_state_dict takes it without a word, and cuts it off.",
+    seen="is a float now",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, integer=lambda values: torch.stack(values).float().mean(0))
+
+
+@swa_average.wrong_answer(
+    "integers_averaged",
+    why="Counters were averaged and rounded. num_batches_tracked says how much data the statistics have seen, and positions "
+    "and masks have no mean at all: take the last state's.",
+    seen="Counters were averaged and rounded",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, integer=lambda values: torch.stack(values).float().mean(0).to(values[0].dtype))
+
+
+@swa_average.another_form("integers_averaged")
+def _(states: Iterable[State]) -> State:
+    def mean(values: list[Tensor]) -> Tensor:
+        return torch.div(sum(value.long() for value in values), len(values), rounding_mode="floor").to(
+            values[0].dtype
+        )
+
+    return average(states, integer=mean)
+
+
+@swa_average.wrong_answer(
+    "mean_of_integers",
+    why="mean() refuses integers, and every BatchNorm layer has one: num_batches_tracked.",
+    seen="mean() refuses integers",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, integer=lambda values: torch.stack(values).mean(0))
+
+
+@swa_average.wrong_answer(
+    "integers_of_the_first",
+    why="Integers were taken from the first state. The average goes on from the last one.",
+    seen="Integers were taken from the first state",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, integer=lambda values: values[0].clone())
+
+
+@swa_average.wrong_answer(
+    "integers_shared",
+    why="The integers of the result are the last state's own tensors. If that model trains on, its counters move in the "
+    "average as well.",
+    seen="its counters move in the average",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, integer=lambda values: values[-1])
+
+
+@swa_average.wrong_answer(
+    "first_state_edited",
+    why="The sum was started with the first state itself, and adding in place edits that checkpoint.",
+    seen="edits that checkpoint",
+)
+def _(states: Iterable[State]) -> State:
+    same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
+    return average(states, widen=same)
+
+
+@swa_average.another_form("first_state_edited")
+def _(states: Iterable[State]) -> State:
+    same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
+    return average(states, widen=same, mean=lambda total, count: total.div_(count))
+
+
+@swa_average.wrong_answer(
+    "all_states_held",
+    why="list(states) has all checkpoints in memory at once, for a sum that needs one at a time.",
+    seen="for a sum that needs one at a time",
+)
+def _(states: Iterable[State]) -> State:
+    return average(list(states))
+
+
+@swa_average.wrong_answer(
+    "needs_a_list",
+    why="len() and indexing need a list. A generator that loads one file after the other has neither.",
+    seen="A generator that loads one file after the other",
+)
+def _(states: Any) -> State:
+    if len(states) == 0:
+        raise ValueError("no states")
+    return average(states)
+
+
+@swa_average.another_form("needs_a_list")
+def _(states: Any) -> State:
+    if not states or any(state.keys() != states[0].keys() for state in states):
+        raise ValueError("no states, or different ones")
+    return average(states)
+
+
+@swa_average.wrong_answer(
+    "read_twice",
+    why="The states were counted first and then read again. A generator is empty the second time.",
+    seen="A generator is empty the second time",
+)
+def _(states: Iterable[State]) -> State:
+    count = sum(1 for _ in states)
+    if isinstance(states, list) or count == 0:
+        return average(states)
+    total: State = {}
+    for state in states:
+        for name, value in state.items():
+            total[name] = total.get(name, 0) + value / count
+    return total
+
+
+@swa_average.wrong_answer(
+    "narrow_sum",
+    why="The sum was kept in the dtype of the states: in bfloat16 it stops growing once it is 256 times as large as what is "
+    "added, and in float16 it overflows beyond 65,504.",
+    seen="it stops growing",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, widen=lambda value: value.detach().clone())
+
+
+@swa_average.another_form("narrow_sum")
+def _(states: Iterable[State]) -> State:
+    step = lambda mean, value, count: mean + (value - mean) / count  # noqa: E731
+    return average(states, widen=lambda value: value.detach().clone(), add=step, mean=lambda total, _: total)
+
+
+@swa_average.wrong_answer(
+    "float64_narrowed",
+    why="float() was applied to everything: a model in float64 loses half of its digits.",
+    seen="loses half of its digits",
+)
+def _(states: Iterable[State]) -> State:
+    return average(states, widen=lambda value: value.detach().float().clone())
+
+
+@swa_average.wrong_answer(
+    "dtype_of_the_sum",
+    why="The result stayed in the dtype of the sum: twice the file, and another dtype than the model's.",
+    seen="stayed in the dtype of the sum",
+)
+def _(states: Iterable[State]) -> State:
+    first, rest = read(states)
+    count, total = (
+        1,
+        {name: wide(value) if value.is_floating_point() else value.clone() for name, value in first.items()},
+    )
+    for state in rest:
+        count += 1
+        for name, value in state.items():
+            total[name] = total[name] + value.detach() if value.is_floating_point() else value.clone()
+    return {name: value / count if value.is_floating_point() else value for name, value in total.items()}
+
+
+@swa_average.wrong_answer(
+    "tied_added_twice",
+    why="A deep copy keeps ties: two keys of the copy are one tensor, and adding in place under both adds twice.",
+    seen="A deep copy keeps ties",
+)
+def _(states: Iterable[State]) -> State:
+    first, rest = read(states)
+    wider = {
+        id(value): wide(value) if value.is_floating_point() else value.clone() for value in first.values()
+    }
+    total, count = {name: wider[id(value)] for name, value in first.items()}, 1
+    for state in rest:
+        count += 1
+        for name, value in state.items():
+            if value.is_floating_point():
+                total[name] += value.detach()
+            else:
+                total[name] = value.clone()
+    return {
+        name: (value / count).to(first[name].dtype) if value.is_floating_point() else value
+        for name, value in total.items()
+    }
+
+
+@swa_average.another_form("tied_added_twice")
+@torch.no_grad()
+def _(states: Iterable[State]) -> State:
+    first, rest = read(states)
+    total, count = copy.deepcopy(first), 1
+    for state in rest:
+        count += 1
+        for name, value in state.items():
+            if value.is_floating_point():
+                total[name] += value
+            else:
+                total[name] = value.clone()
+    return {name: (v / count).detach() if v.is_floating_point() else v for name, v in total.items()}
+
+
+@swa_average.wrong_answer(
+    "graph_kept",
+    why="The states were Parameters, and arithmetic on them recorded a graph. torch.no_grad() or detach() keeps the result "
+    "plain data.",
+    seen="keeps the result plain data",
+)
+def _(states: Iterable[State]) -> State:
+    first, rest = read(states)
+    dtypes = {name: value.dtype for name, value in first.items()}
+    total, count = (
+        {name: value.to(torch.promote_types(value.dtype, torch.float32)) for name, value in first.items()},
+        1,
+    )
+    last = {name: value.clone() for name, value in first.items()}
+    del first
+    for state in rest:
+        count += 1
+        for name, value in state.items():
+            total[name] = total[name] + value
+            last[name] = value.clone()
+    return {
+        name: (v / count).to(dtypes[name]) if dtypes[name].is_floating_point else last[name]
+        for name, v in total.items()
+    }
+
+
+@swa_average.wrong_answer(
+    "nothing_accepted",
+    why="No state at all has no average. An empty dict, or another error from deep inside, tells the caller nothing of the "
+    "folder that was empty.",
+    seen="the folder that was empty",
+)
+def _(states: Iterable[State]) -> State:
+    states = iter(states)
+    first = next(states, None)
+    if first is None:
+        return {}
+    return average(chained(first, states))
+
+
+def chained(first: State, rest: Iterable[State]) -> Iterable[State]:
+    yield first
+    yield from rest
+
+
+@swa_average.another_form("nothing_accepted")
+def _(states: Iterable[State]) -> State:
+    states = iter(states)
+    return average(chained(next(states), states))
+
+
+@swa_average.another_form("nothing_accepted")
+def _(states: Iterable[State]) -> State:
+    try:
+        return average(states)
+    except ValueError as error:
+        if "no states" in str(error):
+            raise ZeroDivisionError("division by zero") from None
+        raise
+
+
+@swa_average.wrong_answer(
+    "keys_not_compared",
+    why="States of different models were averaged: what one lacks is left out, or comes from the other alone.",
+    seen="comes from the other alone",
+)
+def _(states: Iterable[State]) -> State:
+    states = iter(states)
+    first = next(states, None)
+    if first is None:
+        raise ValueError("no states")
+    return average(
+        chained(first, ({name: state.get(name, first[name]) for name in first} for state in states))
+    )
+
+
+@swa_average.another_form("keys_not_compared")
+def _(states: Iterable[State]) -> State:
+    states = iter(states)
+    first = next(states, None)
+    if first is None:
+        raise ValueError("no states")
+    return average(chained(first, ({name: state[name] for name in first} for state in states)))
+
+
+@swa_average.another_form("keys_not_compared")
+def _(states: Iterable[State]) -> State:
+    states = iter(states)
+    first = next(states, None)
+    if first is None:
+        raise ValueError("no states")
+    return average(chained(first, (dict(zip(first, state.values(), strict=False)) for state in states)))
+
+
+@swa_average.wrong_answer(
+    "torchs_own",
+    why="The functions of torch.optim.swa_utils are what the exercise builds again.",
+    seen="are what the exercise builds again",
+)
+def _(states: Iterable[State]) -> State:
+    own = get_swa_avg_fn()
+    return average(
+        states, add=lambda mean, value, count: own(mean, value, count - 1), mean=lambda total, _: total
+    )
+
+
+@swa_average.another_form("torchs_own")
+def _(states: Iterable[State]) -> State:
+    own = get_swa_multi_avg_fn()
+
+    def add(mean: Tensor, value: Tensor, count: int) -> Tensor:
+        own([mean], [value.to(mean)], count - 1)
+        return mean
+
+    return average(states, add=add, mean=lambda total, _: total)

@@ -1,0 +1,168 @@
+"""Exercise 04.warmup_cosine: a warm-up in a straight line, then half a cosine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch.optim.lr_scheduler
+from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.swa_utils import SWALR
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+warmup_cosine = Exercise(
+    "04.warmup_cosine",
+    "Warm up, then follow a cosine",
+    objective="Write the most used schedule of today as a pure function of the step, for LambdaLR.",
+    minutes=15,
+    difficulty="easy",
+    hints=[
+        "Draw the curve on paper first: three pieces, and at both joints the pieces must meet. LambdaLR multiplies "
+        "what you return by the learning rate that the group started with.",
+        "In the middle piece, first find how far the step is on its way from warmup to total: 0 at warmup, 1 at total.",
+        "(1 + cos(pi * progress)) / 2 goes from 1 to 0. It must become a curve that goes from 1 to floor: what is its "
+        "height, and from where does it start? Beyond total a cosine rises again, so that piece needs its own line.",
+    ],
+)
+
+Setting = tuple[int, int, float]  # warmup, total, floor
+NEAR = 1e-6
+SCHEDULERS = [
+    kind
+    for kind in (SWALR, *vars(torch.optim.lr_scheduler).values())
+    if isinstance(kind, type) and issubclass(kind, LRScheduler)
+]
+
+
+def right(step: int, warmup: int, total: int, floor: float) -> float:
+    """The factor at this step."""
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    way = min(1.0, (step - warmup) / max(1, total - warmup))
+    return floor + (1 - floor) * (1 + math.cos(math.pi * way)) / 2
+
+
+def some_setting(trial: Trial) -> Setting:
+    warmup = trial.random.randrange(4, 8)
+    return warmup, warmup + trial.random.randrange(9, 15), trial.random.randrange(5, 30) / 100
+
+
+def factor(answer: Callable[..., Any], trial: Trial, step: int, setting: Setting) -> float:
+    """answer(step, *setting), if it is a number."""
+    got = answer(step, *setting)
+    if isinstance(got, bool) or not isinstance(got, (int, float)):
+        kind = type(got).__name__
+        trial.fail(
+            f"The factor at step {step} is {'None' if got is None else f'an object of type {kind}'}.",
+            expected="a Python float",
+            observed=("kind", kind),
+        )
+    return float(got)
+
+
+def follows(answer: Callable[..., Any], trial: Trial, steps: Iterable[int], setting: Setting) -> None:
+    """Wrong unless the factors at these steps are the right ones."""
+    warmup, total, floor = setting
+    trial.given(f"warmup = {warmup}, total = {total}, floor = {floor}")
+    steps = list(steps)
+    got = [factor(answer, trial, step, setting) for step in steps]
+    want = [right(step, *setting) for step in steps]
+    off = [place for place in range(len(steps)) if not abs(got[place] - want[place]) <= NEAR]
+    if not off:
+        return
+    shown = off if len(off) <= 6 else [*off[:3], *off[-3:]]
+    trial.fail(
+        f"At step {steps[off[0]]} the factor is {got[off[0]]:.6g}"
+        + (f", and {len(off) - 1} more of {len(steps)} steps are off." if len(off) > 1 else "."),
+        expected=_table(steps, want, shown),
+        got=_table(steps, got, shown),
+        observed="a multiple" if _is_multiple(got, want) else got,
+    )
+
+
+def _table(steps: list[int], factors: list[float], shown: list[int]) -> str:
+    return ", ".join(f"{factors[place]:.4g} at step {steps[place]}" for place in shown)
+
+
+def _is_multiple(got: list[float], want: list[float]) -> bool:
+    """Whether all factors are off by one constant (not 0): a learning rate in place of a factor."""
+    rates = [have / need for have, need in zip(got, want, strict=True) if need]
+    return bool(rates) and rates[0] != 0 and all(math.isclose(rate, rates[0], rel_tol=1e-6) for rate in rates)
+
+
+@warmup_cosine.property("a number that the arguments alone decide")
+def _(answer: Any, trial: Trial) -> None:
+    setting = some_setting(trial)
+    trial.given(
+        "warmup = {}, total = {}, floor = {}".format(*setting) + "; all steps, then all again backwards"
+    )
+    steps = range(setting[1] + 3)
+    trial.call(answer, 0, *setting)
+    first = [factor(answer, trial, step, setting) for step in steps]
+    again = [factor(answer, trial, step, setting) for step in reversed(steps)][::-1]
+    moved = [step for step in steps if abs(first[step] - again[step]) > NEAR]
+    trial.true(
+        not moved,
+        f"Asked again, step {moved[0] if moved else 0} has another factor.",
+        expected="the same factor for the same arguments; a resumed run starts in the middle",
+        observed="moves by itself",
+    )
+
+
+@warmup_cosine.property("below warmup: a straight line that would be 1 at warmup, and is not 0 at step 0")
+def _(answer: Any, trial: Trial) -> None:
+    setting = some_setting(trial)
+    follows(answer, trial, range(setting[0]), setting)
+
+
+@warmup_cosine.property("from warmup to total: half a cosine, from 1 to the floor")
+def _(answer: Any, trial: Trial) -> None:
+    setting = some_setting(trial)
+    follows(answer, trial, range(setting[0], setting[1] + 1), setting)
+
+
+@warmup_cosine.property("beyond total: the floor")
+def _(answer: Any, trial: Trial) -> None:
+    setting = some_setting(trial)
+    warmup, total, _ = setting
+    follows(answer, trial, [total + 1, total + 3, 2 * total - warmup, 7 * total], setting)
+
+
+@warmup_cosine.property("without a warm-up it starts at 1")
+def _(answer: Any, trial: Trial) -> None:
+    _, total, floor = some_setting(trial)
+    follows(answer, trial, range(total + 3), (0, total, floor))
+    follows(answer, trial, range(3), (0, 1, floor))
+
+
+@warmup_cosine.property("with nothing but a warm-up it rises, and has the floor beyond total")
+def _(answer: Any, trial: Trial) -> None:
+    warmup, _, floor = some_setting(trial)
+    for steps in (warmup, 1):
+        # At step total, which is warmup as well, both 1 and the floor can be meant.
+        follows(answer, trial, [*range(steps), steps + 1, steps + 5], (steps, steps, floor))
+
+
+@warmup_cosine.property("a floor of 0 and a floor of 1 are floors, too")
+def _(answer: Any, trial: Trial) -> None:
+    warmup, total, _ = some_setting(trial)
+    for floor in (0.0, 1.0):
+        follows(answer, trial, range(total + 2), (warmup, total, floor))
+
+
+@warmup_cosine.property("the factor is computed here, and by no scheduler of torch")
+def _(answer: Any, trial: Trial) -> None:
+    setting = some_setting(trial)
+    trial.given("step {}, warmup = {}, total = {}, floor = {}".format(setting[0] + 2, *setting))
+    with calls_to(*SCHEDULERS) as seen:
+        factor(answer, trial, setting[0] + 2, setting)
+    trial.true(
+        not seen,
+        f"The answer runs a scheduler of torch: {', '.join(sorted(set(seen)))}.",
+        expected="the formula itself",
+        observed="a scheduler of torch",
+    )
