@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -328,3 +330,123 @@ class ReversalClosure(Function):
 
 
 RIGHT["03.gradient_reversal"] = [Reversal, ReversalItself, ReversalCopy, ReversalClosure]
+
+
+class Scaled(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        before = x.clone() if ctx.needs_input_grad[1] else None
+        ctx.save_for_backward(scale, before)
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_out):
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else (grad_out * before).sum()
+
+
+class ScaledByData(Function):
+    """mark_dirty counts the edit, too, so `.data` does no harm; the engine sums what is too large for scale."""
+
+    def forward(self, x, scale):
+        saved = [scale]
+        if self.needs_input_grad[1]:
+            saved.append(x.detach().clone())
+        x.data.mul_(scale)
+        self.mark_dirty(x)
+        self.save_for_backward(*saved)
+        return x
+
+    @once_differentiable
+    def backward(self, grad_out):
+        scale, *before = self.saved_tensors
+        return scale * grad_out, before[0] * grad_out if before else None
+
+
+class ScaledByCopy(Function):
+    """Says itself that it cannot be differentiated again."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.mark_dirty(x)
+        if ctx.needs_input_grad[1]:
+            ctx.save_for_backward(scale, x.clone())
+        else:
+            ctx.save_for_backward(scale)
+        x.copy_(x * scale)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_out):
+        if torch.is_grad_enabled() and ctx.needs_input_grad[1]:
+            raise RuntimeError("no second derivative: the copy of x has no history")
+        scale, *before = ctx.saved_tensors
+        grad_x = grad_out * scale if ctx.needs_input_grad[0] else None
+        return grad_x, torch.tensordot(grad_out, *before, dims=grad_out.dim()) if before else None
+
+
+RIGHT["03.scale_in_place"] = [Scaled, ScaledByData, ScaledByCopy]
+
+
+def flat_view(fn, x, eps=1e-6):
+    if x.dtype != torch.float64:
+        raise ValueError(f"x must be float64, not {x.dtype}")
+    moved = x.detach().clone(memory_format=torch.contiguous_format)
+    flat, grad = moved.view(-1), torch.zeros(x.numel(), dtype=torch.float64)
+    for i in range(flat.numel()):
+        here = flat[i].item()
+        flat[i] = here + eps
+        above = fn(moved).item()
+        flat[i] = here - eps
+        below = fn(moved).item()
+        flat[i] = here
+        grad[i] = (above - below) / (2 * eps)
+    return grad.view(x.shape)
+
+
+@torch.no_grad()
+def rows_of_the_identity(fn, x, eps=1e-6):
+    if x.dtype is not torch.float64:
+        raise ValueError(x.dtype)
+    steps = (
+        (eps * torch.eye(x.numel(), dtype=x.dtype)).unflatten(1, x.shape)
+        if x.dim()
+        else torch.full((1,), eps)
+    )
+    pairs = [(fn(x + step), fn(x - step)) for step in steps.to(x.dtype)]
+    return x.new_tensor([(up - down) / (2 * eps) for up, down in pairs]).reshape(x.shape)
+
+
+def by_index(fn, x, eps=1e-6):
+    """Copies for every call; also asks for fn(x), which is not needed."""
+    if not x.dtype == torch.double:
+        raise ValueError("float64 only")
+    x = x.detach()
+    fn(x)
+    grad = torch.empty(x.shape, dtype=x.dtype)
+    for at in itertools.product(*(range(n) for n in x.shape)):
+        values = []
+        for sign in (1, -1):
+            copy = torch.empty(x.shape, dtype=x.dtype).copy_(x)
+            copy[at] = copy[at] + sign * eps
+            values.append(float(fn(copy)))
+        grad[at] = (values[0] - values[1]) / eps / 2
+    return grad
+
+
+def with_numpy(fn, x, eps=1e-6):
+    if x.dtype != torch.float64:
+        raise ValueError
+    start = np.array(x.detach().tolist(), dtype=np.float64).reshape(x.shape)
+    grad = np.zeros_like(start)
+    for at in np.ndindex(*start.shape):
+        up, down = start.copy(), start.copy()
+        up[at] += eps
+        down[at] -= eps
+        grad[at] = (fn(torch.from_numpy(up)) - fn(torch.from_numpy(down))) / (2 * eps)
+    return torch.from_numpy(grad)
+
+
+RIGHT["03.numerical_grad"] = [flat_view, rows_of_the_identity, by_index, with_numpy]

@@ -1,11 +1,16 @@
-"""Right answers to exercises 1 to 4 of lab 02, in different shapes."""
+"""Right answers to exercises 1, 2 and 4 of lab 02, in different shapes."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable, Iterator
+import operator
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import torch
 from torch.utils.data import Sampler
 
 
@@ -86,6 +91,151 @@ class BatchesAsAnIterable(Sampler):
                 yield batch
 
 
+class ChunksByTorch(Sampler):
+    """A generator of torch's, a loop, and seed + epoch as DistributedSampler has it."""
+
+    def __init__(self, lengths: Sequence[int], seed: int) -> None:
+        self.lengths, self.seed, self.epoch = list(lengths), seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator()
+        generator.manual_seed(self.seed + self.epoch)
+        for chunk in torch.randperm(len(self.lengths), generator=generator).tolist():
+            start = sum(self.lengths[:chunk])
+            for place in torch.randperm(self.lengths[chunk], generator=generator).tolist():
+                yield start + place
+
+
+class ChunksAsLists:
+    """Not a Sampler; Python's own generator shuffles lists of indices, which are made in __iter__."""
+
+    def __init__(self, lengths: Sequence[int], seed: int) -> None:
+        indices = itertools.count()
+        self.chunks = [tuple(itertools.islice(indices, length)) for length in lengths]
+        self.seed = seed
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.key = f"{self.seed}/{epoch}"
+
+    def __len__(self) -> int:
+        return sum(len(chunk) for chunk in self.chunks)
+
+    def __iter__(self) -> Iterator[int]:
+        rng = random.Random(self.key)
+        return itertools.chain.from_iterable(
+            rng.sample(chunk, len(chunk)) for chunk in rng.sample(self.chunks, len(self.chunks))
+        )
+
+
+class ChunksPlannedAhead(Sampler):
+    """The whole order is made when the epoch is set; every chunk has a generator of its own."""
+
+    def __init__(self, lengths: Sequence[int], seed: int) -> None:
+        self.ends = np.cumsum([0, *lengths]).tolist()
+        self.seed = seed
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        borders = list(itertools.pairwise(self.ends))
+        parts = [
+            np.random.default_rng([self.seed, epoch, chunk]).permutation(np.arange(*border))
+            for chunk, border in enumerate(borders)
+        ]
+        np.random.default_rng([self.seed, epoch]).shuffle(borders)
+        firsts = sorted(
+            range(len(parts)), key=lambda chunk: borders.index([*itertools.pairwise(self.ends)][chunk])
+        )
+        self.order = [index for chunk in firsts for index in parts[chunk].tolist()]
+
+    def __len__(self) -> int:
+        return self.ends[-1]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order)
+
+
+class ChunksBySorting:
+    """Random keys instead of permutations."""
+
+    def __init__(self, lengths: Sequence[int], seed: int) -> None:
+        self.owner = np.repeat(np.arange(len(lengths)), lengths)
+        self.kinds, self.seed, self.epoch = len(lengths), seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        if epoch < 0:
+            raise ValueError("epoch must be 0 or more")
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def __iter__(self) -> Iterator[int]:
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(self.epoch,))))
+        of_chunks, of_indices = rng.random(self.kinds), rng.random(len(self.owner))
+        return iter(np.lexsort((of_indices, of_chunks[self.owner])).tolist())
+
+
+def fetch_by_branches(dataset: Any, index: Any, auto_collation: bool, collate_fn: Callable) -> Any:
+    """The plain answer."""
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if getattr(dataset, "__getitems__", None):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([dataset[one] for one in index])
+
+
+def fetch_by_a_reader(dataset: Any, index: Any, auto_collation: bool, collate_fn: Callable) -> Any:
+    """Chooses how to read first, then reads."""
+
+    def one_by_one(indices: Any) -> list:
+        samples = []
+        for each in indices:
+            samples += [dataset[each]]
+        return samples
+
+    many = getattr(dataset, "__getitems__", one_by_one)
+    read = many if auto_collation else dataset.__getitem__
+    return collate_fn(read(index))
+
+
+def fetch_by_map(dataset: Any, index: Any, auto_collation: bool, collate_fn: Callable) -> Any:
+    """hasattr, and map in a list."""
+    if auto_collation and hasattr(dataset, "__getitems__"):
+        data = dataset.__getitems__(index)
+    elif auto_collation:
+        data = list(map(functools.partial(operator.getitem, dataset), index))
+    else:
+        data = dataset[index]
+    return collate_fn(data)
+
+
+class FetchByAClass:
+    """An object that is the result of its making: __new__ returns what collate_fn gave."""
+
+    def __new__(cls, dataset: Any, index: Any, auto_collation: bool, collate_fn: Callable) -> Any:
+        how = {False: cls.one, True: cls.many}[bool(auto_collation)]
+        return collate_fn(how(dataset, index))
+
+    @staticmethod
+    def one(dataset: Any, index: Any) -> Any:
+        return dataset[index]
+
+    @staticmethod
+    def many(dataset: Any, index: Any) -> Any:
+        try:
+            at_once = dataset.__getitems__
+        except AttributeError:
+            return [dataset[each] for each in index]
+        return at_once(list(index))
+
+
 RIGHT = {
     "02.batch_sampler": [
         batches_by_a_loop,
@@ -95,4 +245,6 @@ RIGHT = {
         batches_until_empty,
         BatchesAsAnIterable,
     ],
+    "02.chunk_sampler": [ChunksByTorch, ChunksAsLists, ChunksPlannedAhead, ChunksBySorting],
+    "02.fetch": [fetch_by_branches, fetch_by_a_reader, fetch_by_map, FetchByAClass],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from helpers.trial import Trial
 
 Checkpointed = Callable[..., Tensor]
+
+RNG = ("torch RNG",)
 
 LAYERS = 6
 
@@ -41,13 +44,18 @@ class Layers:
             if self.dropout:
                 x = torch.nn.functional.dropout(x, self.dropout)
                 storages.append(StorageWeakRef(x.untyped_storage()))
-        if self.calls == self.fails_at:
-            raise Boom("from the second run of fn")
+            if self.calls == self.fails_at:
+                raise Boom("from the second run of fn")
         return x * 2
 
-    def living(self, call: int) -> int:
-        """How many intermediates of one call still have their memory."""
-        return sum(not storage.expired() for storage in self.storages[call])
+    def living(self) -> int:
+        """How many intermediates of all calls so far still have their memory; what only a cycle holds is let go."""
+        if self._count():
+            gc.collect()
+        return self._count()
+
+    def _count(self) -> int:
+        return sum(not storage.expired() for storages in self.storages for storage in storages)
 
 
 class Boom(Exception):
@@ -103,6 +111,18 @@ def kind_of_grad(got: Tensor | None, want: Tensor, with_ones: Tensor) -> str:
 
 
 @contextmanager
+def quick_collection() -> Iterator[None]:
+    """gc.collect() looks only at what is made in the block: elsewhere it would take some 100 ms with torch loaded."""
+    was_frozen = gc.get_freeze_count() > 0
+    gc.freeze()
+    try:
+        yield
+    finally:
+        if not was_frozen:
+            gc.unfreeze()
+
+
+@contextmanager
 def saved_bytes(*known: Tensor) -> Iterator[dict[int, int]]:
     """Yields the bytes by storage of all tensors that autograd saves meanwhile, without those of `known`."""
     ours = {each.untyped_storage().data_ptr() for each in known}
@@ -110,9 +130,27 @@ def saved_bytes(*known: Tensor) -> Iterator[dict[int, int]]:
 
     def pack(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in ours:
+        if storage.data_ptr() not in ours and tensor.dtype != torch.uint8:  # uint8: the generator's state
             saved[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         yield saved
+
+
+def reference(
+    seed: int, grad_out: Tensor | None = None, dropout: float = 0.0
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Result and gradients without checkpointing. grad_out: all ones, unless the setting's own is wanted."""
+    setting = Setting(seed, dropout)
+    out = setting.fn(setting.x, setting.bias)
+    out.backward(setting.grad_out if grad_out is None else grad_out)
+    return out.detach(), setting.grads()
+
+
+def judged_grads(trial: Trial, setting: Setting, want: dict, ones: dict) -> dict[str, str]:
+    """What is wrong with the gradients: by the name of the tensor; the weights count as one."""
+    kinds = {name: kind_of_grad(got, want[name], ones[name]) for name, got in setting.grads().items()}
+    weights = sorted({kind for name, kind in kinds.items() if name.startswith("weight")})
+    found = {"x": kinds["x"], "bias": kinds["bias"], "fn's own parameters": " or ".join(weights)}
+    return {name: kind for name, kind in found.items() if kind != "right"}

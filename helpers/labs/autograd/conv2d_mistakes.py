@@ -25,19 +25,6 @@ def by_w(grad_out: Tensor, x: Tensor) -> Tensor:
     return F.conv2d(x.transpose(0, 1), grad_out.transpose(0, 1)).transpose(0, 1)
 
 
-class Plain(Function):
-    """The right answer for stride 1; the wrong ones change one part."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
-        ctx.save_for_backward(x, w)
-        return F.conv2d(x, w)
-
-    @classmethod
-    def slopes(cls, grad_out: Tensor, x: Tensor, w: Tensor) -> tuple[Any, Any]:
-        return by_x(grad_out, w), by_w(grad_out, x)
-
-
 def plain(slope_x: Any, slope_w: Any) -> type[Function]:
     """An answer for stride 1 with these two gradients, each made of (grad_out, x, w) where it is needed."""
 

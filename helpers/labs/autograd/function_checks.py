@@ -87,7 +87,9 @@ def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoRetur
     text = str(error).strip().partition("\n")[0]
     name = rf"(?<!\w){re.escape(answer.__name__)}(Backward)?(?!\w)"
     of_torch = re.search(name, text) or re.search(r"(forward|backward|setup_context)\(\)", text)
-    if isinstance(error, NotImplementedError) or EDITED in text or not of_torch:
+    if EDITED in text:
+        raise RuntimeError(text.partition(": [")[0]) from error
+    if isinstance(error, NotImplementedError) or not of_torch:
         raise error
     trial.fail(
         f"torch refused what {where} did: {text}",

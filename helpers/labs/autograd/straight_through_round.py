@@ -63,17 +63,6 @@ def halves(answer: Answer, trial: Trial) -> None:
     _equals_round(trial, called(answer, trial, x), x)
 
 
-@straight_through_round.property("exactly whole numbers, also for large and for tiny x")
-def exact(answer: Answer, trial: Trial) -> None:
-    x = torch.tensor([0.1, 0.3, 0.7, -0.6, 1e-9, 12345.678, 4194304.5, 1e9]).repeat(4) * (
-        1 + torch.rand(32, generator=trial.generator)
-    )
-    trial.given("32 float32 numbers between 1e-9 and 2e9, every bit compared")
-    got = called(answer, trial, x)
-    is_tensor(trial, got)
-    trial.equal(got, x.round(), rtol=0, atol=0, observed="not whole")
-
-
 def _equals_round(trial: Trial, got: Tensor, x: Tensor) -> None:
     is_tensor(trial, got)
     plain = x.detach()
@@ -91,6 +80,17 @@ def own_node(answer: Answer, trial: Trial) -> None:
     got = called(answer, trial, x)
     is_tensor(trial, got)
     require_own_node(trial, got, [x])
+
+
+@straight_through_round.property("exactly whole numbers, also for large and for tiny x")
+def exact(answer: Answer, trial: Trial) -> None:
+    x = torch.tensor([0.1, 0.3, 0.7, -0.6, 1e-9, 12345.678, 4194304.5, 1e9]).repeat(4) * (
+        1 + torch.rand(32, generator=trial.generator)
+    )
+    trial.given("32 float32 numbers between 1e-9 and 2e9, every bit compared")
+    got = called(answer, trial, x)
+    is_tensor(trial, got)
+    trial.equal(got, x.round(), rtol=0, atol=0, observed="not whole")
 
 
 @straight_through_round.property("the gradient that comes in goes out, everywhere")

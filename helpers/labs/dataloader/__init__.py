@@ -1,14 +1,23 @@
 """Lab 02: what happens between `for batch in loader` and your `__getitem__`?"""
 
+from helpers.labs.dataloader import batch_sampler_index_mistakes as batch_sampler_index_mistakes
 from helpers.labs.dataloader import batch_sampler_mistakes as batch_sampler_mistakes
 from helpers.labs.dataloader import batch_sampler_reading_mistakes as batch_sampler_reading_mistakes
+from helpers.labs.dataloader import chunk_sampler_epoch_mistakes as chunk_sampler_epoch_mistakes
+from helpers.labs.dataloader import chunk_sampler_mistakes as chunk_sampler_mistakes
+from helpers.labs.dataloader import collate_error_mistakes as collate_error_mistakes
 from helpers.labs.dataloader import collate_mistakes as collate_mistakes
 from helpers.labs.dataloader import collate_structure_mistakes as collate_structure_mistakes
+from helpers.labs.dataloader import collate_tensor_mistakes as collate_tensor_mistakes
 from helpers.labs.dataloader import fetch_mistakes as fetch_mistakes
+from helpers.labs.dataloader import fetch_reading_mistakes as fetch_reading_mistakes
 from helpers.labs.dataloader import ordered_loader_mistakes as ordered_loader_mistakes
 from helpers.labs.dataloader import parallel_loader_mistakes as parallel_loader_mistakes
 from helpers.labs.dataloader import raising_loader_mistakes as raising_loader_mistakes
+from helpers.labs.dataloader import serial_loader_mistakes as serial_loader_mistakes
+from helpers.labs.dataloader import shard_mistakes as shard_mistakes
 from helpers.labs.dataloader.batch_sampler import batch_sampler as batch_sampler
+from helpers.labs.dataloader.chunk_sampler import chunk_sampler as chunk_sampler
 from helpers.labs.dataloader.collate import collate as collate
 from helpers.labs.dataloader.fetch import fetch as fetch
 from helpers.labs.dataloader.ordered_loader import ordered_loader as ordered_loader
@@ -24,6 +33,8 @@ from helpers.labs.dataloader.predictions import slow_item as slow_item
 from helpers.labs.dataloader.predictions import stop_iteration as stop_iteration
 from helpers.labs.dataloader.predictions import who_runs_where as who_runs_where
 from helpers.labs.dataloader.raising_loader import raising_loader as raising_loader
+from helpers.labs.dataloader.serial_loader import serial_loader as serial_loader
+from helpers.labs.dataloader.shard import shard as shard
 from helpers.labs.dataloader.timeline import Timeline as Timeline
 from helpers.labs.dataloader.timeline import computed as computed
 from helpers.labs.dataloader.timeline import inline as inline

@@ -216,9 +216,9 @@ Step = Callable[[Any, Trial], None]
 CLEANUP: Steps = [
     (WHOLE, whole),
     (BREAK, leaves),
+    (BUSY, busy),
     (GARBAGE, garbage),
     (ERROR, error),
-    (BUSY, busy),
     (THINGS, things),
     (PROGRAM, program),
 ]

@@ -7,20 +7,28 @@ by an accident of how torch transposes, and both pass here.
 from __future__ import annotations
 
 import copy
-import dis
-from collections import OrderedDict, namedtuple
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import default_collate
 from torch.utils.data._utils import collate as torch_collate
 
 from helpers.calls import calls_to
-from helpers.compare import Difference, difference, shown
 from helpers.exercise import Exercise
-from helpers.labs.dataloader.samples import outline, some_array, some_samples, some_tensor
+from helpers.labs.dataloader.collate_parts import (
+    Errors,
+    Picture,
+    Point,
+    Row,
+    Thing,
+    agreed,
+    compared,
+    outline,
+    refused,
+    told,
+)
+from helpers.labs.dataloader.samples import some_array, some_samples, some_tensor
 from helpers.trial import Trial
 
 collate = Exercise(
@@ -39,96 +47,6 @@ collate = Exercise(
         "collate([s[key] for s in samples]). namedtuple: type(first)(*columns). tuple, list: a list of collated columns.",
     ],
 )
-
-Point = namedtuple("Point", ["x", "y"])
-
-
-class Picture(NamedTuple):
-    """A sample with names."""
-
-    pixels: Any
-    label: Any
-
-
-class Row(dict):
-    """A dict with a name of its own."""
-
-
-def normal(value: Any) -> Any:
-    """The same with all text in tuples."""
-    if isinstance(value, (list, tuple)) and value and all(isinstance(item, (str, bytes)) for item in value):
-        return tuple(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(normal, value))
-    if type(value) in (list, tuple):
-        return type(value)(map(normal, value))
-    if type(value) in (dict, OrderedDict, Row):
-        return type(value)((key, normal(item)) for key, item in value.items())
-    return value
-
-
-def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]) -> None:
-    """Wrong if one of these lists of samples is not collated as torch does it; observed is what came in all of those."""
-    found: list[Any] = []
-    first: dict[str, str] = {}
-    for place, samples in enumerate(cases):
-        want = normal(default_collate(samples))
-        if not found:
-            trial.given(f"samples = {shown(samples)}")
-        try:
-            got = normal(answer(samples))
-        except RecursionError as error:  # its text depends on where the stack was full
-            raise RecursionError("maximum recursion depth exceeded").with_traceback(
-                error.__traceback__
-            ) from None
-        except Exception as error:
-            if not found and not refusal(error):
-                raise
-            found.append((place, type(error).__name__))
-            said = f"The answer raises TypeError for samples that can be collated: {shown(str(error), 120)}."
-            first = first or {"message": said, "expected": shown(want), "got": "TypeError"}
-            continue
-        if differs := difference(got, want, rtol=0, atol=0):
-            found.append((place, differs.kind, outline(got)))
-            first = first or _first(differs, got, want)
-    if found:
-        trial.fail(**first, observed=found)
-
-
-def _first(differs: Difference, got: Any, want: Any) -> dict[str, str]:
-    said = f"The batch: {differs.sentence}" + ("" if differs.sentence[-1] in ".?" else ".")
-    return {"message": said, "expected": shown(want), "got": shown(got), "symptom": differs.symptom}
-
-
-def refusal(error: Exception) -> bool:
-    """Whether this is a TypeError that a `raise` of the answer made: the answer says that it takes no such samples."""
-    if not isinstance(error, TypeError):
-        return False
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "numpy"):
-        return False
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-
-
-def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> None:
-    """As compared, for random samples: observed is only the kind of what is wrong, not where or in which words."""
-    trial.given(f"samples = {shown(samples)}")
-    want = normal(default_collate(samples))
-    try:
-        got = normal(answer(samples))
-    except NotImplementedError:
-        raise
-    except Exception as error:
-        trial.fail(
-            f"The answer raised {type(error).__name__}: {shown(str(error), 120)}.",
-            expected=shown(want),
-            got=type(error).__name__,
-            observed="raised",
-        )
-    if differs := difference(got, want, rtol=0, atol=0):
-        trial.fail(**_first(differs, got, want), observed=differs.kind)
 
 
 @collate.property("tensors are stacked along a new first dimension; their dtype stays")
@@ -231,34 +149,6 @@ def _(answer: Any, trial: Trial) -> None:
         agreed(answer, trial, some_samples(trial, (Point, Picture, OrderedDict, Row)))
 
 
-Errors = type[Exception] | tuple[type[Exception], ...]
-
-
-def refused(
-    answer: Callable[[list], Any], trial: Trial, cases: list[tuple[list[Any], Errors]], why: str
-) -> None:
-    """Wrong if one of these lists of samples does not raise its error; observed is what happened in all of those."""
-    found: list[Any] = []
-    for place, (samples, errors) in enumerate(cases):
-        try:
-            happened = f"returned {shown(answer(samples))}"
-            observed = "nothing raised"
-        except NotImplementedError:
-            raise
-        except errors:
-            continue
-        except Exception as error:
-            happened, observed = f"{type(error).__name__}: {shown(str(error), 120)}", type(error).__name__
-        if not found:
-            trial.given(f"samples = {shown(samples)}")
-            name, first = (errors[0] if isinstance(errors, tuple) else errors).__name__, happened
-            came = "nothing was raised" if observed == "nothing raised" else f"{observed} was raised"
-            message = f"Expected {name} for {why}, but {came}."
-        found.append((place, observed))
-    if found:
-        trial.fail(message, expected=name, got=first, observed=found)
-
-
 @collate.property("samples of unequal size raise RuntimeError")
 def _(answer: Any, trial: Trial) -> None:
     r = trial.random
@@ -278,20 +168,12 @@ def _(answer: Any, trial: Trial) -> None:
     refused(answer, trial, [*cases, (arrays, (RuntimeError, ValueError))], "samples of unequal size")
 
 
-class Thing:
-    """Nothing that can be collated."""
-
-    def __repr__(self) -> str:
-        return "Thing()"
-
-
 @collate.property("what cannot be collated raises TypeError")
 def _(answer: Any, trial: Trial) -> None:
     tensor = some_tensor(trial, (2,), torch.float32)
     cases: list[list[Any]] = [
         [None, None],
         [(tensor, None), (tensor, None)],
-        [tensor, None],
         [Thing(), Thing()],
         [{1, 2}, {3, 4}],
         [np.array(["a", "b"]), np.array(["c", "d"])],
@@ -322,7 +204,7 @@ def _(answer: Any, trial: Trial) -> None:
         [{"boxes": [1, 2]}, {"boxes": [3, 4]}],
         [OrderedDict(x=0.5), OrderedDict(x=1.5)],
     ):
-        before, text = copy.deepcopy(samples), shown(samples)
+        before, text = copy.deepcopy(samples), told(samples)
         trial.given(f"samples = {text}")
         answer(samples)
         trial.true(
@@ -367,7 +249,7 @@ OWN = [
 @collate.property("the answer collates itself")
 def _(answer: Any, trial: Trial) -> None:
     samples = [{"x": torch.zeros(2), "y": (1, 2.0)}, {"x": torch.ones(2), "y": (3, 4.0)}]
-    trial.given(f"samples = {shown(samples)}")
+    trial.given(f"samples = {told(samples)}")
     with calls_to(*OWN) as seen:
         answer(samples)
     trial.true(

@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -181,6 +182,7 @@ class Crew:
                 self.kill()
                 raise Stuck
 
+        old_hook, sys.unraisablehook = sys.unraisablehook, _unless_stuck
         old_handler = signal.signal(signal.SIGALRM, look)
         old_timer = signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
         try:
@@ -188,8 +190,15 @@ class Crew:
         finally:
             signal.setitimer(signal.ITIMER_REAL, *old_timer)
             signal.signal(signal.SIGALRM, old_handler)
+            sys.unraisablehook = old_hook
         if self.last_words:  # what is raised in a __del__, or under `except BaseException`, gets lost
             raise Stuck
+
+
+def _unless_stuck(unraisable: Any) -> None:
+    """Prints what a __del__ raised, unless it was the watch."""
+    if not isinstance(unraisable.exc_value, Stuck):
+        sys.__unraisablehook__(unraisable)
 
 
 def _told(events: list[list[Any]], states: dict[int, str]) -> str:

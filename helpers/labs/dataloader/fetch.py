@@ -156,7 +156,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     values[3] = None
     several = trial.random.sample([0, 1, 2, 4, 5, 6, 7, 8], 3) + [3]
     trial.random.shuffle(several)
-    for index in (several, [several[1], several[0], several[1]], [several[2]], []):
+    for index in (several, [several[1], several[0], several[1]]):
         trial.given(
             f"a dataset without __getitems__ whose sample 3 is None; index = {index}, auto_collation = True"
         )
@@ -165,6 +165,22 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         fetched(trial, answer, log, index, True, [("one", one) for one in asked_index], wanted)
         trial.true(
             index == asked_index, "The answer changed the list of indices.", got=index, observed="index"
+        )
+
+
+@fetch.property("a batch of one sample, or of none, is a list, too")
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    values = some_samples(9)
+    for index in ([trial.random.randrange(1, 9)], [0], []):
+        trial.given(f"a dataset without __getitems__; index = {index}, auto_collation = True")
+        fetched(
+            trial,
+            answer,
+            Log(values),
+            list(index),
+            True,
+            [("one", one) for one in index],
+            [values[one] for one in index],
         )
 
 

@@ -99,6 +99,10 @@ class Loader:
         while (task := self.tasks[id].get()) is not None:
             if not self.done.is_set():
                 self.results.put((task[0], failure or self.made(task[1])))
+        self.leave()
+
+    def leave(self) -> None:
+        """A worker's last act: it may end with results that nobody has read."""
         self.results.cancel_join_thread()
 
     def prepare(self, id: int) -> None:

@@ -1,4 +1,4 @@
-"""Random samples for the exercise 02.collate, and plain data that stands for a batch."""
+"""Random samples for the exercise 02.collate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers.trial import Trial, plain
+from helpers.trial import Trial
 
 
 def some_tensor(trial: Trial, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -60,14 +60,3 @@ def _maker(trial: Trial, kinds: tuple[type, ...], depth: int) -> Any:
             lambda: named(*(make() for make in pair)),
         )
     )
-
-
-def outline(value: Any) -> Any:
-    """Plain data that stands for samples or a batch: types, dtypes, shapes and values."""
-    if isinstance(value, np.ndarray) or isinstance(value, np.generic):
-        return (type(value).__name__, str(value.dtype), np.shape(value), str(value.tolist()))
-    if isinstance(value, (list, tuple)):
-        return (type(value).__name__, [outline(item) for item in value])
-    if isinstance(value, dict):
-        return (type(value).__name__, [(plain(key), outline(item)) for key, item in value.items()])
-    return plain(value)

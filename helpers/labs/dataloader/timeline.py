@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Loader = Callable[..., Iterator[Any]]
-FIRST = 0.1  # s that the first batch takes in `watch`: long enough to draw all that is drawn ahead
+FIRST = 0.08  # s that the first batch takes in `watch`: long enough to draw all that is drawn ahead
 
 _worker = -1  # the number of the worker in which this module runs; -1 in the main process
 
@@ -111,7 +111,7 @@ def _run(
 
 def watch(loader: Loader, num_workers: int, prefetch_factor: int, batches: int = 12) -> list[Task]:
     """The order of a real run of `loader`: one Task a batch, in the order in which they were drawn."""
-    seen = _run(loader, [FIRST] + [0.004] * (batches - 1), 0.0, num_workers, prefetch_factor)
+    seen = _run(loader, [FIRST] + [0.003] * (batches - 1), 0.0, num_workers, prefetch_factor)
     late = [batch["drawn"] >= seen[min(batch["given"], len(seen) - 1)]["end"] for batch in seen]
     # Once drawn before the next batch had come, it cannot have been that coming that it was drawn upon.
     on_arrival = all(late[at] for at, batch in enumerate(seen) if batch["given"])

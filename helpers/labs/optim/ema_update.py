@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.optim import swa_utils
 
 from helpers.calls import calls_to
+from helpers.compare import shown
 from helpers.exercise import Exercise
 from helpers.labs.optim.ema_update_stage import Model, tensors
 from helpers.trial import Trial
@@ -136,7 +137,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             word == how_moved(decay * before.detach() + (1 - decay) * theirs.detach(), before, theirs, decay),
             f"At update {count}, inside.bias was not moved by 1 - decay of the way.",
-            expected=decay * before.detach() + (1 - decay) * theirs.detach(),
+            expected=shown(decay * before.detach() + (1 - decay) * theirs.detach()),
             got=ema.inside.bias,
             observed=(count, word),
         )
@@ -243,7 +244,7 @@ def _(answer: Any, trial: Trial) -> None:
                 if narrow
                 else "."
             ),
-            expected=want.float(),
+            expected=shown(want.float()),
             got=got,
             observed="narrow" if narrow else "other",
         )

@@ -11,6 +11,7 @@ from torch.optim import swa_utils
 
 from helpers.calls import calls_to
 from helpers.exercise import Exercise
+from helpers.labs.optim.one_thread import one_thread
 from helpers.labs.optim.recalibrate_bn_stage import (
     Model,
     modes,
@@ -43,6 +44,7 @@ OTHERS = "the statistics are others"
 
 
 @recalibrate_bn.property("the statistics are the mean of those of the batches, which count the same")
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).eval()
     batches = some_batches(trial)
@@ -97,6 +99,7 @@ def _off(got: Statistics, want: Statistics, before: Statistics) -> list[tuple[st
 
 
 @recalibrate_bn.property("BatchNorm of every kind is found, at every depth")
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).train()
     batches = some_batches(trial, 3)
@@ -115,6 +118,7 @@ def _(answer: Any, trial: Trial) -> None:
 @recalibrate_bn.property(
     "a batch may be a tensor, or a tuple or list that starts with it; the loader is read once"
 )
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     for kind in (tuple, list):
         model = Model(trial.generator)
@@ -132,6 +136,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @recalibrate_bn.property("momentum and mode of every sub-module are what they were")
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for training in (True, False):
@@ -171,6 +176,7 @@ def _kept(trial: Trial, found: list[list[str]], when: str) -> None:
 
 
 @recalibrate_bn.property("they are so, too, if the model or the loader raises, and the error comes through")
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for where in ("model", "loader"):
@@ -205,6 +211,7 @@ def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
 @recalibrate_bn.property(
     "during the pass only BatchNorm is in training mode: no dropout, no other statistics"
 )
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator, dropout=0.5).train()
     trial.given("a model in training mode, with dropout and with a module that keeps a maximum")
@@ -223,6 +230,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @recalibrate_bn.property("weights, gradients and all other buffers stay", changes=("torch RNG",))
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     for param in model.parameters():
@@ -252,6 +260,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @recalibrate_bn.property("the model runs without a graph")
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     trial.given("a model whose parameters need gradients")
@@ -266,6 +275,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @recalibrate_bn.property("the pass is made here, and not by torch.optim.swa_utils.update_bn")
+@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     trial.given("any model")

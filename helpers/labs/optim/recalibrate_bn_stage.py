@@ -74,21 +74,9 @@ class Model(nn.Module):
                 norm.bias.copy_(torch.randn(norm.num_features, generator=generator))
 
     def forward(self, x: Tensor) -> Tensor:
-        with one_thread():
-            x = self.drop(self.first(self.entry(x)))
-            x = self.middle["free"](self.middle["picture"](x))
-            return self.last(self.moving(x))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """batch_norm starts all threads however small its input; on a busy machine they wait for each other, up to 0.5 s."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+        x = self.drop(self.first(self.entry(x)))
+        x = self.middle["free"](self.middle["picture"](x))
+        return self.last(self.moving(x))
 
 
 def norms(model: nn.Module) -> dict[str, Any]:

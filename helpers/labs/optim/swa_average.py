@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.optim import swa_utils
 
 from helpers.calls import calls_to
+from helpers.compare import shown
 from helpers.exercise import Exercise
 from helpers.trial import Trial
 
@@ -236,7 +237,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             torch.allclose(got[name].double(), mean_of(states, name), atol=1e-5),
             f"{name}, which is tied, is not the mean.",
-            expected=mean_of(states, name).float(),
+            expected=shown(mean_of(states, name).float()),
             got=got[name],
             observed=which(got[name], states, name),
         )

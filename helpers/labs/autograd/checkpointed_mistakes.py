@@ -1,0 +1,330 @@
+"""What people write for 03.checkpointed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.graph import saved_tensors_hooks
+
+from helpers.labs.autograd.checkpointed import checkpointed
+
+Fn = Callable[..., Tensor]
+
+
+class Around:
+    """What a run of fn finds around itself: the generator's state and autocast. A right one; parts can be left out."""
+
+    def __init__(self) -> None:
+        self.rng = torch.get_rng_state()
+        self.enabled, self.dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+
+    @contextlib.contextmanager
+    def again(self, rng: bool = True, back: str = "always", autocast: bool = True) -> Iterator[None]:
+        """back: when the generator is put back to where the program was: "always", "never", "unless it raises"."""
+        now = torch.get_rng_state()
+        if rng:
+            torch.set_rng_state(self.rng)
+        keep = contextlib.nullcontext() if not autocast else torch.autocast("cpu", self.dtype, self.enabled)
+        try:
+            with torch.enable_grad(), keep:
+                yield
+        except BaseException:
+            if back == "always":
+                torch.set_rng_state(now)
+            raise
+        if back != "never":
+            torch.set_rng_state(now)
+
+
+def detached(arg: Any) -> Any:
+    return arg.detach().requires_grad_(arg.requires_grad) if isinstance(arg, Tensor) else arg
+
+
+def backward_into_all(out: Tensor, copies: list, grad_out: Tensor) -> list:
+    """torch.autograd.backward: it reaches fn's parameters, too."""
+    torch.autograd.backward(out, grad_out)
+    return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
+
+
+def function(
+    *,
+    copy: Callable[[Any], Any] = detached,
+    around: Callable[[], Any] = Around,
+    how: dict[str, Any] | None = None,
+    run_backward: Callable[[Tensor, list, Tensor], list] = backward_into_all,
+    first_run: Callable[[Any, Fn, list], Tensor] = lambda ctx, fn, args: fn(*args),
+    second_run: Callable[[Fn, list], Tensor] = lambda fn, copies: fn(*copies),
+) -> Callable[..., Tensor]:
+    """A right checkpointed, made with a Function, of which one part is exchanged for a wrong one."""
+
+    class Recompute(Function):
+        @staticmethod
+        def forward(ctx: Any, fn: Fn, *args: Any) -> Tensor:
+            ctx.fn, ctx.around = fn, around()
+            ctx.others = [None if isinstance(arg, Tensor) else arg for arg in args]
+            ctx.places = [at for at, arg in enumerate(args) if isinstance(arg, Tensor)]
+            ctx.save_for_backward(*(args[at] for at in ctx.places))
+            return first_run(ctx, fn, list(args))
+
+        @staticmethod
+        def backward(ctx: Any, grad_out: Tensor) -> tuple:
+            args = list(ctx.others)
+            for at, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+                args[at] = tensor
+            copies = [copy(arg) for arg in args]
+            with ctx.around.again(**(how or {})):
+                out = second_run(ctx.fn, copies)
+            return None, *run_backward(out, copies, grad_out)
+
+    return Recompute.apply
+
+
+@checkpointed.wrong_answer(
+    "not_checkpointed",
+    why="The result is right, and every intermediate is kept: this is fn itself. Nothing is computed twice, nothing is "
+    "saved.",
+    seen="this is fn itself",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    return fn(*args)
+
+
+@checkpointed.wrong_answer(
+    "graph_kept",
+    why="fn ran with grad mode on, and its result was kept for the backward: with it the whole graph is kept, with "
+    "every intermediate. A Function's forward must not record anything.",
+    seen="with it the whole graph is kept",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    class Kept(Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Tensor:
+            ctx.copies = [detached(arg) for arg in args]
+            with torch.enable_grad():
+                ctx.out = fn(*ctx.copies)
+            return ctx.out.detach()
+
+        @staticmethod
+        def backward(ctx: Any, grad_out: Tensor) -> tuple:
+            return tuple(backward_into_all(ctx.out, ctx.copies, grad_out))
+
+    return Kept.apply(*args)
+
+
+@checkpointed.wrong_answer(
+    "recorded_and_recomputed",
+    why="fn is computed again in the backward, but its first run was recorded as well and is still held: twice the "
+    "work, and not a byte less.",
+    seen="twice the work, and not a byte less",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
+        with torch.enable_grad():
+            ctx.first = fn(*(detached(arg) for arg in args))
+        return ctx.first.detach()
+
+    return function(first_run=first_run)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "intermediates_in_half",
+    why="Packing what is saved into fewer bytes, or on another device, is a use of saved_tensors_hooks, but no "
+    "checkpointing: fn runs once, and rounded numbers come back.",
+    seen="rounded numbers come back",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    with saved_tensors_hooks(lambda tensor: tensor.half(), lambda kept: kept.double()):
+        return fn(*args)
+
+
+@checkpointed.wrong_answer(
+    "offloaded",
+    why="A copy of each intermediate is kept elsewhere: that moves the memory, it does not save any. fn is not run "
+    "again.",
+    seen="that moves the memory",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    with saved_tensors_hooks(lambda tensor: tensor.numpy(force=True).copy(), torch.from_numpy):
+        return fn(*args)
+
+
+@checkpointed.wrong_answer(
+    "once_per_saved_tensor",
+    why="Each tensor that autograd asks for started a run of fn of its own. Run it for the first one, and keep what it "
+    "saves for the others.",
+    seen="Each tensor that autograd asks for started a run",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    return by_hooks(fn, args, once=False)
+
+
+def by_hooks(fn: Fn, args: tuple, once: bool) -> Tensor:
+    """With saved_tensors_hooks: a saved tensor is packed into its number."""
+    around, packed, again = Around(), [], []
+
+    def pack(tensor: Tensor) -> int:
+        packed.append(None)
+        return len(packed) - 1
+
+    def keep(tensor: Tensor) -> Tensor:
+        again.append(tensor.detach())
+        return tensor.detach()
+
+    def unpack(number: int) -> Tensor:
+        if not again or not once:
+            again.clear()
+            with around.again(), saved_tensors_hooks(keep, lambda tensor: tensor):
+                fn(*(detached(arg) for arg in args))
+        return again[number]
+
+    with saved_tensors_hooks(pack, unpack):
+        return fn(*args)
+
+
+@checkpointed.wrong_answer(
+    "once_per_gradient",
+    why="fn was run again once for the inputs and once more for its parameters. One backward through one run gives "
+    "both.",
+    seen="One backward through one run gives both",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def second_run(fn: Fn, copies: list) -> Tensor:
+        now = torch.get_rng_state()
+        fn(*copies)
+        torch.set_rng_state(now)
+        return fn(*copies)
+
+    return function(second_run=second_run)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "parameters_lost",
+    why="torch.autograd.grad for the inputs alone does not reach the parameters that fn uses inside: they get no "
+    "gradient and never train. torch.autograd.backward(out, grad_out) fills their .grad.",
+    seen="they get no gradient and never train",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def inputs_only(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        wanted = [copy for copy in copies if isinstance(copy, Tensor) and copy.requires_grad]
+        grads = iter(torch.autograd.grad(out, wanted, grad_out, allow_unused=True))
+        return [next(grads) if isinstance(copy, Tensor) and copy.requires_grad else None for copy in copies]
+
+    return function(run_backward=inputs_only)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "inputs_lost",
+    why="detach() gives a tensor that does not require grad, so the second run records nothing for it: the inputs get "
+    "no gradient. Set requires_grad as it was.",
+    seen="Set requires_grad as it was",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    return function(copy=lambda arg: arg.detach() if isinstance(arg, Tensor) else arg)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "not_detached",
+    why="fn ran again on the inputs themselves: the inner backward went on through them into the layers before, and "
+    "what the Function returned came on top. Inputs are counted twice. Use detached copies.",
+    seen="the inner backward went on through them",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def with_grad(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        inputs = [copy for copy in copies if isinstance(copy, Tensor) and copy.requires_grad]
+        grads = iter(torch.autograd.grad(out, inputs, grad_out, retain_graph=True, allow_unused=True))
+        found = [next(grads) if isinstance(copy, Tensor) and copy.requires_grad else None for copy in copies]
+        torch.autograd.backward(out, grad_out, retain_graph=True)
+        return found
+
+    return function(copy=lambda arg: arg, run_backward=with_grad)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "ignores_grad_out",
+    why="backward must begin with grad_out: out.sum().backward() is the gradient of another loss, one that adds all "
+    "entries up.",
+    seen="the gradient of another loss",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def of_sum(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        with torch.enable_grad():
+            total = out.sum()
+        return backward_into_all(total, copies, torch.ones_like(total))
+
+    return function(run_backward=of_sum)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "no_grad_forward",
+    why="torch.no_grad() around fn alone also cuts off the result: no Function stands there to tell the backward what "
+    "to do.",
+    seen="no Function stands there",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    with torch.no_grad():
+        return fn(*args)
+
+
+@checkpointed.wrong_answer(
+    "grad_mode_off_in_backward",
+    why="A backward runs with grad mode off, so the second run of fn recorded nothing. It needs torch.enable_grad().",
+    seen="so the second run of fn recorded nothing",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def unrecorded(fn: Fn, copies: list) -> Tensor:
+        with torch.no_grad():
+            return fn(*copies)
+
+    return function(second_run=unrecorded)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "returns_a_tuple",
+    why="The result was wrapped for fn with several outputs; where fn returns one tensor, return that tensor.",
+    seen="return that tensor",
+)
+def _(fn: Fn, *args: Any) -> Any:
+    return (function()(fn, *args),)
+
+
+_ALL: list[Tensor] = []
+
+
+@checkpointed.wrong_answer(
+    "kept_for_ever",
+    why="The result of the second run was put into a list that outlives the backward, and its graph holds all "
+    "intermediates: after some steps the memory is full.",
+    seen="a list that outlives the backward",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def kept(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        _ALL.append(out)
+        torch.autograd.backward(out, grad_out, retain_graph=True)
+        return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
+
+    return function(run_backward=kept)(fn, *args)
+
+
+@checkpointed.wrong_answer(
+    "torchs_checkpoint",
+    why="Right, of course: torch.utils.checkpoint does all of it. Here you write it yourself, once.",
+    seen="Here you write it yourself, once",
+)
+def _(fn: Fn, *args: Any) -> Tensor:
+    return torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False)
+
+
+@checkpointed.another_form("torchs_checkpoint")
+def _(fn: Fn, *args: Any) -> Tensor:
+    return torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=True)
+
+
+@checkpointed.another_form("torchs_checkpoint")
+def _(fn: Fn, *args: Any) -> Tensor:
+    return torch.utils.checkpoint.CheckpointFunction.apply(fn, True, *args)

@@ -1,0 +1,220 @@
+"""Properties of 03.checkpointed, second part: what the second run of fn must find as the first one did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+from torch import Tensor
+
+from helpers.calls import calls_to
+from helpers.labs.autograd.checkpointed import checkpointed
+from helpers.labs.autograd.checkpointed_parts import (
+    RNG,
+    Boom,
+    Checkpointed,
+    Setting,
+    forward,
+    judged_grads,
+    made,
+    reference,
+)
+from helpers.trial import Trial
+
+
+@checkpointed.property("the second run of fn draws the same numbers: dropout has the same mask", changes=RNG)
+def dropout(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("fn with dropout; the program draws other numbers between forward and backward")
+    seed = trial.random.getrandbits(32)
+    torch.manual_seed(seed)
+    value, want = reference(trial.seed, dropout=0.5)
+    torch.manual_seed(seed)
+    setting = Setting(trial.seed, dropout=0.5)
+    out = forward(answer, trial, setting)
+    trial.equal(out.detach(), value, "The result with dropout", observed="other numbers in the forward")
+    torch.rand(3)
+    out.backward(setting.grad_out)
+    wrong = judged_grads(trial, setting, want, want)
+    trial.true(
+        not wrong,
+        f"With dropout the gradients are not those of the forward: {', '.join(wrong)}.",
+        expected="the second run of fn with the generator in the state that it had before the first one",
+        observed="other numbers in the backward",
+    )
+
+
+@checkpointed.property("the program's random numbers go on as without checkpointing", changes=RNG)
+def generator(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("fn with dropout; the state of torch's generator after the forward and after the backward")
+    torch.manual_seed(trial.random.getrandbits(32))
+    before = torch.get_rng_state()
+    plain = Setting(trial.seed, dropout=0.5)
+    plain.fn(plain.x, plain.bias)
+    after_forward = torch.get_rng_state()
+    torch.rand(3)
+    want = torch.get_rng_state()
+    torch.set_rng_state(before)
+    setting = Setting(trial.seed, dropout=0.5)
+    out = forward(answer, trial, setting)
+    trial.true(
+        torch.equal(torch.get_rng_state(), after_forward),
+        "After the forward torch's generator is not where fn alone would have left it.",
+        expected="the forward draws what fn draws, and nothing else",
+        observed="moved by the forward",
+    )
+    torch.rand(3)
+    out.backward(setting.grad_out)
+    now = torch.get_rng_state()
+    where = "where the forward took it" if torch.equal(now, after_forward) else "somewhere else"
+    trial.true(
+        torch.equal(now, want),
+        f"After the backward torch's generator is {where}: the program's next random numbers are others.",
+        expected="the state that it had before the backward",
+        observed=("moved by the backward", where),
+    )
+
+
+@checkpointed.property("each call keeps its own state", changes=RNG)
+def several(answer: Checkpointed, trial: Trial) -> None:
+    trial.given(
+        "h = checkpointed(fn, x, bias), out = checkpointed(fn, h, bias): fn with dropout, twice in a row"
+    )
+    seed, runs = trial.random.getrandbits(32), []
+    for run in (lambda fn, *args: fn(*args), answer):
+        torch.manual_seed(seed)
+        setting = Setting(trial.seed, dropout=0.5)
+        for weight in setting.fn.weights:
+            weight.grad = torch.ones_like(weight)
+        first = trial.call(run, setting.fn, setting.x, setting.bias)
+        trial.call(run, setting.fn, first * 0.7, setting.bias).backward(setting.grad_out)
+        runs.append(setting)
+    want = runs[0].grads()
+    wrong = judged_grads(trial, runs[1], want, want)
+    trial.true(
+        not wrong,
+        f"With two calls in a row these gradients are not right: {', '.join(wrong)}.",
+        expected="the second run of each call with that call's own arguments and random numbers, and .grad added to",
+        observed="two calls",
+    )
+
+
+@checkpointed.property("fn gets its arguments as they are, in both runs")
+def arguments(answer: Checkpointed, trial: Trial) -> None:
+    trial.given(
+        "fn(None, x, 3, 'mean', rows, scale, [1, 2]); rows are indices of int64, scale needs no gradient"
+    )
+    x, scale = made(trial, 5, 4), made(trial, 4, requires_grad=False)
+    rows, given = torch.tensor([0, 3]), [1, 2]
+    seen: list[tuple[str, ...]] = []
+
+    def fn(none: Any, x: Tensor, power: int, name: str, rows: Tensor, scale: Tensor, numbers: list) -> Tensor:
+        wrong = [] if none is None else ["None"]
+        wrong += [] if (type(power), power) == (int, 3) else ["3"]
+        wrong += [] if name == "mean" and numbers == [1, 2] else ["'mean' or [1, 2]"]
+        wrong += [] if rows.dtype == torch.int64 and not rows.requires_grad else ["rows"]
+        wrong += ["scale, which now requires grad"] if scale.requires_grad else []
+        seen.append(tuple(wrong))
+        return (x[rows] * scale).sin() ** power
+
+    want = torch.autograd.grad(fn(None, x, 3, "mean", rows, scale, given).sum(), x)[0]
+    seen.clear()
+    try:
+        out = trial.call(answer, fn, None, x, 3, "mean", rows, scale, given)
+        if isinstance(out, Tensor) and out.requires_grad:
+            out.sum().backward()
+    except (AttributeError, TypeError, RuntimeError) as error:
+        if isinstance(error, NotImplementedError):
+            raise
+        trial.fail(
+            f"With arguments that are no tensors, or no floating ones, came {type(error).__name__}: {error}",
+            expected="fn called with the arguments as they are",
+            observed=("raised", "tensor rules" if isinstance(error, RuntimeError) else "no tensor"),
+        )
+    trial.true(
+        not any(seen),
+        f"fn got other arguments than it was given: {', '.join(dict.fromkeys(sum(seen, ())))}.",
+        expected="None, 3, 'mean', the indices, scale without a gradient, [1, 2]",
+        observed=[list(wrong) for wrong in seen],
+    )
+    trial.equal(x.grad, want, "The gradient of x", observed="gradient of x")
+
+
+@checkpointed.property("the second run of fn has the autocast state of the first")
+def autocast(answer: Checkpointed, trial: Trial) -> None:
+    for told, first, second in (
+        ("forward under autocast to float16, backward outside", True, False),
+        ("forward outside autocast, backward inside", False, True),
+    ):
+        trial.given(told)
+        states: list[tuple[bool, str]] = []
+
+        def fn(x: Tensor, states: list = states) -> Tensor:
+            enabled = torch.is_autocast_enabled("cpu")
+            states.append((enabled, str(torch.get_autocast_dtype("cpu")) if enabled else ""))
+            return x.sin()
+
+        x = made(trial, 3)
+        with torch.autocast("cpu", dtype=torch.float16, enabled=first):
+            out = trial.call(answer, fn, x)
+        with torch.autocast("cpu", dtype=torch.float16, enabled=second):
+            out.sum().backward()
+        now = torch.is_autocast_enabled("cpu")
+        trial.true(
+            not now and len(set(states)) == 1,
+            "The two runs of fn differ in autocast, so what they compute has another dtype: "
+            + " and ".join(f"{'on' if on else 'off'} {dtype}".strip() for on, dtype in states)
+            + ".",
+            expected="the same state in both runs",
+            observed=(told, states),
+        )
+
+
+@checkpointed.property("if the second run of fn raises, the generator is back all the same", changes=RNG)
+def on_error(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("fn draws numbers and raises Boom when it is called the second time")
+    setting = Setting(trial.seed, dropout=0.5)
+    setting.fn.fails_at = 2
+    out = forward(answer, trial, setting)
+    torch.rand(3)
+    before, came = torch.get_rng_state(), "nothing"
+    try:
+        out.backward(setting.grad_out)
+    except Boom:
+        came = "Boom"
+    after = torch.get_rng_state()
+    trial.true(
+        came == "Boom",
+        "fn raised Boom in its second run, and nobody outside heard of it.",
+        expected="the error comes out of backward()",
+        observed="swallowed",
+    )
+    trial.true(
+        torch.equal(before, after),
+        "After the error torch's generator is somewhere else than before the backward.",
+        expected="the generator as before the backward, as `finally` or a with statement puts it back",
+        observed="rng after error",
+    )
+
+
+@checkpointed.property("the work is done by the answer itself")
+def own_work(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("with a look at which functions of torch.utils.checkpoint are called")
+    there = torch.utils.checkpoint
+    names = (
+        "checkpoint",
+        "checkpoint_sequential",
+        "CheckpointFunction",
+        "_checkpoint_impl",
+        "_CheckpointFrame",
+    )
+    names += ("_checkpoint_without_reentrant_generator", "_CheckpointedFunction", "_checkpoint_hook")
+    x = made(trial, 3)
+    with calls_to(*(getattr(there, name) for name in names if hasattr(there, name))) as seen:
+        trial.call(answer, torch.sin, x).sum().backward()
+    trial.true(
+        not seen,
+        f"The answer calls {', '.join(dict.fromkeys(seen))} of torch.utils.checkpoint: that is what you are to write.",
+        expected="a Function, or saved_tensors_hooks",
+        observed="torch.utils.checkpoint",
+    )

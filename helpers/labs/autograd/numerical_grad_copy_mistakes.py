@@ -1,0 +1,191 @@
+"""What people write for 03.numerical_grad where x is copied, moved and put back."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from helpers.labs.autograd.numerical_grad import Scalar, numerical_grad
+from helpers.labs.autograd.numerical_grad_mistakes import places, require_float64
+
+
+@numerical_grad.wrong_answer(
+    "moved_back_by_arithmetic",
+    why="x + eps - 2 * eps + eps is not x: each step rounds, and the caller's x has other last bits afterwards.",
+    seen="has other last bits afterwards",
+)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    with torch.no_grad():
+        for at in places(x):
+            x[at] += eps
+            above = float(fn(x))
+            x[at] -= 2 * eps
+            below = float(fn(x))
+            x[at] += eps
+            grad[at] = (above - below) / (2 * eps)
+    return grad
+
+
+@numerical_grad.wrong_answer(
+    "moved_in_x_itself",
+    why="x is moved and put back: entries that share memory move together, and where fn raises, nobody puts back. A copy "
+    "has neither trouble.",
+    seen="A copy has neither trouble",
+)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    with torch.no_grad():
+        for at in places(x):
+            here = x[at].item()
+            x[at] = here + eps
+            above = float(fn(x))
+            x[at] = here - eps
+            below = float(fn(x))
+            x[at] = here
+            grad[at] = (above - below) / (2 * eps)
+    return grad
+
+
+@numerical_grad.another_form("moved_in_x_itself")
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        here = x[at].item()
+        values = []
+        try:
+            for step in (eps, -eps):
+                x.data[at] = here + step
+                values.append(float(fn(x)))
+        finally:
+            x.data[at] = here
+        grad[at] = (values[0] - values[1]) / (2 * eps)
+    return grad
+
+
+@numerical_grad.wrong_answer(
+    "flat_copy",
+    why="`reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other: then the copy is moved, "
+    "fn sees none of it, and the gradient is 0.",
+    seen="fn sees none of it",
+)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    copy = x.detach().clone()
+    flat = copy.reshape(-1)
+    grad = torch.zeros(x.numel(), dtype=x.dtype)
+    for i in range(flat.numel()):
+        here = flat[i].item()
+        flat[i] = here + eps
+        above = float(fn(copy))
+        flat[i] = here - eps
+        below = float(fn(copy))
+        flat[i] = here
+        grad[i] = (above - below) / (2 * eps)
+    return grad.view(x.shape)
+
+
+@numerical_grad.another_form("flat_copy")
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    with torch.no_grad():
+        flat = x.flatten() if not x.is_contiguous() else x.detach().view(-1)
+        grad = torch.zeros_like(flat)
+        try:
+            for i in range(flat.numel()):
+                here = flat[i].item()
+                flat[i] = here + eps
+                above = float(fn(x))
+                flat[i] = here - eps
+                below = float(fn(x))
+                flat[i] = here
+                grad[i] = (above - below) / (2 * eps)
+        finally:
+            if flat.numel():
+                flat[i] = here
+    return grad.view(x.shape)
+
+
+@numerical_grad.wrong_answer(
+    "view_of_a_transposed_copy",
+    why="`clone()` keeps the strides of x, so a clone of a transposed tensor is not contiguous, and `.view(-1)` raises: "
+    "ask for `memory_format=torch.contiguous_format`.",
+    seen="keeps the strides of x",
+)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    copy = x.detach().clone()
+    flat = copy.view(-1)
+    grad = torch.zeros(x.numel(), dtype=x.dtype)
+    for i in range(flat.numel()):
+        here = flat[i].item()
+        flat[i] = here + eps
+        above = float(fn(copy))
+        flat[i] = here - eps
+        below = float(fn(copy))
+        flat[i] = here
+        grad[i] = (above - below) / (2 * eps)
+    return grad.view(x.shape)
+
+
+@numerical_grad.another_form("view_of_a_transposed_copy")
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    x = x.detach()
+    flat = x.view(-1)
+    slopes = []
+    for i in range(flat.numel()):
+        step = torch.zeros_like(flat)
+        step[i] = eps
+        slopes.append(float(fn((flat + step).view(x.shape)) - fn((flat - step).view(x.shape))) / (2 * eps))
+    return torch.tensor(slopes, dtype=x.dtype).view(x.shape)
+
+
+@numerical_grad.wrong_answer(
+    "whole_rows_moved",
+    why="`for i in range(len(x))` goes over rows, and `x[i] += eps` moves all of a row: the slope of a sum of entries, "
+    "right for a vector only.",
+    seen="goes over rows",
+)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for i in range(len(x)):
+        above, below = x.detach().clone(), x.detach().clone()
+        above[i] += eps
+        below[i] -= eps
+        grad[i] = (float(fn(above)) - float(fn(below))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.another_form("whole_rows_moved")
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for i in range(x.shape[0] if x.dim() else 1):
+        at = i if x.dim() else ...
+        above, below = (x.detach().clone(memory_format=torch.contiguous_format) for _ in range(2))
+        above[at] += eps
+        below[at] -= eps
+        grad[at] = (float(fn(above)) - float(fn(below))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.wrong_answer(
+    "not_moved_back",
+    why="The entry stays at x - eps when the next one is moved: the further the loop goes, the further from x fn is asked.",
+    seen="the further from x fn is asked",
+)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    copy = x.detach().clone(memory_format=torch.contiguous_format)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        copy[at] += eps
+        above = float(fn(copy))
+        copy[at] -= 2 * eps
+        grad[at] = (above - float(fn(copy))) / (2 * eps)
+    return grad

@@ -1,0 +1,169 @@
+"""What people write for 02.batch_sampler: indices that are changed, lost, added or kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+import torch
+
+from helpers.labs.dataloader.batch_sampler import batch_sampler
+from helpers.labs.dataloader.batch_sampler_mistakes import Batches, in_batches
+
+
+@batch_sampler.wrong_answer(
+    "tensors",
+    why="A tensor of indices is no list: its items are tensors, not ints, which a dict does not find and a list takes "
+    "slowly; and keys that are text do not fit into it.",
+    seen="A tensor of indices is no list",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
+    for batch in in_batches(sampler, batch_size, drop_last):
+        yield torch.tensor(batch)
+
+
+@batch_sampler.wrong_answer(
+    "indices_made_ints",
+    why="int(index) refuses keys such as 'cat', and cuts off what an index of another type knows.",
+    seen="int(index) refuses keys",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    yield from in_batches(map(int, sampler), batch_size, drop_last)
+
+
+@batch_sampler.wrong_answer(
+    "index_zero_lost",
+    why="`if index` is false for index 0 (and for the key ''): sample 0 is never trained on.",
+    seen="sample 0 is never trained on",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    yield from in_batches(filter(None, sampler), batch_size, drop_last)
+
+
+@batch_sampler.another_form("index_zero_lost")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    for group in zip_longest(*[iter(sampler)] * batch_size):
+        batch = [index for index in group if index]
+        if batch and (len(batch) == batch_size or not drop_last):
+            yield batch
+
+
+@batch_sampler.another_form("index_zero_lost")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    for group in zip_longest(*[iter(sampler)] * batch_size):
+        if all(group) or not drop_last:
+            yield [index for index in group if index]
+
+
+@batch_sampler.wrong_answer(
+    "none_taken_for_the_end",
+    why="None marks an empty place here, but it can be an index, too: the sampler that DataLoader makes for an IterableDataset gives "
+    "nothing else. A private object() marks a place safely.",
+    seen="None marks an empty place here",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    for group in zip_longest(*[iter(sampler)] * batch_size):
+        batch = [index for index in group if index is not None]
+        if len(batch) == batch_size or (batch and not drop_last):
+            yield batch
+
+
+@batch_sampler.another_form("none_taken_for_the_end")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices, batch = iter(sampler), []
+    while (index := next(indices, None)) is not None:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+@batch_sampler.another_form("none_taken_for_the_end")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    for group in zip_longest(*[iter(sampler)] * batch_size):
+        if group[-1] is None and drop_last:
+            return
+        yield [index for index in group if index is not None]
+
+
+@batch_sampler.wrong_answer(
+    "padded_with_none",
+    why="zip_longest fills the last group up with None, and dataset[None] is an error.",
+    seen="zip_longest fills the last group up",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    indices = iter(sampler)
+    groups = zip(*[indices] * batch_size, strict=False) if drop_last else zip_longest(*[indices] * batch_size)
+    for group in groups:
+        yield list(group)
+
+
+@batch_sampler.wrong_answer(
+    "list_kept_between_calls",
+    why="A default value `batch=[]` is made once, with the function: what drop_last left in it begins the next epoch.",
+    seen="begins the next epoch",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool, batch: list[int] = []) -> Batches:  # noqa: B006
+    for index in sampler:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch[:]
+            del batch[:]
+    if batch and not drop_last:
+        yield batch[:]
+        del batch[:]
+
+
+_KEPT: list[int] = []
+
+
+@batch_sampler.another_form("list_kept_between_calls")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    for index in sampler:
+        _KEPT.append(index)
+        if len(_KEPT) == batch_size:
+            yield list(_KEPT)
+            _KEPT.clear()
+    if _KEPT and not drop_last:
+        yield list(_KEPT)
+    _KEPT.clear()
+
+
+@batch_sampler.wrong_answer(
+    "return_for_yield",
+    why="`return` ends the function with its first batch; `yield` gives it away and goes on when the next one is asked for.",
+    seen="ends the function with its first batch",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int]:
+    batch: list[int] = []
+    for index in sampler:
+        batch.append(index)
+        if len(batch) == batch_size:
+            return batch
+    return [] if drop_last else batch
+
+
+@batch_sampler.wrong_answer(
+    "indices_one_by_one",
+    why="`yield from batch` gives the items of the list one by one; `yield batch` gives the list.",
+    seen="gives the items of the list one by one",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
+    for batch in in_batches(sampler, batch_size, drop_last):
+        yield from batch
+
+
+@batch_sampler.wrong_answer(
+    "last_batch_filled_up",
+    why="The last batch was filled up with indices from the beginning: those samples count twice. (DistributedSampler does "
+    "so, to give each rank as many batches.)",
+    seen="those samples count twice",
+)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    first: list[int] = []
+    for batch in in_batches(sampler, batch_size, drop_last):
+        first = first or batch[:]
+        yield (batch + first * batch_size)[:batch_size]

@@ -1,0 +1,353 @@
+"""What people write for 02.chunk_sampler."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import accumulate, zip_longest
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers.labs.dataloader.chunk_sampler import chunk_sampler
+
+
+class Right:
+    """A right answer in parts. A wrong one replaces a part."""
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        self.lengths, self.seed, self.epoch = lengths, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def __iter__(self) -> Iterator[Any]:
+        rng = self.rng()
+        for chunk in self.chunks(rng):
+            for place in self.places(rng, self.lengths[chunk]):
+                yield self.start(chunk) + place
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch))
+
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        return rng.permutation(len(self.lengths)).tolist()
+
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return rng.permutation(length).tolist()
+
+    def start(self, chunk: int) -> int:
+        return sum(self.lengths[:chunk])
+
+
+@chunk_sampler.wrong_answer(
+    "local_indices",
+    why="Each chunk was numbered from 0: the indices of the chunks before it must be added.",
+    seen="Each chunk was numbered from 0",
+)
+class _(Right):
+    def start(self, chunk: int) -> int:
+        return 0
+
+
+@chunk_sampler.wrong_answer(
+    "equal_lengths_assumed",
+    why="chunk * length is where a chunk begins if all have one length. The last file is nearly always shorter; accumulate tells it "
+    "for any lengths.",
+    seen="The last file is nearly always shorter",
+)
+class _(Right):
+    def start(self, chunk: int) -> int:
+        return chunk * self.lengths[0]
+
+
+@chunk_sampler.another_form("equal_lengths_assumed")
+class _(Right):
+    def start(self, chunk: int) -> int:
+        return chunk * self.lengths[chunk]
+
+
+@chunk_sampler.another_form("equal_lengths_assumed")
+class _(Right):
+    def start(self, chunk: int) -> int:
+        return chunk * max(self.lengths)
+
+
+@chunk_sampler.another_form("equal_lengths_assumed")
+class _(Right):
+    def start(self, chunk: int) -> int:
+        return chunk * (sum(self.lengths) // len(self.lengths))
+
+
+@chunk_sampler.wrong_answer(
+    "chunk_end_for_its_start",
+    why="accumulate gives where the chunks end. A chunk begins where the one before it ends.",
+    seen="A chunk begins where the one before it ends",
+)
+class _(Right):
+    def start(self, chunk: int) -> int:
+        return list(accumulate(self.lengths))[chunk]
+
+
+@chunk_sampler.wrong_answer(
+    "last_index_left_out",
+    why="The last index of each chunk was left out: the end of a range is not in it, so nothing needs to be taken off.",
+    seen="The last index of each chunk was left out",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return rng.permutation(max(length - 1, 0)).tolist()
+
+
+@chunk_sampler.wrong_answer(
+    "drawn_with_replacement",
+    why="Drawing an index at a time gives some twice and some never. A permutation gives each once.",
+    seen="gives some twice and some never",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return rng.integers(length, size=length).tolist() if length else []
+
+
+@chunk_sampler.another_form("drawn_with_replacement")
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        return rng.integers(len(self.lengths), size=len(self.lengths)).tolist() if self.lengths else []
+
+
+@chunk_sampler.wrong_answer(
+    "tensors_for_ints",
+    why="Going through torch.randperm gives tensors without dimensions, not ints: a dict of samples does not find them, and as keys "
+    "two of them are never alike. tolist() gives ints.",
+    seen="An index is of type tensor",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> Any:
+        return torch.from_numpy(rng.permutation(length))
+
+
+@chunk_sampler.wrong_answer(
+    "numpy_ints_for_ints",
+    why="NumPy's permutation gives np.int64: it looks like an int, but json and type checks refuse it, and it is slow. tolist() or "
+    "int(...) gives ints.",
+    seen="An index is of type int64",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> Any:
+        return rng.permutation(length)
+
+
+@chunk_sampler.wrong_answer(
+    "chunks_instead_of_indices",
+    why="A sampler gives one index at a time; a list of them would be a batch sampler's.",
+    seen="would be a batch sampler's",
+)
+class _(Right):
+    def __iter__(self) -> Iterator[Any]:
+        rng = self.rng()
+        for chunk in self.chunks(rng):
+            yield [self.start(chunk) + place for place in self.places(rng, self.lengths[chunk])]
+
+
+@chunk_sampler.wrong_answer(
+    "length_in_chunks",
+    why="len(sampler) counts samples: the loader works out its number of batches from it, and a progress bar its end.",
+    seen="len(sampler) counts samples",
+)
+class _(Right):
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+@chunk_sampler.wrong_answer(
+    "no_length",
+    why="Without __len__ the sampler still works, but len(loader) raises, and so does what asks for the steps of an epoch.",
+    seen="the sampler still works",
+)
+class _:
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        self._right = Right(lengths, seed)
+        self.set_epoch = self._right.set_epoch
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._right)
+
+
+@chunk_sampler.wrong_answer(
+    "everything_shuffled",
+    why="One shuffle of all indices is the most random order, and the worst to read: nearly every sample opens another chunk.",
+    seen="the worst to read",
+)
+class _(Right):
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rng().permutation(len(self)).tolist())
+
+
+@chunk_sampler.wrong_answer(
+    "chunks_in_turns",
+    why="One index of each chunk in turn mixes well, and switches the chunk at every step.",
+    seen="switches the chunk at every step",
+)
+class _(Right):
+    def __iter__(self) -> Iterator[Any]:
+        rng = self.rng()
+        rows = [
+            [self.start(c) + place for place in self.places(rng, self.lengths[c])] for c in self.chunks(rng)
+        ]
+        for row in zip_longest(*rows):
+            yield from (index for index in row if index is not None)
+
+
+@chunk_sampler.wrong_answer(
+    "lengths_shuffled",
+    why="The lengths were shuffled, and the chunks laid out anew: the borders are no longer those of the files. Shuffle the numbers "
+    "of the chunks.",
+    seen="the borders are no longer those of the files",
+)
+class _(Right):
+    def __iter__(self) -> Iterator[Any]:
+        rng = self.rng()
+        lengths = rng.permutation(self.lengths).astype(int).tolist()
+        starts = [end - length for length, end in zip(lengths, accumulate(lengths), strict=True)]
+        for chunk in rng.permutation(len(lengths)):
+            yield from (starts[chunk] + place for place in rng.permutation(lengths[chunk]).tolist())
+
+
+@chunk_sampler.another_form("lengths_shuffled")
+class _(Right):
+    def __iter__(self) -> Iterator[Any]:
+        rng = self.rng()
+        start = 0
+        for length in rng.permutation(self.lengths).astype(int).tolist():
+            yield from (start + place for place in rng.permutation(length).tolist())
+            start += length
+
+
+@chunk_sampler.wrong_answer(
+    "callers_list_shuffled",
+    why="random.shuffle works in place: it shuffled the list of lengths that the caller still holds.",
+    seen="that the caller still holds",
+)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.starts = list(accumulate(lengths, initial=0))
+        random.Random(seed).shuffle(lengths)
+
+
+@chunk_sampler.another_form("callers_list_shuffled")
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        lengths.sort()
+        super().__init__(lengths, seed)
+
+
+@chunk_sampler.wrong_answer(
+    "chunk_order_fixed",
+    why="Only the indices inside a chunk are shuffled: the model meets the files in the same order in every epoch.",
+    seen="The order of the chunks: never shuffled",
+)
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        return list(range(len(self.lengths)))
+
+
+@chunk_sampler.wrong_answer(
+    "chunk_order_drawn_once",
+    why="The order of the chunks was drawn from the seed alone, once and for all epochs.",
+    seen="The order of the chunks: one order for ever",
+)
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        return np.random.default_rng(self.seed).permutation(len(self.lengths)).tolist()
+
+
+@chunk_sampler.wrong_answer(
+    "chunks_turned_round",
+    why="Starting from another chunk in each epoch is no shuffle: each chunk still follows the same other one.",
+    seen="The order of the chunks: only turned round",
+)
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        return np.roll(np.arange(len(self.lengths)), rng.integers(100)).tolist()
+
+
+@chunk_sampler.another_form("chunks_turned_round")
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        return np.roll(np.arange(len(self.lengths)), -self.epoch).tolist()
+
+
+@chunk_sampler.wrong_answer(
+    "chunks_forth_and_back",
+    why="Every other epoch backwards is no shuffle: there are two orders in all.",
+    seen="The order of the chunks: only reversed",
+)
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        order = list(range(len(self.lengths)))
+        return order[::-1] if self.epoch % 2 else order
+
+
+@chunk_sampler.wrong_answer(
+    "chunks_not_shuffled_inside",
+    why="The chunks are shuffled, but each is read from its first sample to its last: a batch holds neighbours, which are "
+    "often of one class.",
+    seen="The order inside a chunk: never shuffled",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return list(range(length))
+
+
+@chunk_sampler.wrong_answer(
+    "inside_drawn_once",
+    why="The orders inside the chunks were drawn from the seed alone: neighbours stay neighbours in all epochs.",
+    seen="The order inside a chunk: one order for ever",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return np.random.default_rng((self.seed, length)).permutation(length).tolist()
+
+
+@chunk_sampler.another_form("inside_drawn_once")
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        rng = np.random.default_rng(seed)
+        self.inside = [rng.permutation(length).tolist() for length in lengths]
+
+    def __iter__(self) -> Iterator[Any]:
+        for chunk in self.chunks(self.rng()):
+            yield from (self.start(chunk) + place for place in self.inside[chunk])
+
+
+@chunk_sampler.wrong_answer(
+    "chunks_turned_round_inside",
+    why="Starting at another place of the chunk is no shuffle: each sample still follows the same other one.",
+    seen="The order inside a chunk: only turned round",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return np.roll(np.arange(length), rng.integers(100)).tolist()
+
+
+@chunk_sampler.wrong_answer(
+    "one_permutation_for_all_chunks",
+    why="The generator was made anew, from the same numbers, for each chunk: all chunks get one permutation.",
+    seen="The generator was made anew",
+)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return self.rng().permutation(length).tolist()
+
+
+@chunk_sampler.another_form("one_permutation_for_all_chunks")
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        generator = torch.Generator().manual_seed(self.seed + self.epoch)
+        return torch.randperm(length, generator=generator).tolist()

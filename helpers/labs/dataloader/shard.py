@@ -1,0 +1,211 @@
+"""Exercise 02.shard: an IterableDataset under workers, each item once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed
+import torch.utils.data._utils.worker as torch_worker
+from torch.utils.data import DataLoader, IterableDataset
+
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+shard = Exercise(
+    "02.shard",
+    "An IterableDataset under workers",
+    objective="Give each worker its own part of a stream that has no length and no index.",
+    minutes=15,
+    difficulty="easy",
+    core=False,
+    seconds=10,
+    hints=[
+        "Each worker has a copy of the data set and runs all of its __iter__. Which function tells code of a data set "
+        "in which worker it runs, and what does it give outside of a worker?",
+        "With n workers, worker 0 may take items 0, n, 2n, ..., worker 1 items 1, n + 1, ...: nobody needs a length.",
+        "itertools.islice(iterable, start, None, step) takes every step-th item and keeps none. get_worker_info() is "
+        "None in the main process; worker 0 is a worker, too, though its id is falsy.",
+    ],
+)
+
+
+STEP = 12  # from item to item: what an item holds says nothing about its place
+
+
+class Counted(IterableDataset):
+    """A stream without a length; notes how often it was begun and how far it was read."""
+
+    def __init__(self, length: int | None, start: int = 0) -> None:
+        self.length, self.start, self.read, self.begun = length, start, 0, 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.begun += 1
+        for value in itertools.count() if self.length is None else range(self.length):
+            self.read += 1
+            if self.read > 2000:
+                raise MemoryError("2000 items of an endless stream have been read")
+            yield self.start + STEP * value
+
+
+@contextmanager
+def as_worker(id: int, num_workers: int, dataset: Any) -> Iterator[None]:
+    """As if in a worker of a DataLoader."""
+    torch_worker._worker_info = torch_worker.WorkerInfo(
+        id=id, num_workers=num_workers, seed=1000 + id, dataset=dataset
+    )
+    try:
+        yield
+    finally:
+        torch_worker._worker_info = None
+
+
+def part(answer: Any, trial: Trial, dataset: Any, id: int, num_workers: int, take: int | None = 500) -> list:
+    """What one worker gets."""
+    with as_worker(id, num_workers, dataset):
+        found = trial.call(answer, dataset)
+        return list(itertools.islice(_iterator(found, trial), take))
+
+
+def _iterator(found: Any, trial: Trial) -> Iterator[Any]:
+    if not isinstance(found, Iterable) or isinstance(found, (str, bytes)):
+        trial.fail(
+            f"shard returned {type(found).__name__}, which cannot be iterated.",
+            expected="an iterator over this worker's items",
+            got=type(found).__name__,
+            observed=("kind", type(found).__name__),
+        )
+    return iter(found)
+
+
+@shard.property("outside of a worker all items come")
+def _(answer: Any, trial: Trial) -> None:
+    start = trial.random.randrange(100)
+    trial.given("a stream of 7 items in the main process, where get_worker_info() is None")
+    got = list(itertools.islice(_iterator(trial.call(answer, Counted(7, start)), trial), 500))
+    trial.true(
+        got == list(range(start, start + 7 * STEP, STEP)),
+        "Without workers the stream does not come whole and in its order.",
+        expected=str(list(range(start, start + 7 * STEP, STEP))),
+        got=got,
+        observed=("main", [(value - start) / STEP for value in got if isinstance(value, int)]),
+    )
+
+
+@shard.property("over all workers each item comes once, in the stream's order in each")
+def _(answer: Any, trial: Trial) -> None:
+    start = trial.random.randrange(100)
+    for num_workers, length in ((3, 10), (2, 7), (1, 4), (4, 2), (3, 0)):
+        trial.given(f"a stream of {length} items under {num_workers} workers")
+        parts = [part(answer, trial, Counted(length, start), id, num_workers) for id in range(num_workers)]
+        all_items = sorted(value for each in parts for value in each)
+        want = list(range(start, start + length * STEP, STEP))
+        twice = len(all_items) > len(set(all_items))
+        lost = bool(set(want) - set(all_items))
+        trial.true(
+            all_items == want,
+            "Over all workers some items "
+            + " and some ".join(
+                filter(None, ("come more than once" if twice else "", "never come" if lost else ""))
+            )
+            + ".",
+            expected="each item in one worker",
+            got="\n".join(f"worker {id}: {each}" for id, each in enumerate(parts)),
+            observed=("parts", parts, _by_rank(answer, trial, parts[0], length, num_workers)),
+        )
+        trial.true(
+            all(each == sorted(each) for each in parts),
+            "A worker's items do not come in the order of the stream.",
+            got=parts,
+            observed="order",
+        )
+        sizes = [len(each) for each in parts]
+        trial.true(
+            max(sizes) - min(sizes) <= 1,
+            "The parts are of unequal size: some workers are idle while others work.",
+            expected="parts that differ by one item at most",
+            got=sizes,
+            observed=("sizes", sizes),
+        )
+
+
+@shard.property("nothing is kept: a stream without end, whose length nobody asks")
+def _(answer: Any, trial: Trial) -> None:
+    for id, num_workers in ((None, 1), (0, 3), (2, 3)):
+        where = "the main process" if id is None else f"worker {id} of {num_workers}"
+        trial.given(f"a stream without end, 4 items taken in {where}")
+        dataset = Counted(None)
+        try:
+            if id is None:
+                got = list(itertools.islice(_iterator(trial.call(answer, dataset), trial), 4))
+            else:
+                got = part(answer, trial, dataset, id, num_workers, 4)
+        except MemoryError:
+            trial.fail(
+                "The whole stream is read before the first item comes.",
+                expected="items as they come",
+                observed="all read",
+            )
+        needed = got[-1] // STEP + 1 if got else 0
+        trial.true(
+            dataset.read <= needed + num_workers,
+            f"{dataset.read} items had been read for {len(got)}.",
+            expected=f"{needed}",
+            observed=("read", dataset.read, where),
+        )
+        trial.true(
+            dataset.begun == 1,
+            f"The stream was begun {dataset.begun} times.",
+            expected="once",
+            observed=("begun", dataset.begun),
+        )
+
+
+def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int) -> bool:
+    """Whether worker 0 gets other items as part of another rank."""
+    environ = dict(os.environ)
+    asked = {"is_initialized": lambda: True, "get_rank": lambda *group: 1, "get_world_size": lambda *group: 2}
+    old = {name: getattr(torch.distributed, name) for name in asked}
+    os.environ |= {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
+    try:
+        for name, function in asked.items():
+            setattr(torch.distributed, name, function)
+        got = part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers)
+    finally:
+        for name, function in old.items():
+            setattr(torch.distributed, name, function)
+        os.environ.clear()
+        os.environ |= environ
+    return got != first
+
+
+class _Sharded(IterableDataset):
+    def __init__(self, answer: Callable[[Any], Any], length: int) -> None:
+        self.answer, self.length = answer, length
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.answer(Counted(self.length)))
+
+
+@shard.property("a real DataLoader with two workers", changes=("torch RNG", "signal handlers"))
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("DataLoader(..., batch_size=None, num_workers=2), a stream of 9 items")
+    methods = torch.multiprocessing.get_all_start_methods()
+    loader = DataLoader(
+        _Sharded(answer, 9),
+        batch_size=None,
+        num_workers=2,
+        multiprocessing_context="fork" if "fork" in methods else None,
+    )
+    got = sorted(loader)
+    trial.true(
+        got == list(range(0, 9 * STEP, STEP)),
+        "With real workers items are lost or come twice.",
+        expected=str(list(range(0, 9 * STEP, STEP))),
+        got=got,
+        observed=("real", got),
+    )

@@ -1,0 +1,120 @@
+"""The model, the batches and the large batch of 04.accumulate; a log of what ran, and the bytes that graphs keep."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import Parameter
+
+from helpers.trial import Trial
+
+FEATURES, CLASSES = 4, 5
+Batch = tuple[Tensor, Tensor]
+
+
+class Tagger(nn.Module):
+    """x of shape (B, T, 4) to logits of shape (B, 5, T); one layer is frozen, one is not used.
+
+    log: F for each forward that records a graph, f for one that does not, B for each backward through the result.
+    """
+
+    def __init__(self, generator: torch.Generator, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.hidden = Parameter(torch.randn(FEATURES, 6, generator=generator).to(dtype))
+        self.frozen = Parameter(torch.randn(6, generator=generator).to(dtype), requires_grad=False)
+        self.out = Parameter(torch.randn(6, CLASSES, generator=generator).to(dtype))
+        self.unused = Parameter(torch.randn(2, generator=generator).to(dtype))
+        self.log = ""
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits = ((x @ self.hidden).tanh() * self.frozen @ self.out).transpose(1, 2)
+        self.log += "F" if logits.requires_grad else "f"
+        if logits.requires_grad:
+            logits.register_hook(self.came_back)
+        return logits
+
+    def came_back(self, grad: Tensor) -> None:
+        self.log += "B"
+
+    def grads(self) -> dict[str, Tensor | None]:
+        return {name: None if p.grad is None else p.grad.clone() for name, p in self.named_parameters()}
+
+
+def new_model(trial: Trial, dtype: torch.dtype = torch.float64) -> Tagger:
+    return Tagger(trial.generator, dtype)
+
+
+def batch_of(
+    trial: Trial,
+    samples: int,
+    length: int,
+    ignored: int = 0,
+    index: int = -100,
+    dtype: torch.dtype = torch.float64,
+) -> Batch:
+    """Inputs and targets, of which `ignored` (random ones) are set to `index`."""
+    x = torch.randn(samples, length, FEATURES, generator=trial.generator).to(dtype)
+    target = torch.randint(CLASSES, (samples, length), generator=trial.generator)
+    target[target == index] = (index + 1) % CLASSES
+    places = torch.randperm(samples * length, generator=trial.generator)[:ignored]
+    target.view(-1)[places] = index
+    return x, target
+
+
+def ragged(trial: Trial, index: int = -100, dtype: torch.dtype = torch.float64) -> list[Batch]:
+    """Batches that differ in samples, in length and in how much of them counts; the last one is the smallest."""
+    shapes = ((3, 7, 5), (4, 5, 14), (4, 8, 0), (1, 3, 1))
+    return [batch_of(trial, samples, length, ignored, index, dtype) for samples, length, ignored in shapes]
+
+
+def told(batches: list[Batch], index: int) -> str:
+    """The batches, for a report."""
+    parts = [f"{tuple(target.shape)}, {int((target != index).sum())} count" for _, target in batches]
+    return f"targets of shape {'; '.join(parts)}; ignore_index = {index}"
+
+
+def large_batch(
+    model: Tagger, loss_fn: nn.Module, batches: list[Batch]
+) -> tuple[Tensor, dict[str, Tensor | None]]:
+    """Loss and gradients of a copy of the model on everything at once."""
+    twin = copy.deepcopy(model)
+    twin.zero_grad()
+    logits = torch.cat([twin(x).transpose(1, 2).reshape(-1, CLASSES) for x, _ in batches])
+    loss = loss_fn(logits, torch.cat([target.flatten() for _, target in batches]))
+    loss.backward()
+    return loss.detach(), twin.grads()
+
+
+class Kept:
+    """A tensor that a graph keeps."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+@contextmanager
+def bytes_kept() -> Iterator[dict[str, int]]:
+    """Yields {"now": ..., "most": ...}: bytes that the graphs recorded in the block hold, and held at the most."""
+    held = {"now": 0, "most": 0}
+
+    def let_go(count: int) -> None:
+        held["now"] -= count
+
+    def pack(tensor: Tensor) -> Kept:
+        kept, count = Kept(tensor), tensor.numel() * tensor.element_size()
+        held["now"] += count
+        held["most"] = max(held["most"], held["now"])
+        weakref.finalize(kept, let_go, count)
+        return kept
+
+    def unpack(kept: Any) -> Tensor:
+        return kept.tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        yield held
