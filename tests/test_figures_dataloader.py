@@ -67,5 +67,5 @@ def test_bars_and_rows_are_drawn():
 
 
 def test_the_words_fit_the_sliders():
-    assert "3 workers" in timeline_alt(3, 2, 4) and "an item costs 4 ms" in timeline_alt(3, 2, 4)
-    assert "No workers" in timeline_alt(0, 2, 4)
+    assert "3 workers" in timeline_alt(4, 3, 2) and "an item costs 4 ms" in timeline_alt(4, 3, 2)
+    assert "No workers" in timeline_alt(4, 0, 2)

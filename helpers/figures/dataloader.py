@@ -67,7 +67,7 @@ def _bar(axes: Axes, row: int, kind: str, batch: int, begin: float, end: float, 
         )
 
 
-def timeline_alt(num_workers: int, prefetch_factor: int, item_ms: int) -> str:
+def timeline_alt(item_ms: int, num_workers: int, prefetch_factor: int) -> str:
     """What `timeline` shows for one choice of the sliders, in words that hold on every machine."""
     if not num_workers:
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -46,10 +47,21 @@ def detached(arg: Any) -> Any:
     return arg.detach().requires_grad_(arg.requires_grad) if isinstance(arg, Tensor) else arg
 
 
-def backward_into_all(out: Tensor, copies: list, grad_out: Tensor) -> list:
-    """torch.autograd.backward: it reaches fn's parameters, too."""
-    torch.autograd.backward(out, grad_out)
+def backward_into_all(out: Tensor, copies: list, grad_out: Tensor, retain_graph: bool = False) -> list:
+    """As torch.autograd.backward(out, grad_out), which imports sympy: it reaches fn's parameters, too."""
+    with torch.enable_grad():
+        total = (out * grad_out).sum()
+    total.backward(retain_graph=retain_graph)
     return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
+
+
+def grads_of_inputs(out: Tensor, copies: list, grad_out: Tensor) -> list:
+    """torch.autograd.grad for the inputs alone. The graph is kept."""
+    wanted = [copy for copy in copies if isinstance(copy, Tensor) and copy.requires_grad]
+    with torch.enable_grad():
+        total = (out * grad_out).sum()
+    grads = iter(torch.autograd.grad(total, wanted, retain_graph=True, allow_unused=True))
+    return [next(grads) if isinstance(copy, Tensor) and copy.requires_grad else None for copy in copies]
 
 
 def function(
@@ -210,12 +222,7 @@ def _(fn: Fn, *args: Any) -> Tensor:
     seen="they get no gradient and never train",
 )
 def _(fn: Fn, *args: Any) -> Tensor:
-    def inputs_only(out: Tensor, copies: list, grad_out: Tensor) -> list:
-        wanted = [copy for copy in copies if isinstance(copy, Tensor) and copy.requires_grad]
-        grads = iter(torch.autograd.grad(out, wanted, grad_out, allow_unused=True))
-        return [next(grads) if isinstance(copy, Tensor) and copy.requires_grad else None for copy in copies]
-
-    return function(run_backward=inputs_only)(fn, *args)
+    return function(run_backward=grads_of_inputs)(fn, *args)
 
 
 @checkpointed.wrong_answer(
@@ -235,14 +242,17 @@ def _(fn: Fn, *args: Any) -> Tensor:
     seen="the inner backward went on through them",
 )
 def _(fn: Fn, *args: Any) -> Tensor:
-    def with_grad(out: Tensor, copies: list, grad_out: Tensor) -> list:
-        inputs = [copy for copy in copies if isinstance(copy, Tensor) and copy.requires_grad]
-        grads = iter(torch.autograd.grad(out, inputs, grad_out, retain_graph=True, allow_unused=True))
-        found = [next(grads) if isinstance(copy, Tensor) and copy.requires_grad else None for copy in copies]
-        torch.autograd.backward(out, grad_out, retain_graph=True)
+    def with_grad(out: Tensor, inputs: list, grad_out: Tensor) -> list:
+        found = grads_of_inputs(out, inputs, grad_out)
+        backward_into_all(out, [], grad_out, retain_graph=True)
         return found
 
     return function(copy=lambda arg: arg, run_backward=with_grad)(fn, *args)
+
+
+@checkpointed.another_form("not_detached")
+def _(fn: Fn, *args: Any) -> Tensor:
+    return function(copy=lambda arg: arg)(fn, *args)
 
 
 @checkpointed.wrong_answer(
@@ -305,8 +315,7 @@ _ALL: list[Tensor] = []
 def _(fn: Fn, *args: Any) -> Tensor:
     def kept(out: Tensor, copies: list, grad_out: Tensor) -> list:
         _ALL.append(out)
-        torch.autograd.backward(out, grad_out, retain_graph=True)
-        return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
+        return backward_into_all(out, copies, grad_out, retain_graph=True)
 
     return function(run_backward=kept)(fn, *args)
 
@@ -317,14 +326,9 @@ def _(fn: Fn, *args: Any) -> Tensor:
     seen="Here you write it yourself, once",
 )
 def _(fn: Fn, *args: Any) -> Tensor:
-    return torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False)
+    # Half of it is torch's. All of it imports sympy or torch._dynamo: seconds, in every search for a name.
+    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
+        own = SimpleNamespace(save_for_backward=lambda *tensors: None)
+        return torch.utils.checkpoint.CheckpointFunction.forward(own, fn, True, *args)
 
-
-@checkpointed.another_form("torchs_checkpoint")
-def _(fn: Fn, *args: Any) -> Tensor:
-    return torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=True)
-
-
-@checkpointed.another_form("torchs_checkpoint")
-def _(fn: Fn, *args: Any) -> Tensor:
-    return torch.utils.checkpoint.CheckpointFunction.apply(fn, True, *args)
+    return function(first_run=first_run)(fn, *args)

@@ -11,6 +11,7 @@ from torch import Tensor
 from helpers.calls import calls_to
 from helpers.labs.autograd.checkpointed import checkpointed
 from helpers.labs.autograd.checkpointed_parts import (
+    DROPOUT,
     RNG,
     Boom,
     Checkpointed,
@@ -28,13 +29,13 @@ def dropout(answer: Checkpointed, trial: Trial) -> None:
     trial.given("fn with dropout; the program draws other numbers between forward and backward")
     seed = trial.random.getrandbits(32)
     torch.manual_seed(seed)
-    value, want = reference(trial.seed, dropout=0.5)
+    value, want = reference(trial.seed, dropout=DROPOUT)
     torch.manual_seed(seed)
-    setting = Setting(trial.seed, dropout=0.5)
+    setting = Setting(trial.seed, dropout=DROPOUT)
     out = forward(answer, trial, setting)
     trial.equal(out.detach(), value, "The result with dropout", observed="other numbers in the forward")
     torch.rand(3)
-    out.backward(setting.grad_out)
+    setting.backward(out)
     wrong = judged_grads(trial, setting, want, want)
     trial.true(
         not wrong,
@@ -49,13 +50,13 @@ def generator(answer: Checkpointed, trial: Trial) -> None:
     trial.given("fn with dropout; the state of torch's generator after the forward and after the backward")
     torch.manual_seed(trial.random.getrandbits(32))
     before = torch.get_rng_state()
-    plain = Setting(trial.seed, dropout=0.5)
+    plain = Setting(trial.seed, dropout=DROPOUT)
     plain.fn(plain.x, plain.bias)
     after_forward = torch.get_rng_state()
     torch.rand(3)
     want = torch.get_rng_state()
     torch.set_rng_state(before)
-    setting = Setting(trial.seed, dropout=0.5)
+    setting = Setting(trial.seed, dropout=DROPOUT)
     out = forward(answer, trial, setting)
     trial.true(
         torch.equal(torch.get_rng_state(), after_forward),
@@ -64,7 +65,7 @@ def generator(answer: Checkpointed, trial: Trial) -> None:
         observed="moved by the forward",
     )
     torch.rand(3)
-    out.backward(setting.grad_out)
+    setting.backward(out)
     now = torch.get_rng_state()
     where = "where the forward took it" if torch.equal(now, after_forward) else "somewhere else"
     trial.true(
@@ -83,11 +84,11 @@ def several(answer: Checkpointed, trial: Trial) -> None:
     seed, runs = trial.random.getrandbits(32), []
     for run in (lambda fn, *args: fn(*args), answer):
         torch.manual_seed(seed)
-        setting = Setting(trial.seed, dropout=0.5)
+        setting = Setting(trial.seed, dropout=DROPOUT)
         for weight in setting.fn.weights:
             weight.grad = torch.ones_like(weight)
         first = trial.call(run, setting.fn, setting.x, setting.bias)
-        trial.call(run, setting.fn, first * 0.7, setting.bias).backward(setting.grad_out)
+        setting.backward(trial.call(run, setting.fn, first * 0.7, setting.bias))
         runs.append(setting)
     want = runs[0].grads()
     wrong = judged_grads(trial, runs[1], want, want)
@@ -173,13 +174,13 @@ def autocast(answer: Checkpointed, trial: Trial) -> None:
 @checkpointed.property("if the second run of fn raises, the generator is back all the same", changes=RNG)
 def on_error(answer: Checkpointed, trial: Trial) -> None:
     trial.given("fn draws numbers and raises Boom when it is called the second time")
-    setting = Setting(trial.seed, dropout=0.5)
+    setting = Setting(trial.seed, dropout=DROPOUT)
     setting.fn.fails_at = 2
     out = forward(answer, trial, setting)
     torch.rand(3)
     before, came = torch.get_rng_state(), "nothing"
     try:
-        out.backward(setting.grad_out)
+        setting.backward(out)
     except Boom:
         came = "Boom"
     after = torch.get_rng_state()

@@ -82,6 +82,18 @@ def gradients(
         _tell(answer, trial, error, "backward")
 
 
+def gradients_unless_edited(
+    answer: Answer, trial: Trial, output: Tensor, inputs: Sequence[Tensor], grad_out: Tensor | None = None
+) -> tuple[Tensor | None, ...] | None:
+    """The gradients; None where torch refuses because something saved was edited in place."""
+    try:
+        return gradients(answer, trial, output, inputs, grad_out)
+    except RuntimeError as error:
+        if EDITED not in str(error):
+            raise
+        return None
+
+
 def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoReturn:
     """Says what torch refused, without the class's name in what mistakes are known by; other errors go on."""
     text = str(error).strip().partition("\n")[0]
@@ -163,6 +175,32 @@ def no_collection() -> Iterator[None]:
 def memory_of(tensor: Tensor) -> StorageWeakRef:
     """A weak reference to the memory of a tensor: `.expired()` when it is free."""
     return StorageWeakRef(tensor.untyped_storage())
+
+
+def are_right(slopes: Sequence[Tensor | None], wants: Sequence[Tensor]) -> bool:
+    """Whether gradients have shapes and values of the right ones."""
+    return all(
+        slope is not None and slope.shape == want.shape and bool(torch.allclose(slope, want.to(slope.dtype)))
+        for slope, want in zip(slopes, wants, strict=True)
+    )
+
+
+Operation = tuple[str, int]  # name and how many numbers it gave
+
+
+@contextmanager
+def recorded() -> Iterator[list[Operation]]:
+    """Yields the list of the operations that run in the block."""
+    ran: list[Operation] = []
+
+    class Recorder(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            ran.append((func.overloadpacket.__name__, result.numel() if isinstance(result, Tensor) else 0))
+            return result
+
+    with Recorder():
+        yield ran
 
 
 def kind_of(got: Tensor | None, **candidates: Tensor) -> Any:

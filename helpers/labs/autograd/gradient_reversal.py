@@ -134,6 +134,9 @@ def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
 def second_derivative(answer: Answer, trial: Trial) -> None:
     x, c, d = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
     trial.given("the gradient c that comes in requires grad, create_graph=True, scale 0.3")
+    (plain,) = gradients(answer, trial, called(answer, trial, x, 0.3), [x], c)
+    if kind_of(plain, right=-0.3 * c) != "right":
+        return  # another property says so
     (first,) = gradients(answer, trial, called(answer, trial, x, 0.3), [x], c, create_graph=True)
     is_tensor(trial, first, "The gradient of x")
     trial.true(

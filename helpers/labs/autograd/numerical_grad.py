@@ -134,7 +134,15 @@ def error_order(answer: Answer, trial: Trial) -> None:
         _is_float64(trial, got, x)
         up, down, centre = 3 * c * x * eps + c * eps**2, -3 * c * x * eps + c * eps**2, c * eps**2
         error = got - exact
-        kind = kind_of(error, central=centre, up=up, down=down, none=0 * c, factor_two=exact + 2 * centre)
+        kind = kind_of(
+            error,
+            central=centre,
+            up=up,
+            down=down,
+            none=0 * c,
+            factor_two=exact + 2 * centre,
+            brackets=(exact + centre) * eps**2 - exact,
+        )
         kind = "one-sided" if kind in ("up", "down") else kind
         told = {
             "one-sided": ": it falls with eps, not with eps ** 2. One side was fn(x) itself",

@@ -229,7 +229,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     nodes = nodes_below(get_gradient_edge(root).node)
     leaves = [node.variable for node in nodes if hasattr(node, "variable")]
-    grads = torch.autograd.grad(root, leaves, grad_out, allow_unused=True)
+    grads = torch.autograd.grad((root * grad_out).sum(), leaves, allow_unused=True)
     return {leaf: grad for leaf, grad in zip(leaves, grads, strict=True) if grad is not None}
 
 
@@ -240,7 +240,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     before = [leaf.grad for leaf in leaves]
     for leaf in leaves:
         leaf.grad = None
-    root.backward(grad_out, inputs=leaves)
+    (root * grad_out).sum().backward(inputs=leaves)
     found = {leaf: leaf.grad for leaf in leaves if leaf.grad is not None}
     for leaf, grad in zip(leaves, before, strict=True):
         leaf.grad = grad

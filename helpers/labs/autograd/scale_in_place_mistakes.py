@@ -73,8 +73,9 @@ class _(Right):
 
 @scale_in_place.wrong_answer(
     "dirty_but_not_edited",
-    why="mark_dirty announces an edit of x, and then another tensor comes back: torch wants the edited input itself.",
-    seen="announces an edit of x",
+    why="mark_dirty announces an edited input, and what comes back is not that input: each tensor that is marked must be "
+    "returned, itself and no copy.",
+    seen="mark_dirty announces an edited input",
 )
 class _(Right):
     @staticmethod
@@ -183,6 +184,16 @@ class _(Right):
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         scale, after = ctx.saved_tensors
         return grad_out * scale, (grad_out * after / scale).sum()
+
+
+@scale_in_place.another_form("divided_by_scale")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.mark_dirty(x)
+        x.mul_(scale)
+        ctx.save_for_backward(scale, x / scale if ctx.needs_input_grad[1] else None)
+        return x
 
 
 @scale_in_place.wrong_answer(

@@ -130,7 +130,7 @@ def nested(answer: Answer, trial: Trial) -> None:
         answer, trial, lambda: grad(grad(fourth_power))(x), "torch.func.grad over torch.func.grad"
     )
     kind = kind_of(got, zero=0 * x, only_the_outer=8 * x**2, only_the_inner=4 * x**2)
-    trial.equal(got, 12 * x**2, "The second derivative, 12 * x**2,", observed=kind)
+    trial.equal(got, 12 * x**2, "The second derivative, 12 * x**2", observed=kind)
 
 
 @square_functional.property("jacrev over jacrev: the matrix of second derivatives")
@@ -145,7 +145,7 @@ def hessian(answer: Answer, trial: Trial) -> None:
         answer, trial, lambda: jacrev(jacrev(loss))(x), "torch.func.jacrev over torch.func.jacrev"
     )
     kind = kind_of(got, zero=torch.zeros(3, 3), half=torch.diag(c))
-    trial.equal(got, torch.diag(2 * c), "The second derivatives, a diagonal matrix,", observed=kind)
+    trial.equal(got, torch.diag(2 * c), "The diagonal matrix of second derivatives", observed=kind)
 
 
 square_functional.property("the gradient under backward, for any gradient that comes in")(parts.gradient)

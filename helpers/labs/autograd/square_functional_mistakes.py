@@ -99,6 +99,15 @@ class _(Right):
         return Right.apply(x), 0
 
 
+@square_functional.another_form("batch_always_first")
+class _(Right):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor) -> tuple[Tensor, int]:
+        return torch.stack([x[i] * x[i] for i in range(info.batch_size)]), 0
+
+
 @square_functional.wrong_answer(
     "batch_off_the_graph",
     why="The batched version computes with detached tensors: right values, and no gradient goes through vmap.",

@@ -186,6 +186,15 @@ class _(Right):
         return x.square_()
 
 
+@square.another_form("input_overwritten")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        ctx.mark_dirty(x)
+        return x.mul_(x)
+
+
 @square.wrong_answer(
     "no_node_of_its_own",
     why="Here torch's own multiplication is recorded, and the backward that was written is dead code: leave `apply` as "

@@ -14,6 +14,7 @@ from helpers.labs.dataloader import fetch_reading_mistakes as fetch_reading_mist
 from helpers.labs.dataloader import ordered_loader_mistakes as ordered_loader_mistakes
 from helpers.labs.dataloader import parallel_loader_mistakes as parallel_loader_mistakes
 from helpers.labs.dataloader import raising_loader_mistakes as raising_loader_mistakes
+from helpers.labs.dataloader import serial_argument_mistakes as serial_argument_mistakes
 from helpers.labs.dataloader import serial_loader_mistakes as serial_loader_mistakes
 from helpers.labs.dataloader import shard_mistakes as shard_mistakes
 from helpers.labs.dataloader.batch_sampler import batch_sampler as batch_sampler

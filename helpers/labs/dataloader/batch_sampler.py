@@ -219,22 +219,21 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         except TooFar:
             extra.append(-1)
         if any(extra):
-            trial.fail(*_read(extra, batch_size), observed=extra)
+            wanted = "nothing read at the call, then batch_size indices a batch"
+            trial.fail(_read(extra, batch_size), expected=wanted, observed=extra)
 
 
-def _read(extra: list[int], batch_size: int) -> tuple[str, ...]:
+def _read(extra: list[int], batch_size: int) -> str:
     """How much too much was read, in words."""
     if extra[-1] == -1:
-        return (
-            "The answer tried to read the sampler to its end, and this one has none: training would never begin.",
-        )
+        return "The answer tried to read the sampler to its end, and this one has none: training would never begin."
     if extra[0]:
-        return (f"{extra[0]} indices were read before the first batch was asked for.",)
+        return f"{extra[0]} indices were read before the first batch was asked for."
     place = next(place for place, more in enumerate(extra) if more)
     read = place * batch_size + extra[place]
     return (
         f"When batch {place} was given away, {read} indices had been read, where {place * batch_size} suffice. A sampler "
-        "that waits for something (the losses of the last batch, a queue) would be asked too early.",
+        "that waits for something (the losses of the last batch, a queue) would be asked too early."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import queue
 from collections.abc import Iterator
 from typing import Any
 
@@ -135,16 +136,18 @@ _all: list[Loader] = []
 
 
 class RaisesUnwanted(Loader):
-    """Takes all results that are still to come when it is left, and raises what it finds."""
+    """Looks through what has arrived when it is left, and raises what it finds."""
 
     def close(self) -> None:
-        workers = bool(self.workers)
-        failures = []
-        while workers and self.turn < self.sent:
-            failures.append(self.in_turn())
-            self.turn += 1
+        found = [*self.early.values()]
+        while self.workers:
+            try:
+                found.append(self.results.get(timeout=0.05)[1])
+            except queue.Empty:
+                break
         super().close()
-        for each in failures:
+        self.early = {}
+        for each in found:
             self.opened(each)
 
 
@@ -160,12 +163,15 @@ class WaitsForSamples(Loader):
         super().close()
 
 
-class WorksOff(WaitsForSamples):
-    """The workers finish all tasks that they have."""
+class WorksOff(Loader):
+    """The workers finish all tasks that they have: nothing tells them that they may skip them."""
 
-    def work(self, id: int) -> None:
-        self.done.clear()
-        super().work(id)
+    def close(self) -> None:
+        for tasks in self.tasks if self.workers else ():
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join()
+        self.workers = []
 
 
 class QueuesKept(Loader):

@@ -145,7 +145,7 @@ def _(answer: Any, trial: Trial) -> None:
         }
 
     agreed(answer, trial, [deep() for _ in range(3)])
-    for _ in range(8):
+    for _ in range(5):
         agreed(answer, trial, some_samples(trial, (Point, Picture, OrderedDict, Row)))
 
 

@@ -29,9 +29,9 @@ class Row(dict):
 
 
 def normal(value: Any) -> Any:
-    """The same with all text in tuples."""
+    """The same with all text in lists."""
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, (str, bytes)) for item in value):
-        return tuple(value)
+        return list(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(normal, value))
     if type(value) in (list, tuple):

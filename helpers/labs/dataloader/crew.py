@@ -57,7 +57,6 @@ class Log:
         while not (done(events := self.events()) or ["open"] in events):
             time.sleep(0.004)
 
-
     def quiet(self, seconds: float = 0.06) -> None:
         """For a sample: sleeps until nothing has been noted for so long."""
         size = -1

@@ -45,7 +45,9 @@ def _slow_one(samples: Samples, index: Any) -> Any:
 def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | None]:
     """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, itself."""
     key = id(answer), trial.seed
-    said = "5 batches of one sample, two workers; sample 2 raises ValueError while batch 1 is still being loaded"
+    said = (
+        "5 batches of one sample, two workers; sample 2 raises ValueError while batch 1 is still being loaded"
+    )
     trial.given(said)
     if key not in _broken:
         acts = {1: _slow_one, 2: decode_sample}

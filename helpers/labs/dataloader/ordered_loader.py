@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.ladder import Ladder
-from helpers.labs.dataloader.order_steps import FIRST
+from helpers.labs.dataloader.order_steps import FIRST, LAST
+from helpers.labs.dataloader.seed_steps import WITHIN
 
 ordered_loader = Exercise(
     "02.ordered_loader",
@@ -26,4 +27,4 @@ ordered_loader = Exercise(
     ],
 )
 
-ladder = Ladder(ordered_loader, __name__, FIRST)
+ladder = Ladder(ordered_loader, __name__, FIRST + WITHIN + LAST)

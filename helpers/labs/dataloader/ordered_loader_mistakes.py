@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from helpers.labs.dataloader import order_flaws, seed_flaws
+from helpers.labs.dataloader import order_flaws, process_flaws, seed_flaws
 from helpers.labs.dataloader.ordered_loader import ladder
 
 for flaw in (
-    *order_flaws.PROCESSES,
+    *process_flaws.PROCESSES,
     *order_flaws.ORDER,
     *order_flaws.PREFETCH,
     *seed_flaws.INFO,

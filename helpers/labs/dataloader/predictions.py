@@ -186,9 +186,9 @@ stop_iteration = Prediction(
             "shown_as_an_error",
         ),
         "C": Choice(
-            "Five batches: the sample is left out.",
-            "Nothing leaves samples out. Whoever wants that writes it in `collate_fn`.",
-            "left_out",
+            "Two batches, and a warning that eight are missing.",
+            "`len(loader)` promises ten, and nobody compares. You have to.",
+            "somebody_warns",
         ),
         "D": Choice(
             "Two batches, then the loop ends as at the end of an epoch.",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from helpers.exercise import Exercise
-from helpers.labs.dataloader import order_steps
 from helpers.labs.dataloader.error_steps import ERRORS
 from helpers.labs.dataloader.ladder import Ladder
+from helpers.labs.dataloader.order_steps import FIRST, SLOW, TURNS
+from helpers.labs.dataloader.seed_steps import DRAW, INFO, WITHIN
 
 raising_loader = Exercise(
     "02.raising_loader",
@@ -25,12 +26,6 @@ raising_loader = Exercise(
     ],
 )
 
-_AGAIN = {
-    order_steps.PROCESSES,
-    order_steps.ORDER,
-    order_steps.TURNS,
-    order_steps.SLOW,
-    order_steps.INFO,
-    order_steps.DRAW,
-}
-ladder = Ladder(raising_loader, __name__, [step for step in order_steps.FIRST if step[0] in _AGAIN] + ERRORS)
+# After processes and order comes what is new in this cell, then more of the first one's.
+_again = [step for step in FIRST + WITHIN if step[0] in (TURNS, SLOW, INFO, DRAW)]
+ladder = Ladder(raising_loader, __name__, [*FIRST[:2], *ERRORS, *_again])

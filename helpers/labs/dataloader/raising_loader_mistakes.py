@@ -1,11 +1,11 @@
-"""What people write for 02.raising_loader."""
+"""What people write for 02.raising_loader: what falls in the second cell, and the worst of the first."""
 
 from __future__ import annotations
 
-from helpers.labs.dataloader import error_flaws, order_flaws
+from helpers.labs.dataloader import dead_flaws, error_flaws, order_flaws, process_flaws
 from helpers.labs.dataloader.raising_loader import ladder
 
-_again = ("data_loader_inside", "threads", "arrival_order")  # more of the first cell's stand with the third
-for flaw in (*order_flaws.PROCESSES, *order_flaws.ORDER, *error_flaws.RAISING, *error_flaws.DEAD):
-    if flaw.name in _again or flaw in error_flaws.RAISING + error_flaws.DEAD:
-        ladder.wrong_answer(flaw)
+_AGAIN = ("data_loader_inside", "threads", "arrival_order")
+_former = [flaw for flaw in (*process_flaws.PROCESSES, *order_flaws.ORDER) if flaw.name in _AGAIN]
+for flaw in (*_former, *error_flaws.RAISING, *dead_flaws.DEAD):
+    ladder.wrong_answer(flaw)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -153,6 +154,13 @@ class Scene:
         self.log.note("got", len(self.received))
         self.received.append(batch)
         return batch
+
+    def until(self, kind: str, count: int) -> None:
+        """Waits until so many events of a kind have happened; not for ever, and not in the learner's code."""
+        for _ in range(1000):
+            if len(self.log.events(kind)) >= count:
+                return
+            time.sleep(0.005)
 
     def rest(self) -> list[Any]:
         """Starts if need be, and takes all that is left; wrong if the loader hangs."""

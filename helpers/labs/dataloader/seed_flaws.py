@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers.labs.dataloader import order_steps as steps
+from helpers.labs.dataloader import order_steps
+from helpers.labs.dataloader import seed_steps as steps
 from helpers.labs.dataloader.flawed import Loader, answer
 from helpers.labs.dataloader.ladder import Flaw
 from helpers.labs.dataloader.workers import set_worker_info
@@ -285,7 +286,7 @@ SEEDS = [
 ENDS = [
     Flaw(
         "workers_never_told",
-        steps.ENDS,
+        order_steps.ENDS,
         "Each worker waits in get() for a task that will never come: put None into each queue, and join.",
         "are still running",
         answer(StillRunning),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Loader = Callable[..., Iterator[Any]]
-FIRST = 0.08  # s that the first batch takes in `watch`: long enough to draw all that is drawn ahead
+FIRST = 0.12  # s that the first batch takes in `watch`: long enough to draw all that is drawn ahead
 
 _worker = -1  # the number of the worker in which this module runs; -1 in the main process
 

@@ -42,9 +42,41 @@ def weighted(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: 
     return torch.stack(total).sum()
 
 
+def weighted_result(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: Weights) -> Tensor:
+    """The same, and the result is made with the weights, too."""
+    batches = list(batches)
+    counts, total = counts_of(batches, loss_fn.ignore_index), []
+    if not sum(counts):
+        raise ValueError("nothing counts")
+    for (x, target), count, weight in zip(batches, counts, weights(batches, counts), strict=True):
+        if count:
+            loss = loss_fn(model(x), target) * weight
+            loss.backward()
+            total.append(loss.detach())
+    return torch.stack(total).sum()
+
+
+def careless(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: Weights) -> Tensor:
+    """The same without a thought of batches in which nothing counts."""
+    batches, total = list(batches), 0
+    for (x, target), weight in zip(
+        batches, weights(batches, counts_of(batches, loss_fn.ignore_index)), strict=True
+    ):
+        loss = loss_fn(model(x), target) * weight
+        loss.backward()
+        total = total + loss.detach()
+    return total
+
+
 def mistaken_weights(name: str, why: str, seen: str, weights: Weights) -> None:
-    answer = lambda model, loss_fn, batches: weighted(model, loss_fn, batches, weights)  # noqa: E731
-    accumulate.wrong_answer(name, why=why, seen=seen, answer=answer)
+    """A wrong answer that differs from a right one in its weights, and the forms in which people write it."""
+
+    def way(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        return lambda model, loss_fn, batches: function(model, loss_fn, batches, weights)
+
+    accumulate.wrong_answer(name, why=why, seen=seen, answer=way(weighted))
+    for function in (weighted_result, careless):
+        accumulate.another_form(name)(way(function))
 
 
 mistaken_weights(
@@ -66,16 +98,13 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 
 @accumulate.another_form("mean_of_means")
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    batches, total = list(batches), []
-    if not sum(counts_of(batches, loss_fn.ignore_index)):
-        raise ValueError("nothing counts")
+def _(model: nn.Module, loss_fn: Any, batches: Any) -> Tensor:
+    total = 0
     for x, target in batches:
         loss = loss_fn(model(x), target) / len(batches)
-        if (target != loss_fn.ignore_index).any():
-            loss.backward()
-            total.append(loss.detach())
-    return torch.stack(total).sum()
+        loss.backward()
+        total = total + loss.detach()
+    return total
 
 
 mistaken_weights(
@@ -85,19 +114,6 @@ mistaken_weights(
     "divided by nothing",
     lambda batches, counts: [1.0] * len(batches),
 )
-
-
-@accumulate.another_form("means_added")
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    batches, total = list(batches), []
-    if not sum(counts_of(batches, loss_fn.ignore_index)):
-        raise ValueError("nothing counts")
-    for x, target in batches:
-        loss = loss_fn(model(x), target)
-        if (target != loss_fn.ignore_index).any():
-            loss.backward()
-            total.append(loss.detach())
-    return torch.stack(total).sum()
 
 
 mistaken_weights(
@@ -175,6 +191,11 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
         loss.backward()
         total.append(loss.detach())
     return torch.stack(total).sum()
+
+
+accumulate.another_form("nan_from_an_empty_batch")(
+    lambda model, loss_fn, batches: careless(model, loss_fn, batches, by_count)
+)
 
 
 @accumulate.wrong_answer(
@@ -286,6 +307,20 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
         if param.grad is not None:
             param.grad /= whole
     return torch.stack(total).sum() / whole
+
+
+@accumulate.another_form("divided_at_the_end")
+def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    whole, total = 0, 0
+    for x, target in batches:
+        count = (target != loss_fn.ignore_index).sum()
+        loss = loss_fn(model(x), target) * count
+        loss.backward()
+        whole, total = whole + count, total + loss.detach()
+    for param in model.parameters():
+        if param.grad is not None:
+            param.grad /= whole
+    return total / whole
 
 
 @accumulate.wrong_answer(

@@ -92,7 +92,7 @@ def large_batch(
 
 
 class Kept:
-    """A tensor that a graph keeps."""
+    """A tensor that a graph keeps; without its own graph, or the two would keep each other alive."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
@@ -107,7 +107,7 @@ def bytes_kept() -> Iterator[dict[str, int]]:
         held["now"] -= count
 
     def pack(tensor: Tensor) -> Kept:
-        kept, count = Kept(tensor), tensor.numel() * tensor.element_size()
+        kept, count = Kept(tensor.detach()), tensor.numel() * tensor.element_size()
         held["now"] += count
         held["most"] = max(held["most"], held["now"])
         weakref.finalize(kept, let_go, count)

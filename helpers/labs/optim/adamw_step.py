@@ -33,6 +33,7 @@ adamw_step = Exercise(
     objective="Write the step of AdamW: two averages, their correction, and a decay that stands apart.",
     minutes=20,
     difficulty="medium",
+    seconds=10,
     hints=[
         "What do the two averages hold after the first gradient, if they begin at zero? By which factor are they too "
         "small then, and after t gradients? And which parameter's t is it?",
@@ -152,29 +153,6 @@ def follows_the_rate(answer: Step, trial: Trial) -> None:
     require_torchs_path(answer, torchs, trial, Case(given, values, gradients(trial, values, 5), options))
 
 
-def combinations() -> list[Options]:
-    """Options that differ enough to show each of them beside each other one."""
-    return [
-        {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay}
-        for lr, betas in ((0.05, (0.9, 0.999)), (0.3, (0.8, 0.95)), (0.01, (0.95, 0.9)))
-        for eps, decay in ((1e-8, 0.0), (1e-8, 0.3), (0.1, 0.0), (0.1, 0.3))
-    ]
-
-
-@adamw_step.property("equal to torch's AdamW over 20 steps, with every combination of options")
-def equals_torch(answer: Step, trial: Trial) -> None:
-    cases = []
-    for options in combinations():
-        values = starts(trial, (2,))
-        grads = gradients(trial, values, 20)
-        absent = sorted(trial.random.sample(range(20), 4))
-        for step in absent:
-            grads[step][0] = None
-        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
-        cases.append(Case(given, values, grads, options))
-    require_torchs_path(answer, torchs, trial, *cases)
-
-
 @adamw_step.property("a float64 parameter is averaged in float64, a float32 one in float32")
 def keeps_precision(answer: Step, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
@@ -197,3 +175,26 @@ def leaves_the_gradients(answer: Step, trial: Trial) -> None:
 @adamw_step.property("what it remembers stands in the dicts of state, and nowhere else")
 def remembers_in_state(answer: Step, trial: Trial) -> None:
     require_remembers_in_state(answer, torchs, trial, USUAL)
+
+
+def combinations() -> list[Options]:
+    """Options that differ enough to show each of them beside each other one."""
+    return [
+        {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay}
+        for lr, betas in ((0.05, (0.9, 0.999)), (0.3, (0.8, 0.95)), (0.01, (0.95, 0.9)))
+        for eps, decay in ((1e-8, 0.0), (1e-8, 0.3), (0.1, 0.0), (0.1, 0.3))
+    ]
+
+
+@adamw_step.property("equal to torch's AdamW over 20 steps, with every combination of options")
+def equals_torch(answer: Step, trial: Trial) -> None:
+    cases = []
+    for options in combinations():
+        values = starts(trial, (2,))
+        grads = gradients(trial, values, 20)
+        absent = sorted(trial.random.sample(range(20), 4))
+        for step in absent:
+            grads[step][0] = None
+        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
+        cases.append(Case(given, values, grads, options))
+    require_torchs_path(answer, torchs, trial, *cases)

@@ -368,10 +368,10 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
 
 
 @clip_grad_norm_.wrong_answer(
-    "no_end_of_zero",
-    why="total / max_norm divides by what may be zero the other way round: with gradients of zeros, 0 / 0 or 0 * inf is NaN. "
-    "Add 1e-6, and clamp.",
-    seen="is NaN. Add 1e-6, and clamp",
+    "zero_over_zero",
+    why="The gradients are divided by their norm first, which gives 0 / 0, NaN, where all of them are 0. Divide max_norm "
+    "by total + 1e-6, and multiply.",
+    seen="which gives 0 / 0, NaN",
 )
 @on_gradients
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
@@ -396,3 +396,20 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     total = torch.nn.utils.get_total_norm([param.grad for param in params], norm_type)
     torch.nn.utils.clip_grads_with_norm_(params, max_norm, total)
     return total
+
+
+@clip_grad_norm_.another_form("torchs_own_clipping")
+def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    return torch.nn.utils.clip_grad_norm_(params, max_norm, norm_type, foreach=True)
+
+
+@clip_grad_norm_.another_form("torchs_own_clipping")
+def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    return torch.nn.utils.clip_grad_norm_(params, max_norm, norm_type, foreach=False)
+
+
+@clip_grad_norm_.another_form("torchs_own_clipping")
+def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    return torch.nn.utils.clip_grad_norm_(
+        [p for p in params if p.grad is not None], max_norm, norm_type
+    ).item()

@@ -70,7 +70,7 @@ def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
     for word, value in words.items():
         if now.shape == value.shape and torch.allclose(now, value, rtol=1e-5, atol=1e-5):
             return word
-    return "other", now.flatten().tolist()
+    return "other", [round(number, 6) for number in now.flatten().tolist()]
 
 
 def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay: float) -> None:

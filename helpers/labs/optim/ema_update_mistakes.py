@@ -158,6 +158,19 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 @ema_update.wrong_answer(
+    "loop_over_state_dict",
+    why="The loop over state_dict() that many scripts have is wrong in three ways: it averages counters, it moves a shared "
+    "weight once for each of its names, and it misses buffers that are not persistent.",
+    seen="is wrong in three ways",
+)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    theirs = model.state_dict()
+    for name, mine in ema.state_dict().items():
+        mine.copy_(decay * mine + (1 - decay) * theirs[name])
+
+
+@ema_update.wrong_answer(
     "state_dict_only",
     why="What goes through state_dict() leaves out buffers that are not persistent; buffers() has them all.",
     seen="buffers() has them all",

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from helpers.compare import shown
 from helpers.exercise import Exercise
 from helpers.labs.optim.param_models import MODELS, Named
 from helpers.trial import Trial
@@ -100,7 +101,7 @@ def _require_split(answer: Answer, trial: Trial, *models: Named) -> None:
             len(got) == 2,
             f"Expected two groups, got {len(got)}. The order of groups is how a checkpoint finds them again, so there "
             "are always two, also when one is empty.",
-            expected=want,
+            expected=shown(want),
             got=got,
             observed=("number", got),
         )
@@ -108,7 +109,7 @@ def _require_split(answer: Answer, trial: Trial, *models: Named) -> None:
         trial.true(
             not missing,
             f"In no group: {', '.join(missing)}. An optimizer will never move it.",
-            expected=want,
+            expected=shown(want),
             got=got,
             observed=("missing", got),
         )
@@ -116,7 +117,7 @@ def _require_split(answer: Answer, trial: Trial, *models: Named) -> None:
         trial.true(
             not double,
             f"More than once: {', '.join(double)}. An optimizer refuses that, or moves it twice.",
-            expected=want,
+            expected=shown(want),
             got=got,
             observed=("double", got),
         )
@@ -128,7 +129,7 @@ def _require_places(trial: Trial, want: list[list[str]], got: list[list[str]]) -
     trial.true(
         not extra,
         f"Does not require grad, and is in a group: {', '.join(extra)}.",
-        expected=want,
+        expected=shown(want),
         got=got,
         observed=("frozen", got),
     )
@@ -136,14 +137,14 @@ def _require_places(trial: Trial, want: list[list[str]], got: list[list[str]]) -
     trial.true(
         not misplaced,
         f"In the wrong group: {', '.join(misplaced)}. Two dimensions or more decay; fewer do not.",
-        expected=want,
+        expected=shown(want),
         got=got,
         observed=("misplaced", got),
     )
     trial.true(
         got == want,
         "The right parameters in another order. The state of an optimizer is matched by position.",
-        expected=want,
+        expected=shown(want),
         got=got,
         observed=("order", got),
     )

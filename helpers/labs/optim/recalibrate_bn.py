@@ -59,15 +59,16 @@ def _(answer: Any, trial: Trial) -> None:
         observed=("kind", type(got).__name__),
     )
     off = _off(statistics(model), want, before)
-    name = off[0][0] if off else "entry"
+    if not off:
+        return
+    name, word = off[0]
     mean, var, count = statistics(model)[name]
-    trial.true(
-        not off,
-        f"{name}, the first BatchNorm layer that is off: {off[0][1] if off else ''}.",
+    trial.fail(
+        f"{name}, the first BatchNorm layer that is off: {word}.",
         expected=f"running_mean {_numbers(want[name][0])}, running_var {_numbers(want[name][1])}, "
         f"num_batches_tracked {want[name][2].item()}",
         got=f"{_numbers(mean)}, {_numbers(var)}, {count.item()}",
-        observed=[off, count.item(), *([mean.tolist(), var.tolist()] if off and off[0][1] == OTHERS else [])],
+        observed=[off, count.item(), *([mean.tolist(), var.tolist()] if word == OTHERS else [])],
     )
 
 

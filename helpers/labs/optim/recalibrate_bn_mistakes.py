@@ -409,6 +409,24 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
 
 
 @recalibrate_bn.wrong_answer(
+    "update_bn_written_out",
+    why="This is torch's update_bn, line for line, with its three faults: dropout draws during the pass, a part that was "
+    "frozen in eval mode is switched to training, and after an error nothing is put back.",
+    seen="with its three faults",
+)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    momenta = {norm: norm.momentum for norm in norms_in(model)}
+    was = model.training
+    model.train()
+    for norm in momenta:
+        prepare(norm)
+    feed(loader, model)
+    for norm, momentum in momenta.items():
+        norm.momentum = momentum
+    model.train(was)
+
+
+@recalibrate_bn.wrong_answer(
     "error_swallowed",
     why="The error was caught and dropped. Half a pass gives statistics, too, and no one knows that they are wrong.",
     seen="was caught and dropped",

@@ -38,6 +38,7 @@ sgd_step = Exercise(
     objective="Write the step of SGD with every option, so that it equals torch's over twenty steps.",
     minutes=20,
     difficulty="medium",
+    seconds=10,
     hints=[
         "Write the order down first: what happens to the gradient before the velocity sees it, and what happens "
         "after? Then: what does the velocity hold after the very first gradient?",
@@ -177,29 +178,6 @@ def combinations() -> list[Options]:
     return found
 
 
-@sgd_step.property("equal to torch's SGD over 20 steps, with every combination of options")
-def equals_torch(answer: Step, trial: Trial) -> None:
-    cases = []
-    for options in combinations():
-        values = starts(trial, (2,))
-        grads = gradients(trial, values, 20)
-        absent = sorted(trial.random.sample(range(1, 20), 4))
-        for step in absent:
-            grads[step][0] = None
-        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
-        cases.append(Case(given, values, grads, options))
-    _require_equal(answer, trial, *cases)
-
-
-@sgd_step.property("equal to torch's SGD when options change from step to step")
-def follows_the_options(answer: Step, trial: Trial) -> None:
-    values = starts(trial, (3,))
-    drawn = [trial.random.choice(combinations()) for _ in range(20)]
-    options = [chosen | {"lr": trial.random.uniform(0.01, 0.2)} for chosen in drawn]
-    given = "20 steps, each with other options, drawn at random"
-    _require_equal(answer, trial, Case(given, values, gradients(trial, values, 20), options))
-
-
 @sgd_step.property("the parameters keep their storage, and no graph is recorded")
 def in_place(answer: Step, trial: Trial) -> None:
     require_kept_storage(answer, trial, PLAIN | {"momentum": 0.9, "weight_decay": 0.1})
@@ -237,3 +215,26 @@ def refuses(answer: Step, trial: Trial) -> None:
             "The step was refused, and has moved the parameter all the same. Refuse first.",
             observed="moved, then refused",
         )
+
+
+@sgd_step.property("equal to torch's SGD when options change from step to step")
+def follows_the_options(answer: Step, trial: Trial) -> None:
+    values = starts(trial, (3,))
+    drawn = [trial.random.choice(combinations()) for _ in range(20)]
+    options = [chosen | {"lr": trial.random.uniform(0.01, 0.2)} for chosen in drawn]
+    given = "20 steps, each with other options, drawn at random"
+    _require_equal(answer, trial, Case(given, values, gradients(trial, values, 20), options))
+
+
+@sgd_step.property("equal to torch's SGD over 20 steps, with every combination of options")
+def equals_torch(answer: Step, trial: Trial) -> None:
+    cases = []
+    for options in combinations():
+        values = starts(trial, (2,))
+        grads = gradients(trial, values, 20)
+        absent = sorted(trial.random.sample(range(1, 20), 4))
+        for step in absent:
+            grads[step][0] = None
+        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
+        cases.append(Case(given, values, grads, options))
+    _require_equal(answer, trial, *cases)

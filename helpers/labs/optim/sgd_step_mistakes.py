@@ -120,6 +120,12 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
 
 
+@also("decay_before_maximize")
+def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    step = direction(grad + o.weight_decay * param, kept, o)
+    param.add_(step, alpha=o.lr if o.maximize else -o.lr)
+
+
 @wrong(
     "maximize_ignored",
     why="maximize is not looked at: the step goes down where it should go up.",

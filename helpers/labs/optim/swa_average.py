@@ -103,7 +103,7 @@ def which(got: Tensor, states: list[State], name: str) -> Any:
     for word, value in words.items():
         if got.shape == value.shape and torch.allclose(got.detach().double(), value, rtol=1e-4, atol=1e-5):
             return word
-    return "other numbers", got.flatten().tolist()
+    return "other numbers", [round(number, 6) for number in got.flatten().tolist()]
 
 
 @swa_average.property("each tensor is the mean of all states, which count the same")
@@ -246,21 +246,25 @@ def _(answer: Any, trial: Trial) -> None:
 @swa_average.property("the sum is kept in float32 or wider, and the result has the dtype of the states")
 def _(answer: Any, trial: Trial) -> None:
     found = []
-    for dtype, count, scale, near in (
-        (torch.bfloat16, 40, 1.0, 2**-7),
-        (torch.float16, 5, 3e4, 2**-9),
-        (torch.float64, 3, 1.0, 1e-12),
-    ):
-        states = some_states(trial, count, torch.float64)
-        states = [
-            {name: (value / 9 + 1).mul(scale).to(dtype) for name, value in state.items()} for state in states
-        ]
-        trial.given(f"{count} states of {dtype} with numbers near {scale:g}")
+    for dtype, (count, scale, near) in {
+        torch.bfloat16: (400, 1.0, 2**-8),
+        torch.float16: (5, 3e4, 2**-9),
+        torch.float64: (3, 1.0, 1e-12),
+    }.items():
+        low, high = (
+            {name: ((value.tanh() / 9 + start) * scale).to(dtype) for name, value in state.items()}
+            for start, state in zip(
+                (1.0, 3.0 if dtype is torch.bfloat16 else 1.1), some_states(trial, 2), strict=True
+            )
+        )
+        states = [dict(low) for _ in range(2)] + [dict(high) for _ in range(count - 2)]
         got = averaged(answer, trial, states, set(SHAPES))["layer.weight"]
         want = mean_of(states, "layer.weight")
         close = torch.allclose(got.detach().double(), want, rtol=near, atol=0)
         found.append((str(dtype), "right" if close else "off", str(got.dtype)))
-    trial.given("states of bfloat16 (40 of them), of float16 with numbers near 30,000, of float64")
+    trial.given(
+        "400 states of bfloat16 (two with numbers near 1, then near 3), 5 of float16 near 30,000, 3 of float64"
+    )
     off = [f"{dtype}: {word}, in {have}" for dtype, word, have in found if word != "right" or have != dtype]
     trial.true(
         not off,

@@ -145,6 +145,52 @@ def _(states: Iterable[State]) -> State:
     return average(states, integer=lambda values: torch.stack(values).mean(0))
 
 
+@swa_average.another_form("integers_averaged")
+def _(states: Any) -> State:
+    if not states:
+        raise ValueError("no states")
+    total = {
+        name: wide(value) if value.is_floating_point() else value.clone() for name, value in states[0].items()
+    }
+    for state in states[1:]:
+        if state.keys() != total.keys():
+            raise ValueError("other keys")
+        for name, value in state.items():
+            total[name] = total[name] + value.detach()
+    return {
+        name: (v / len(states)).to(states[0][name].dtype) if v.is_floating_point() else v // len(states)
+        for name, v in total.items()
+    }
+
+
+@swa_average.wrong_answer(
+    "the_usual_loop",
+    why="The loop that many scripts have: a deep copy of the first state, += for the others, / len(states). Counters become "
+    "floats, tied weights are added twice, bfloat16 adds up in bfloat16, and a generator is refused.",
+    seen="The loop that many scripts have",
+)
+def _(states: Any) -> State:
+    total = copy.deepcopy(states[0])
+    for state in states[1:]:
+        for name in total:
+            total[name] += state[name]
+    for name in total:
+        total[name] = total[name] / len(states)
+    return total
+
+
+@swa_average.another_form("the_usual_loop")
+def _(states: Any) -> State:
+    if len(states) == 0:
+        raise ValueError("no states")
+    total = copy.deepcopy(states[0])
+    for name in total:
+        for state in states[1:]:
+            total[name] = total[name].add_(state[name])
+        total[name] = torch.div(total[name], len(states))
+    return total
+
+
 @swa_average.wrong_answer(
     "integers_of_the_first",
     why="Integers were taken from the first state. The average goes on from the last one.",

@@ -80,7 +80,7 @@ def follows(answer: Callable[..., Any], trial: Trial, steps: Iterable[int], sett
         + (f", and {len(off) - 1} more of {len(steps)} steps are off." if len(off) > 1 else "."),
         expected=_table(steps, want, shown),
         got=_table(steps, got, shown),
-        observed="a multiple" if _is_multiple(got, want) else got,
+        observed="a multiple" if _is_multiple(got, want) else [round(number, 9) for number in got],
     )
 
 

@@ -1,0 +1,144 @@
+"""Right answers to 02.serial_loader and 02.shard, in different shapes."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    default_collate,
+    default_convert,
+    get_worker_info,
+)
+
+
+def serial_in_one(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
+                  drop_last=False, timeout=0, generator=None, *, prefetch_factor=None, persistent_workers=False):  # fmt: skip
+    """One generator: errors come with the first batch."""
+    streamed = isinstance(dataset, IterableDataset)
+    contradictions = [
+        timeout < 0, num_workers, prefetch_factor is not None, persistent_workers,
+        streamed and (shuffle or sampler is not None or batch_sampler is not None),
+        shuffle and sampler is not None,
+        batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
+        batch_size is None and drop_last,
+    ]  # fmt: skip
+    if any(contradictions):
+        raise ValueError(contradictions)
+    if streamed and batch_size is not None and batch_size < 1:
+        raise ValueError(batch_size)
+    torch.empty((), dtype=torch.int64).random_(generator=generator)
+    if streamed and batch_size is None:
+        yield from map(collate_fn or default_convert, dataset)
+        return
+    if streamed:
+        samples = iter(dataset)
+        while batch := list(itertools.islice(samples, batch_size)):
+            if len(batch) == batch_size or not drop_last:
+                yield (collate_fn or default_collate)(batch)
+            if len(batch) < batch_size:
+                return
+        return
+    if sampler is None:
+        sampler = RandomSampler(dataset, generator=generator) if shuffle else range(len(dataset))
+    if batch_sampler is None and batch_size is None:
+        yield from ((collate_fn or default_convert)(dataset[i]) for i in sampler)
+        return
+    getitems = getattr(dataset, "__getitems__", None) or (lambda indices: [dataset[i] for i in indices])
+    for indices in (
+        batch_sampler if batch_sampler is not None else BatchSampler(sampler, batch_size, drop_last)
+    ):
+        yield (collate_fn or default_collate)(getitems(indices))
+
+
+def serial_checked_first(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, **options):
+    """Checks at once, and returns a generator; own batches, own shuffling."""
+    streamed = isinstance(dataset, IterableDataset)
+    drop_last, generator = options.get("drop_last", False), options.get("generator")
+    if options.get("timeout", 0) < 0 or options.get("prefetch_factor") is not None:
+        raise ValueError("timeout or prefetch_factor")
+    if options.get("persistent_workers") or options.get("num_workers"):
+        raise ValueError("no workers")
+    if streamed and (shuffle, sampler, batch_sampler) not in [(None, None, None), (False, None, None)]:
+        raise ValueError("an IterableDataset")
+    if [shuffle or None, sampler, batch_sampler].count(None) < 2:
+        raise ValueError("two orders")
+    if batch_sampler is not None and (batch_size != 1 or drop_last):
+        raise ValueError("two sizes")
+    if batch_size is None and drop_last:
+        raise ValueError("no batches to drop")
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
+        raise ValueError("batch_size")
+
+    def cut(items):
+        batch = []
+        for item in items:
+            batch.append(item)
+            if len(batch) == batch_size:
+                yield batch
+                batch = []
+        if batch and not drop_last:
+            yield batch
+
+    def epoch():
+        torch.empty((), dtype=torch.int64).random_(generator=generator)
+        one_by_one = batch_size is None and batch_sampler is None
+        collate = options.get("collate_fn") or (default_convert if one_by_one else default_collate)
+        if streamed:
+            groups = iter(dataset) if one_by_one else cut(dataset)
+            for group in groups:
+                yield collate(group)
+            return
+        order = sampler
+        if order is None:
+            order = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if one_by_one:
+            for index in order:
+                yield collate(dataset[index])
+            return
+        for indices in batch_sampler or cut(order):
+            if hasattr(dataset, "__getitems__"):
+                yield collate(dataset.__getitems__(indices))
+            else:
+                yield collate([dataset[index] for index in indices])
+
+    return epoch()
+
+
+def shard_by_slice(dataset):
+    info = get_worker_info()
+    return iter(dataset) if info is None else itertools.islice(dataset, info.id, None, info.num_workers)
+
+
+def shard_by_remainder(dataset):
+    info = get_worker_info()
+    id, num_workers = (info.id, info.num_workers) if info else (0, 1)
+    for place, item in enumerate(dataset):
+        if place % num_workers == id:
+            yield item
+
+
+def shard_by_rounds(dataset):
+    """A round of one item a worker at a time."""
+    info = get_worker_info()
+    id, num_workers = (info.id, info.num_workers) if info else (0, 1)
+    items = iter(dataset)
+    while batch := list(itertools.islice(items, num_workers)):
+        yield from batch[id : id + 1]
+
+
+def shard_by_compress(dataset):
+    info = get_worker_info()
+    if not info:
+        return (item for item in dataset)
+    return itertools.compress(dataset, itertools.cycle([id == info.id for id in range(info.num_workers)]))
+
+
+RIGHT = {
+    "02.serial_loader": [serial_in_one, serial_checked_first],
+    "02.shard": [shard_by_slice, shard_by_remainder, shard_by_rounds, shard_by_compress],
+}
