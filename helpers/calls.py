@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 
@@ -24,22 +24,19 @@ def calls_to(*functions: Callable[..., Any] | type) -> Iterator[list[str]]:
     Code runs about twice as slowly in the block. A generator runs where it is iterated: iterate it in the block.
     Other processes are not seen.
     """
-    codes: dict[CodeType, str] = {}
-    built_in: dict[int, str] = {}
+    known: dict[int, str] = {}  # by identity: code written alike, as that of dataclasses, is equal
+    kept: list[Any] = []
     for function in functions:
         for name, part in _parts(function):
-            code = getattr(part, "__code__", None)
-            if code is None:
-                built_in[id(part)] = name
-            else:
-                codes[code] = name
+            kept.append(getattr(part, "__code__", part))
+            known[id(kept[-1])] = name
     seen: list[str] = []
 
     def notice(frame: FrameType, event: str, function: Any) -> None:
         if event == "call":
-            name = codes.get(frame.f_code)
+            name = known.get(id(frame.f_code))
         elif event == "c_call":
-            name = built_in.get(id(function)) or built_in.get(id(_descriptor(function)))
+            name = known.get(id(function)) or known.get(id(_descriptor(function)))
         else:
             return
         if name:

@@ -125,7 +125,7 @@ class Trial:
         if not ok:
             self.fail(
                 message,
-                expected=expected,
+                expected=expected if isinstance(expected, str) else shown(expected),
                 got="" if got is None else shown(got),
                 symptom=symptom,
                 observed=observed,

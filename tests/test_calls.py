@@ -66,3 +66,14 @@ def test_nothing_is_seen_of_other_functions_and_after_the_block() -> None:
         loss().backward()
     loss().backward()
     assert seen == []
+
+
+def test_code_that_is_only_written_alike_is_not_seen() -> None:
+    text = "def same(): return 1"
+    one: dict = {}
+    other: dict = {}
+    exec(text, one)
+    exec(text, other)
+    with calls_to(one["same"]) as seen:
+        other["same"]()
+    assert seen == []
