@@ -116,7 +116,7 @@ class Trial:
         ok: bool,
         message: str,
         *,
-        expected: str = "",
+        expected: Any = "",
         got: Any = None,
         symptom: str = "",
         observed: Any = None,

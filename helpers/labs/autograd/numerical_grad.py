@@ -213,14 +213,6 @@ def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
     )
 
 
-@numerical_grad.property("another dtype than float64 raises ValueError")
-def other_dtypes(answer: Answer, trial: Trial) -> None:
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        trial.given(f"x of {dtype}")
-        x = drawn(trial, 3).to(dtype)
-        trial.raises(ValueError, lambda x=x: answer(lambda at: (at * at).sum(), x), f"for {dtype}")
-
-
 @numerical_grad.property("autograd has no part in it")
 def without_autograd(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3), drawn(trial, 2, 3)

@@ -173,15 +173,3 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
         step[at] = eps
         slopes.append((fn(x + step) - fn(x - step)) / (2 * eps))
     return torch.stack(slopes).view(x.shape) if slopes else torch.zeros(x.shape, dtype=x.dtype)
-
-
-@numerical_grad.wrong_answer(
-    "float32_accepted",
-    why="A float32 x goes through without a word, and what comes back is noise: fn's 7 digits, divided by 2e-6.",
-    seen="what comes back is noise",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    grad = torch.zeros(x.shape, dtype=x.dtype)
-    for at in places(x):
-        grad[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / (2 * eps)
-    return grad

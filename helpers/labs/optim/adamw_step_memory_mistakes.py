@@ -249,20 +249,6 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
             right(param, grad, kept, options_of(options))
 
 
-@adamw_step.wrong_answer(
-    "graph_in_the_averages",
-    why="`param.data` silences the error of autograd, and the averages still record: with create_graph=True every step "
-    "hangs its graph on them. Use `torch.no_grad()` around the whole step.",
-    seen="silences the error of autograd",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    for param, grad, kept in zip(params, grads, state, strict=True):
-        if grad is not None:
-            if not kept:
-                kept.update(step=0, m=torch.zeros_like(param.data), v=torch.zeros_like(param.data))
-            right(param.data, grad, kept, options_of(options))
-
-
 _KEPT: list[dict] = []
 
 

@@ -248,8 +248,8 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @sgd_step.wrong_answer(
     "graph_in_the_velocity",
-    why="`param.data` silences the error of autograd, and the velocity still records: with create_graph=True every "
-    "step hangs its graph on it. Use `torch.no_grad()` around the whole step.",
+    why="`param.data` silences the error of autograd in the last line, and the decay reads `param`, which records: every "
+    "step hangs its graph on the velocity. Use `torch.no_grad()` around the whole step.",
     seen="silences the error of autograd",
 )
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
@@ -257,7 +257,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     refused(o)
     for param, grad, kept in zip(params, grads, state, strict=True):
         if grad is not None:
-            param.data.sub_(o.lr * direction(decayed(param.data, grad, o), kept, o))
+            param.data.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
 
 
 @sgd_step.another_form("graph_in_the_velocity")
@@ -265,7 +265,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     o = SimpleNamespace(**options)
     for param, grad, kept in zip(params, grads, state, strict=True):
         if grad is not None:
-            param.data.sub_(o.lr * direction(decayed(param.data, grad, o), kept, o))
+            param.data.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
 
 
 _KEPT: list[dict] = []
