@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import helpers
+import helpers.digits  # imports torchvision, which cannot be imported first by code without a module, as the notebook's
 from ci.reference import answers
 from helpers.labs.autograd.graphs import OPERATIONS, Graph, grown, wide
 from tests.right_answers.autograd_346 import RIGHT

@@ -421,7 +421,6 @@ def rows_of_the_identity(fn, x, eps=1e-6):
 
 def by_index(fn, x, eps=1e-6):
     """Copies for every call; also asks for fn(x), which is not needed."""
-        raise ValueError("float64 only")
     x = x.detach()
     fn(x)
     grad = torch.empty(x.shape, dtype=x.dtype)

@@ -61,7 +61,7 @@ inputs_of_backward = Prediction(
 
 kept_on_ctx = Prediction(
     "03.kept_on_ctx",
-    "A result kept as `ctx.y`",
+    "A result kept as an attribute of ctx",
     {
         "A": Choice(
             "RuntimeError: torch notices that y was edited.",
@@ -115,7 +115,7 @@ node_order = Prediction(
 
 retained_hook = Prediction(
     "03.retained_hook",
-    "A hook after `retain_grad`",
+    "A hook after retain_grad",
     {
         "A": Choice(
             "12: `retain_grad` came first, so it stores the gradient before the hook doubles it.",
@@ -143,7 +143,7 @@ retained_hook = Prediction(
 
 silent_penalty = Prediction(
     "03.silent_penalty",
-    "A penalty through `once_differentiable`",
+    "A penalty through once_differentiable",
     {
         "A": Choice(
             "30: 6 from x², 24 from the penalty.",
@@ -223,7 +223,7 @@ edited_input = Prediction(
 
 through_data = Prediction(
     "03.through_data",
-    "`.data` and `.detach()`",
+    "Through .data and through .detach()",
     {
         "A": Choice(
             "Both raise: y was saved, and it was edited.",

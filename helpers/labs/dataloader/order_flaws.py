@@ -187,7 +187,7 @@ PREFETCH = [
         "prefetch_factor_forgotten",
         steps.BOUND,
         "prefetch_factor counts for each worker: with one task each, a worker is idle until the next one reaches it.",
-        "only 3 more had been asked",
+        "only 2 more had been asked",
         answer(FactorForgotten),
     ),
     Flaw(

@@ -20,6 +20,8 @@ from helpers import judge
 from helpers.labs.dataloader.crew import PATIENCE, Crew, Log, Stuck
 from helpers.trial import Trial
 
+LEAVING = 16  # looks: a loader may give its workers a second before it kills them
+
 Act = Callable[["Samples", Any], Any]
 
 # Who may not stand behind a call of the data set, and how the report calls them.
@@ -198,7 +200,7 @@ class Scene:
     def leave(self, close: bool = False) -> list[str]:
         """Drops the iterator (or closes it, if it can); what is left of its processes then."""
         try:
-            with self.crew.watched(self.patience):
+            with self.crew.watched(max(self.patience, LEAVING)):
                 if close and hasattr(self.iterator, "close"):
                     self.iterator.close()
                 self.iterator = None

@@ -107,8 +107,10 @@ def draw(answer: Any, trial: Trial) -> None:
     )
     want = list(want)
     batches = BatchSampler(RandomSampler(Noise(), generator=ours), 2, False)
+    before = _globals()
     with Scene(trial, answer, said, batches, usual=_noise, generator=ours, **options) as scene:
         received = scene.rest()
+    elsewhere = [name for name, state in _globals().items() if state != before[name]]
     indices = [[row[0] for row in batch.tolist()] for batch in received]
     moved = not torch.equal(ours.get_state(), torchs.get_state())
     same = indices == [[row[0] for row in batch.tolist()] for batch in want]
@@ -121,6 +123,39 @@ def draw(answer: Any, trial: Trial) -> None:
         observed=("generator", same, moved),
     )
     trial.equal(received, want, "The batches", rtol=0, atol=0, observed="other noise")
+    trial.true(
+        not elsewhere,
+        f"The loader moved {' and '.join(elsewhere)} of the training loop's own process.",
+        expected="draws from the generator that was given, and no others",
+        observed=("moved", elsewhere),
+    )
+    _see_global_draw(answer, trial)
+
+
+def _see_global_draw(answer: Any, trial: Trial) -> None:
+    """Without a generator the base seed comes from torch's global one."""
+    torch.manual_seed(trial.random.getrandbits(40))
+    state = torch.get_rng_state()
+    torch.empty((), dtype=torch.int64).random_()
+    want = torch.get_rng_state()
+    torch.set_rng_state(state)
+    with Scene(trial, answer, "generator=None, one worker", [[0]], num_workers=1, generator=None) as scene:
+        scene.rest()
+        trial.true(
+            torch.equal(torch.get_rng_state(), want),
+            "Without a generator the base seed is not one draw from torch's global generator.",
+            expected="one draw, as DataLoader makes it",
+            observed="global draw",
+        )
+
+
+def _globals() -> dict[str, Any]:
+    """Where the global generators of this process stand."""
+    return {
+        "torch's generator": torch.get_rng_state().tolist(),
+        "Python's random": random.getstate(),
+        "NumPy's generator": np.random.get_state()[1].tolist(),
+    }
 
 
 def info(answer: Any, trial: Trial) -> None:

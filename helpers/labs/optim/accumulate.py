@@ -32,10 +32,10 @@ accumulate = Exercise(
         "A mean of means is the mean only if all parts have the same size. Size of what? Look at what loss_fn divides by.",
         "The large batch's loss is a sum over the targets that count, divided by how many they are in all batches together. "
         "So a batch's mean loss has to be multiplied by its share: its own count divided by the whole count.",
-        "The whole count must be known before the first backward: list(batches) once, count (target != "
-        "loss_fn.ignore_index) in each, then forward and backward, batch by batch.",
-        "Where nothing counts the mean is 0 / 0. NaN times 0 is NaN, so leave such a batch out; if nothing counts anywhere, "
-        "raise ValueError before any backward. Sum the detached losses for the result.",
+        "The whole count must be known before the first backward: count (target != loss_fn.ignore_index) in each batch, "
+        "then forward and backward, batch by batch.",
+        "Where nothing counts the mean is 0 / 0, and NaN times 0 is NaN: leave such a batch out. Sum the detached losses "
+        "for the result.",
     ],
 )
 
@@ -139,25 +139,18 @@ def _(answer: Any, trial: Trial) -> None:
         trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
 
 
-@accumulate.property("a batch in which nothing counts adds nothing")
+@accumulate.property("a batch in which nothing counts adds no gradient")
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))
     trial.given(told(batches, -100))
     model, loss_fn = new_model(trial), loss_with()
-    loss, want = large_batch(model, loss_fn, batches)
-    got = trial.call(answer, model, loss_fn, batches)
+    _, want = large_batch(model, loss_fn, batches)
+    trial.call(
+        answer, model, loss_fn, batches
+    )  # the loss may be NaN: cross entropy's is, where nothing counts
     grads_equal(trial, model.grads(), want)
-    trial.equal(got, loss, "The loss", rtol=1e-5, atol=1e-6)
-
-
-@accumulate.property("batches may be any iterable, and is read once")
-@one_thread()
-def _(answer: Any, trial: Trial) -> None:
-    batches = ragged(trial)
-    trial.given("a generator; " + told(batches, -100))
-    adds(answer, trial, loss_with(), batches, given=(batch for batch in batches))
 
 
 @accumulate.property("what was in .grad before stays, and is added to")
@@ -218,40 +211,6 @@ def _(answer: Any, trial: Trial) -> None:
         f"{kept['most']:,} bytes were held for backward; one batch needs {one:,}.",
         expected=f"{'FB' * count}, and {one:,} bytes",
         observed=(model.log, "one" if graphs <= 1.3 else "two" if graphs <= 2.3 else "all"),
-    )
-
-
-@accumulate.property("ValueError if nothing counts; .grad is then as it was")
-@one_thread()
-def _(answer: Any, trial: Trial) -> None:
-    model, batches = new_model(trial), [batch_of(trial, 2, 3, ignored=6) for _ in range(2)]
-    found = []
-    for given in (batches, []):
-        for param in (model.hidden, model.out):
-            param.grad = torch.ones_like(param)
-        try:
-            answer(model, loss_with(), given)
-        except NotImplementedError:
-            raise
-        except ValueError:
-            kept = all(
-                param.grad is not None and bool((param.grad == 1).all())
-                for param in (model.hidden, model.out)
-            )
-            found.append("ValueError" if kept else ".grad had been changed before it was raised")
-        except Exception as error:
-            found.append(f"{type(error).__name__} was raised")
-        else:
-            found.append("nothing was raised")
-    trial.given("two batches in which every target is ignored, then an empty list")
-    off = [said for said in found if said != "ValueError"]
-    trial.true(
-        not off,
-        f"Expected ValueError where nothing counts; but {off[0] if off else ''}.",
-        expected="ValueError",
-        observed=[
-            said if "changed" in said else "no ValueError" if said != "ValueError" else said for said in found
-        ],
     )
 
 

@@ -175,73 +175,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 
 @accumulate.wrong_answer(
-    "nan_from_an_empty_batch",
-    why="In a batch in which nothing counts the mean is 0 / 0, NaN, and NaN times a weight of 0 is NaN. The gradients stay "
-    "clean, since ignored places get none; the loss that is logged is NaN, and whoever stops a run at NaN stops a good one.",
-    seen="whoever stops a run at NaN",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    batches = list(batches)
-    counts = counts_of(batches, loss_fn.ignore_index)
-    if not sum(counts):
-        raise ValueError("nothing counts")
-    total = []
-    for (x, target), weight in zip(batches, shares(counts), strict=True):
-        loss = loss_fn(model(x), target) * weight
-        loss.backward()
-        total.append(loss.detach())
-    return torch.stack(total).sum()
-
-
-accumulate.another_form("nan_from_an_empty_batch")(
-    lambda model, loss_fn, batches: careless(model, loss_fn, batches, by_count)
-)
-
-
-@accumulate.wrong_answer(
-    "generator_exhausted",
-    why="The batches were counted in a first loop and trained on in a second. A generator has nothing left by then.",
-    seen="A generator has nothing left",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    count = sum(int((target != loss_fn.ignore_index).sum()) for _, target in batches)
-    if not count:
-        raise ValueError("nothing counts")
-    total = torch.zeros(())
-    for x, target in batches:
-        if own := int((target != loss_fn.ignore_index).sum()):
-            loss = loss_fn(model(x), target) * (own / count)
-            loss.backward()
-            total = total + loss.detach()
-    return total
-
-
-@accumulate.another_form("generator_exhausted")
-def _(model: nn.Module, loss_fn: Any, batches: Any) -> Tensor:
-    count = sum(counts_of(batches, loss_fn.ignore_index))
-    if not count:
-        raise ValueError("nothing counts")
-    total = []
-    for x, target in batches:
-        if own := int((target != loss_fn.ignore_index).sum()):
-            loss = loss_fn(model(x), target) * (own / count)
-            loss.backward()
-            total.append(loss.detach())
-    return sum(total[1:], total[0])
-
-
-@accumulate.wrong_answer(
-    "needs_a_list",
-    why="len() and indexing need a list: a generator, or a slice of a DataLoader, has neither.",
-    seen="a slice of a DataLoader",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Any) -> Tensor:
-    if len(batches) == 0:
-        raise ValueError("no batch")
-    return weighted(model, loss_fn, batches)
-
-
-@accumulate.wrong_answer(
     "zero_grad_inside",
     why="The function cleared the gradients before it began. Whoever accumulates over two calls, or adds a penalty's "
     "gradient first, loses that; zero_grad is the caller's.",
@@ -496,27 +429,6 @@ accumulate.wrong_answer(
     seen="is not returned",
     answer=returning(lambda losses, counts: None),
 )
-
-
-@accumulate.wrong_answer(
-    "nothing_counts_accepted",
-    why="Where no target counts there is no mean. A loss of 0 or NaN, or an error from deep inside, hides a data set that is all "
-    "padding.",
-    seen="a data set that is all padding",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    batches = list(batches)
-    if not sum(counts_of(batches, loss_fn.ignore_index)):
-        return torch.zeros(())
-    return weighted(model, loss_fn, batches)
-
-
-@accumulate.another_form("nothing_counts_accepted")
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    batches = list(batches)
-    if not sum(counts_of(batches, loss_fn.ignore_index)):
-        raise ZeroDivisionError("division by zero")
-    return weighted(model, loss_fn, batches)
 
 
 @accumulate.wrong_answer(

@@ -131,64 +131,6 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 @ema_update.wrong_answer(
-    "tied_moved_twice",
-    why="state_dict() lists a shared weight at each of its places, so a loop over it moves the weight twice; and it leaves "
-    "out buffers that are not persistent.",
-    seen="so a loop over it moves the weight twice",
-)
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    follow(ema.state_dict().values(), model.state_dict().values(), decay)
-
-
-@ema_update.another_form("tied_moved_twice")
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    mine, theirs = (
-        ema.named_parameters(remove_duplicate=False),
-        model.named_parameters(remove_duplicate=False),
-    )
-    follow([one for _, one in mine], [other for _, other in theirs], decay)
-    follow(ema.buffers(), model.buffers(), decay)
-
-
-@ema_update.another_form("tied_moved_twice")
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
-        follow(mine.parameters(recurse=False), theirs.parameters(recurse=False), decay)
-        follow(mine.buffers(recurse=False), theirs.buffers(recurse=False), decay)
-
-
-@ema_update.wrong_answer(
-    "loop_over_state_dict",
-    why="The loop over state_dict() that many scripts have is wrong in three ways: it averages counters, it moves a shared "
-    "weight once for each of its names, and it misses buffers that are not persistent.",
-    seen="is wrong in three ways",
-)
-@torch.no_grad()
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    theirs = model.state_dict()
-    for name, mine in ema.state_dict().items():
-        mine.copy_(decay * mine + (1 - decay) * theirs[name])
-
-
-@ema_update.wrong_answer(
-    "state_dict_only",
-    why="What goes through state_dict() leaves out buffers that are not persistent; buffers() has them all.",
-    seen="buffers() has them all",
-)
-@torch.no_grad()
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    mine, theirs = ema.state_dict(), model.state_dict()
-    ema.load_state_dict(
-        {
-            name: decay * one + (1 - decay) * theirs[name].to(one)
-            if one.is_floating_point()
-            else theirs[name]
-            for name, one in mine.items()
-        }
-    )
-
-
-@ema_update.wrong_answer(
     "graph_recorded",
     why="Without torch.no_grad() the update is a part of the model's graph: it grows with every step until memory ends.",
     seen="it grows with every step until memory ends",
@@ -290,61 +232,6 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 @ema_update.another_form("model_copied")
 def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
     ema.load_state_dict(model.state_dict())
-
-
-@ema_update.wrong_answer(
-    "one_dtype_only",
-    why="lerp_ wants both tensors in one dtype: an EMA in float32 cannot follow a model in bfloat16 so, and that is where "
-    "it is needed most. theirs.to(mine) helps.",
-    seen="lerp_ wants both tensors in one dtype",
-)
-@torch.no_grad()
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
-        mine.lerp_(theirs, 1 - decay)
-    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
-        if mine.is_floating_point():
-            mine.lerp_(theirs, 1 - decay)
-        else:
-            mine.copy_(theirs)
-
-
-@ema_update.wrong_answer(
-    "averaged_narrow",
-    why="The average was computed in the model's dtype. In bfloat16 an update of a thousandth rounds to nothing, so that the "
-    "EMA never moves.",
-    seen="rounds to nothing",
-)
-@torch.no_grad()
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
-        mine.copy_(mine.to(theirs).lerp(theirs, 1 - decay))
-    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
-        mine.copy_(mine.to(theirs).lerp(theirs, 1 - decay) if mine.is_floating_point() else theirs)
-
-
-@ema_update.another_form("averaged_narrow")
-@torch.no_grad()
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
-        mine.copy_(decay * mine.to(theirs.dtype) + (1 - decay) * theirs)
-    for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
-        mine.copy_(
-            decay * mine.to(theirs.dtype) + (1 - decay) * theirs if mine.is_floating_point() else theirs
-        )
-
-
-@ema_update.wrong_answer(
-    "dtype_of_the_model",
-    why="The EMA was brought to the model's dtype first, for good: what was kept in float32 on purpose is rounded.",
-    seen="what was kept in float32 on purpose is rounded",
-)
-def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    dtype = next(model.parameters()).dtype
-    if dtype != next(ema.parameters()).dtype:
-        ema.to(dtype)
-    follow(ema.parameters(), model.parameters(), decay)
-    follow(ema.buffers(), model.buffers(), decay)
 
 
 @ema_update.wrong_answer(

@@ -19,15 +19,14 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    """All that a module can hold: a tied weight, a frozen parameter, a BatchNorm layer, buffers of every kind."""
+    """What a module can hold: trainable weights, a frozen parameter, a BatchNorm layer, buffers of every kind."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
         self.inside, self.again = Layer(4, 3), Layer(4, 3)
-        self.again.weight = self.inside.weight
         self.norm = nn.BatchNorm1d(4)
         self.scale = Parameter(torch.zeros(()), requires_grad=False)
-        self.register_buffer("table", torch.zeros(5), persistent=False)
+        self.register_buffer("table", torch.zeros(5))
         self.register_buffer("position", torch.zeros(2, dtype=torch.int64))
         self.register_buffer("mask", torch.zeros(6, dtype=torch.bool))
         self.filled(generator)

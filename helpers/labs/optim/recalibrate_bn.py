@@ -34,7 +34,7 @@ recalibrate_bn = Exercise(
         "Averaged weights give other activations than any of the models that were averaged, so the statistics have to be "
         "measured. What does a BatchNorm layer do with momentum=None?",
         "Three things happen to each BatchNorm layer before the pass: reset_running_stats(), momentum = None, train(). "
-        "All other modules are in eval mode then. Write down first what you are going to change.",
+        "Write down first what you are going to change.",
         "model.train(flag) sets one flag for all sub-modules, and so cannot bring back a model in which one part was frozen: "
         "keep a list of (module, module.training). try and finally bring it back after an error, too.",
     ],
@@ -207,27 +207,6 @@ def _(answer: Any, trial: Trial) -> None:
 def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
     yield batches[0]
     raise ValueError("a broken file")
-
-
-@recalibrate_bn.property(
-    "during the pass only BatchNorm is in training mode: no dropout, no other statistics"
-)
-@one_thread()
-def _(answer: Any, trial: Trial) -> None:
-    model = Model(trial.generator, dropout=0.5).train()
-    trial.given("a model in training mode, with dropout and with a module that keeps a maximum")
-    rng, before = torch.get_rng_state(), model.moving.largest.clone()
-    with watched(model) as seen:
-        trial.call(answer, some_batches(trial, 2), model)
-    off = sorted(name for name in ("drop", "moving") if True in seen.get(name, ()))
-    torch.set_rng_state(rng)
-    trial.true(
-        not off and torch.equal(model.moving.largest, before),
-        f"{' and '.join(off) or 'moving'} ran in training mode. Dropout then draws, and the statistics are those of a model "
-        "with holes, which is not the one that will be used.",
-        expected="eval mode for all but BatchNorm",
-        observed=off,
-    )
 
 
 @recalibrate_bn.property("weights, gradients and all other buffers stay", changes=("torch RNG",))

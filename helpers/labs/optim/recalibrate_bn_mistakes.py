@@ -296,20 +296,6 @@ mistaken(
 )
 
 
-@recalibrate_bn.wrong_answer(
-    "dropout_left_on",
-    why="model.train() turns on dropout with BatchNorm, and torch's update_bn does the same. Set the mode of the BatchNorm "
-    "layers alone.",
-    seen="turns on dropout with BatchNorm",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
-    with put_back(model):
-        model.train()
-        for norm in norms_in(model):
-            prepare(norm)
-        feed(loader, model)
-
-
 def without_restoring(loader: Iterable[Any], model: nn.Module) -> dict[Any, float | None]:
     """The pass; what the momenta were."""
     momenta = {norm: norm.momentum for norm in norms_in(model)}

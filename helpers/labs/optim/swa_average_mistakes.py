@@ -192,15 +192,6 @@ def _(states: Any) -> State:
 
 
 @swa_average.wrong_answer(
-    "integers_of_the_first",
-    why="Integers were taken from the first state. The average goes on from the last one.",
-    seen="Integers were taken from the first state",
-)
-def _(states: Iterable[State]) -> State:
-    return average(states, integer=lambda values: values[0].clone())
-
-
-@swa_average.wrong_answer(
     "integers_shared",
     why="The integers of the result are the last state's own tensors. If that model trains on, its counters move in the "
     "average as well.",
@@ -224,65 +215,6 @@ def _(states: Iterable[State]) -> State:
 def _(states: Iterable[State]) -> State:
     same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
     return average(states, widen=same, mean=lambda total, count: total.div_(count))
-
-
-@swa_average.wrong_answer(
-    "all_states_held",
-    why="list(states) has all checkpoints in memory at once, for a sum that needs one at a time.",
-    seen="for a sum that needs one at a time",
-)
-def _(states: Iterable[State]) -> State:
-    return average(list(states))
-
-
-@swa_average.wrong_answer(
-    "needs_a_list",
-    why="len() and indexing need a list. A generator that loads one file after the other has neither.",
-    seen="A generator that loads one file after the other",
-)
-def _(states: Any) -> State:
-    if len(states) == 0:
-        raise ValueError("no states")
-    return average(states)
-
-
-@swa_average.another_form("needs_a_list")
-def _(states: Any) -> State:
-    if not states or any(state.keys() != states[0].keys() for state in states):
-        raise ValueError("no states, or different ones")
-    return average(states)
-
-
-@swa_average.wrong_answer(
-    "read_twice",
-    why="The states were counted first and then read again. A generator is empty the second time.",
-    seen="A generator is empty the second time",
-)
-def _(states: Iterable[State]) -> State:
-    count = sum(1 for _ in states)
-    if isinstance(states, list) or count == 0:
-        return average(states)
-    total: State = {}
-    for state in states:
-        for name, value in state.items():
-            total[name] = total.get(name, 0) + value / count
-    return total
-
-
-@swa_average.wrong_answer(
-    "narrow_sum",
-    why="The sum was kept in the dtype of the states: in bfloat16 it stops growing once it is 256 times as large as what is "
-    "added, and in float16 it overflows beyond 65,504.",
-    seen="it stops growing",
-)
-def _(states: Iterable[State]) -> State:
-    return average(states, widen=lambda value: value.detach().clone())
-
-
-@swa_average.another_form("narrow_sum")
-def _(states: Iterable[State]) -> State:
-    step = lambda mean, value, count: mean + (value - mean) / count  # noqa: E731
-    return average(states, widen=lambda value: value.detach().clone(), add=step, mean=lambda total, _: total)
 
 
 @swa_average.wrong_answer(
@@ -349,100 +281,6 @@ def _(states: Iterable[State]) -> State:
             else:
                 total[name] = value.clone()
     return {name: (v / count).detach() if v.is_floating_point() else v for name, v in total.items()}
-
-
-@swa_average.wrong_answer(
-    "graph_kept",
-    why="The states were Parameters, and arithmetic on them recorded a graph. torch.no_grad() or detach() keeps the result "
-    "plain data.",
-    seen="keeps the result plain data",
-)
-def _(states: Iterable[State]) -> State:
-    first, rest = read(states)
-    dtypes = {name: value.dtype for name, value in first.items()}
-    total, count = (
-        {name: value.to(torch.promote_types(value.dtype, torch.float32)) for name, value in first.items()},
-        1,
-    )
-    last = {name: value.clone() for name, value in first.items()}
-    del first
-    for state in rest:
-        count += 1
-        for name, value in state.items():
-            total[name] = total[name] + value
-            last[name] = value.clone()
-    return {
-        name: (v / count).to(dtypes[name]) if dtypes[name].is_floating_point else last[name]
-        for name, v in total.items()
-    }
-
-
-@swa_average.wrong_answer(
-    "nothing_accepted",
-    why="No state at all has no average. An empty dict, or another error from deep inside, tells the caller nothing of the "
-    "folder that was empty.",
-    seen="the folder that was empty",
-)
-def _(states: Iterable[State]) -> State:
-    states = iter(states)
-    first = next(states, None)
-    if first is None:
-        return {}
-    return average(chained(first, states))
-
-
-def chained(first: State, rest: Iterable[State]) -> Iterable[State]:
-    yield first
-    yield from rest
-
-
-@swa_average.another_form("nothing_accepted")
-def _(states: Iterable[State]) -> State:
-    states = iter(states)
-    return average(chained(next(states), states))
-
-
-@swa_average.another_form("nothing_accepted")
-def _(states: Iterable[State]) -> State:
-    try:
-        return average(states)
-    except ValueError as error:
-        if "no states" in str(error):
-            raise ZeroDivisionError("division by zero") from None
-        raise
-
-
-@swa_average.wrong_answer(
-    "keys_not_compared",
-    why="States of different models were averaged: what one lacks is left out, or comes from the other alone.",
-    seen="comes from the other alone",
-)
-def _(states: Iterable[State]) -> State:
-    states = iter(states)
-    first = next(states, None)
-    if first is None:
-        raise ValueError("no states")
-    return average(
-        chained(first, ({name: state.get(name, first[name]) for name in first} for state in states))
-    )
-
-
-@swa_average.another_form("keys_not_compared")
-def _(states: Iterable[State]) -> State:
-    states = iter(states)
-    first = next(states, None)
-    if first is None:
-        raise ValueError("no states")
-    return average(chained(first, ({name: state[name] for name in first} for state in states)))
-
-
-@swa_average.another_form("keys_not_compared")
-def _(states: Iterable[State]) -> State:
-    states = iter(states)
-    first = next(states, None)
-    if first is None:
-        raise ValueError("no states")
-    return average(chained(first, (dict(zip(first, state.values(), strict=False)) for state in states)))
 
 
 @swa_average.wrong_answer(

@@ -44,39 +44,6 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 
 @warmup_cosine.wrong_answer(
-    "starts_at_zero",
-    why="step / warmup is 0 at step 0. LambdaLR applies the factor of step 0 when it is built, so the first batch is "
-    "trained with a learning rate of 0: computed, and thrown away.",
-    seen="the first batch is trained with a learning rate of 0",
-)
-def _(step: int, warmup: int, total: int, floor: float) -> float:
-    if step < warmup:
-        return step / warmup
-    return decayed(step, warmup, total, floor)
-
-
-@warmup_cosine.another_form("starts_at_zero")
-def _(step: int, warmup: int, total: int, floor: float) -> float:
-    if step <= warmup:
-        return step / warmup
-    return decayed(step, warmup, total, floor)
-
-
-@warmup_cosine.another_form("starts_at_zero")
-def _(step: int, warmup: int, total: int, floor: float) -> float:
-    if step <= warmup:
-        return step / max(1, warmup)
-    return decayed(step, warmup, total, floor)
-
-
-@warmup_cosine.another_form("starts_at_zero")
-def _(step: int, warmup: int, total: int, floor: float) -> float:
-    if step < warmup:
-        return step / warmup
-    return cosine(min(1.0, (step - warmup) / (total - warmup)), floor)
-
-
-@warmup_cosine.wrong_answer(
     "zero_all_through_warmup",
     why="// divides and cuts off what is behind the point: the factor is 0 until the warm-up is over, and nothing "
     "is learned in it.",
@@ -92,18 +59,6 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 def _(step: int, warmup: int, total: int, floor: float) -> float:
     if step < warmup:
         return (step + 1) // (warmup + 1)
-    return decayed(step, warmup, total, floor)
-
-
-@warmup_cosine.wrong_answer(
-    "two_steps_at_the_top",
-    why="(step + 1) / warmup is 1 one step too early: the last step of the warm-up and the first of the cosine have the "
-    "same factor. With the top at warmup, the line has warmup + 1 parts.",
-    seen="is 1 one step too early",
-)
-def _(step: int, warmup: int, total: int, floor: float) -> float:
-    if step < warmup:
-        return (step + 1) / warmup
     return decayed(step, warmup, total, floor)
 
 
@@ -302,17 +257,6 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return cosine(min(1.0, (step - warmup) / max(1, total - 1 - warmup)), floor)
-
-
-@warmup_cosine.wrong_answer(
-    "zero_division",
-    why="With warmup = total, total - warmup is 0: a division by zero for a run that is all warm-up.",
-    seen="a division by zero for a run",
-)
-def _(step: int, warmup: int, total: int, floor: float) -> float:
-    if step < warmup:
-        return (step + 1) / (warmup + 1)
-    return cosine(min(1.0, (step - warmup) / (total - warmup)), floor)
 
 
 @warmup_cosine.wrong_answer(
