@@ -91,8 +91,8 @@ def loaders(root: Path) -> Table:
     for name, (data, size) in _data().items():
         both = _loaders(solution, data, size)
         taken: dict[str, list[float]] = {who: [] for who in both}
-        for round in range(ROUNDS + 1):
-            for who in sorted(both, reverse=bool(round % 2)):
+        for turn in range(ROUNDS + 1):
+            for who in sorted(both, reverse=bool(turn % 2)):
                 taken[who].append(_seconds(both[who]))
         learner, torchs = taken["learner"][1:], taken["torch"][1:]  # the first pair warms up
         ratios = sorted(theirs / ours for ours, theirs in zip(learner, torchs, strict=True))

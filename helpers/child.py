@@ -29,6 +29,7 @@ from typing import Any
 import numpy
 import torch
 import torch._inductor.config  # noqa: F401  use_deterministic_algorithms imports it, which replaces torch.manual_seed
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward with a gradient given imports it: 0.35 s
 
 from helpers import guard
 from helpers.children import KEPT

@@ -171,8 +171,13 @@ def _write_hooks(value: tuple[dict, ...]) -> None:
         hooks.update(old)
 
 
+def _read_environ() -> dict[str, str]:
+    """All variables but the one that torch itself sets when the first optimizer is made."""
+    return {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
+
+
 def _write_environ(value: dict[str, str]) -> None:
-    for name in [name for name in os.environ if name not in value]:
+    for name in [name for name in _read_environ() if name not in value]:
         del os.environ[name]
     for name, text in value.items():
         if os.environ.get(name) != text:
@@ -258,7 +263,7 @@ SLOTS: dict[str, Slot] = {
     "numpy error state": Slot(np.geterr, lambda value: np.seterr(**value) and None),
     "numpy print options": Slot(np.get_printoptions, lambda value: np.set_printoptions(**value)),
     "working directory": Slot(os.getcwd, os.chdir),
-    "environment variables": Slot(lambda: dict(os.environ), _write_environ),
+    "environment variables": Slot(_read_environ, _write_environ),
     "warning filters": Slot(lambda: (tuple(warnings.filters), warnings.showwarning), _write_warnings),
     "logging": Slot(_read_logging, _write_logging),
     "standard streams": _attributes((sys, "stdout"), (sys, "stderr"), (sys, "stdin")),
@@ -395,8 +400,9 @@ def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
             continue
         if name not in old:
             # A module gains names when a submodule is loaded lazily; that is no patch. A new name in
-            # builtins, or one that hides an inherited name of a class, is.
-            if space == "builtins" or (isinstance(owner, _type) and name in _inherited(owner)):
+            # builtins, or one that hides an inherited name of a class, is, unless torch itself put it there.
+            hides = isinstance(owner, _type) and name in _inherited(owner) and not _is_from_torch(now[name])
+            if space == "builtins" or hides:
                 changed.append(f"{space}.{name}")
                 _delattr(owner, name)
         elif now[name] is not old[name]:

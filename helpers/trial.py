@@ -24,7 +24,10 @@ class Mismatch(Exception):
         self, message: str, *, given: str, expected: str, got: str, symptom: str, observed: Any
     ) -> None:
         super().__init__(message)
-        self.message, self.given, self.expected, self.got = message, given, expected, got
+        self.message, self.given = message, given
+        self.expected, self.got = (
+            text if isinstance(text, str) else shown(text) for text in (expected, got)
+        )  # a tensor could not go through the channel
         self.symptom, self.observed = symptom, observed
 
 
@@ -125,7 +128,7 @@ class Trial:
         if not ok:
             self.fail(
                 message,
-                expected=expected if isinstance(expected, str) else shown(expected),
+                expected=expected,
                 got="" if got is None else shown(got),
                 symptom=symptom,
                 observed=observed,

@@ -7,17 +7,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from helpers.labs.autograd.gradient_penalty import gradient_penalty
-
-
-def gradients(loss: Tensor, params: Iterable[Tensor], *, create_graph: bool = True) -> list[Tensor]:
-    """The gradients of those parameters that the loss uses."""
-    found = torch.autograd.grad(loss, params, create_graph=create_graph, retain_graph=True, allow_unused=True)
-    return [grad for grad in found if grad is not None]
-
-
-def total(loss: Tensor, parts: Iterable[Tensor]) -> Tensor:
-    return sum(parts, loss.new_zeros(()))
+from helpers.labs.autograd.gradient_penalty import Penalty, gradient_penalty
+from helpers.labs.autograd.gradient_penalty_grad_mistakes import gradients, total
 
 
 @gradient_penalty.wrong_answer(
@@ -40,6 +31,12 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum() for grad in gradients(loss, params))).detach()
 
 
+@gradient_penalty.another_form("no_create_graph")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = torch.autograd.grad(loss, params, allow_unused=True)  # the loss's graph is gone, too
+    return total(loss, (grad.square().sum() for grad in grads if grad is not None))
+
+
 @gradient_penalty.wrong_answer(
     "requires_grad_to_silence",
     why="requires_grad_() on the result makes it a new leaf: the error goes away, and so does every way to the "
@@ -57,6 +54,12 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return torch.tensor(number, dtype=loss.dtype, requires_grad=True)
 
 
+@gradient_penalty.another_form("requires_grad_to_silence")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = gradients(loss, params, create_graph=False)
+    return total(loss, (grad.requires_grad_().square().sum() for grad in grads))
+
+
 @gradient_penalty.wrong_answer(
     "one_factor_detached",
     why="In grad.detach() * grad one of the two factors is a constant for the second derivative: the value is right, "
@@ -65,70 +68,6 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 )
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, ((grad.detach() * grad).sum() for grad in gradients(loss, params)))
-
-
-@gradient_penalty.wrong_answer(
-    "backward_create_graph",
-    why="loss.backward(create_graph=True) adds to the .grad of every leaf, also of those that you did not ask for, and "
-    "leaves a cycle between a parameter and its .grad that holds the graph. torch.autograd.grad returns the gradients.",
-    seen="leaves a cycle between a parameter and its .grad",
-)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    params = list(params)
-    loss.backward(create_graph=True)
-    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
-
-
-@gradient_penalty.another_form("backward_create_graph")
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    params = list(params)
-    for param in params:
-        param.grad = None
-    loss.backward(create_graph=True)
-    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
-
-
-@gradient_penalty.another_form("backward_create_graph")
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    params = list(params)
-    loss.backward(create_graph=True)
-    grads = [param.grad for param in params if param.grad is not None]
-    for param in params:
-        param.grad = None
-    return total(loss, (grad.square().sum() for grad in grads))
-
-
-@gradient_penalty.another_form("backward_create_graph")
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    params = list(params)
-    before = [param.grad for param in params]
-    for param in params:
-        param.grad = None
-    loss.backward(create_graph=True)
-    grads = [param.grad for param in params if param.grad is not None]
-    for param, old in zip(params, before, strict=True):
-        param.grad = old
-    return total(loss, (grad.square().sum() for grad in grads))
-
-
-@gradient_penalty.wrong_answer(
-    "counted_twice",
-    why="loss.backward() fills .grad of every leaf, and torch.autograd.grad computes the same once more: used together, "
-    "the gradients are counted twice, here or in the optimizer's step.",
-    seen="computes the same once more",
-)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    params = list(params)
-    loss.backward(retain_graph=True)
-    found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
-    both = [param.grad + grad for param, grad in zip(params, found, strict=True) if grad is not None]
-    return total(loss, (grad.square().sum() for grad in both))
-
-
-@gradient_penalty.another_form("counted_twice")
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    loss.backward(retain_graph=True)
-    return total(loss, (grad.square().sum() for grad in gradients(loss, params)))
 
 
 @gradient_penalty.wrong_answer(
@@ -168,6 +107,11 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.norm() for grad in gradients(loss, params)))
 
 
+@gradient_penalty.another_form("norm_not_squared")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().sum().sqrt() for grad in gradients(loss, params)))
+
+
 @gradient_penalty.wrong_answer(
     "root_then_square",
     why="The root of 0 has an infinite derivative, and infinity times 0 is NaN: squaring it again repairs the value, "
@@ -201,21 +145,6 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 
 @gradient_penalty.wrong_answer(
-    "none_used_raises",
-    why="Where the loss uses none of the parameters, there is no gradient left to join: torch.cat and torch.stack of an "
-    "empty list raise, and sum([]) is the int 0.",
-    seen="there is no gradient left to join",
-)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    return torch.cat([grad.flatten() for grad in gradients(loss, params)]).square().sum()
-
-
-@gradient_penalty.another_form("none_used_raises")
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    return sum(grad.square().sum() for grad in gradients(loss, params))
-
-
-@gradient_penalty.wrong_answer(
     "walked_twice",
     why="model.parameters() is a generator: the second walk over it finds nothing, without an error. Make a list of "
     "it first, or walk once.",
@@ -236,6 +165,32 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
         if count
         else loss.new_zeros(())
     )
+
+
+@gradient_penalty.another_form("walked_twice")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    if not any(param.requires_grad for param in params):
+        return loss.new_zeros(())
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.another_form("walked_twice")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    filled = zip(found, params, strict=False)
+    return sum((torch.zeros_like(param) if grad is None else grad).square().sum() for grad, param in filled)
+
+
+@gradient_penalty.another_form("walked_twice")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    found = torch.autograd.grad(loss, params, create_graph=True)
+    return total(loss, (grad.square().sum() for grad, _ in zip(found, params, strict=False)))
+
+
+@gradient_penalty.another_form("walked_twice")
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    found = torch.autograd.grad(loss, params, create_graph=True)
+    return sum(grad.square().sum() for grad, _ in zip(found, params, strict=False))
 
 
 @gradient_penalty.wrong_answer(
@@ -260,3 +215,20 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 @gradient_penalty.another_form("sum_then_square")
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.sum() for grad in gradients(loss, params))).square()
+
+
+def without_allow_unused(answer: Penalty) -> Penalty:
+    """The same mistake by somebody who forgot about unused parameters as well."""
+
+    def both(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+        params = list(params)
+        torch.autograd.grad(loss, params, retain_graph=True)  # raises if one of them is not used
+        return answer(loss, params)
+
+    return both
+
+
+for name, wrong in list(gradient_penalty.wrong.items()):
+    if name not in ("unused_raises", "walked_twice"):
+        for known in (wrong.answer, *wrong.forms):
+            gradient_penalty.another_form(name)(without_allow_unused(known))

@@ -203,7 +203,9 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     )
 
 
-@batch_sampler.property("lazy: nothing is read before a batch is asked for, then that batch and no more")
+@batch_sampler.property(
+    "lazy: nothing is read before a batch is asked for, and never more than batch_size ahead"
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     extra: list[int] = []
     batch_size = trial.random.randrange(3, 7)
@@ -218,9 +220,10 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
                 extra.append(sampler.read - given * batch_size)
         except TooFar:
             extra.append(-1)
-        if any(extra):
-            wanted = "nothing read at the call, then batch_size indices a batch"
-            trial.fail(_read(extra, batch_size), expected=wanted, observed=extra)
+        if extra[0] or extra[-1] == -1 or max(extra) > batch_size:
+            wanted = "nothing read at the call, then at most batch_size indices beyond those given away"
+            seen = "to its end" if extra[-1] == -1 else "at the call" if extra[0] else "far ahead"
+            trial.fail(_read(extra, batch_size), expected=wanted, observed=seen)
 
 
 def _read(extra: list[int], batch_size: int) -> str:
@@ -229,11 +232,12 @@ def _read(extra: list[int], batch_size: int) -> str:
         return "The answer tried to read the sampler to its end, and this one has none: training would never begin."
     if extra[0]:
         return f"{extra[0]} indices were read before the first batch was asked for."
-    place = next(place for place, more in enumerate(extra) if more)
+    place = next(place for place, more in enumerate(extra) if more > batch_size)
     read = place * batch_size + extra[place]
     return (
-        f"When batch {place} was given away, {read} indices had been read, where {place * batch_size} suffice. A sampler "
-        "that waits for something (the losses of the last batch, a queue) would be asked too early."
+        f"When batch {place} was given away, {read} indices had been read, where {place * batch_size} suffice and "
+        f"{(place + 1) * batch_size} are allowed. A sampler that waits for something (the losses of the last batch, a "
+        "queue) would be asked too early."
     )
 
 
@@ -272,7 +276,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     )
 
 
-@batch_sampler.property("an index is passed on as it is: a number of any kind, a key, None")
+@batch_sampler.property("an index is passed on as it is: a number of any kind, a key")
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     keys: list[Any] = [
         "cat",
@@ -280,7 +284,6 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         np.int64(trial.random.randrange(1000, 2000)),
         "",
         ("a", 1),
-        None,
         False,
         2**70,
     ]
@@ -289,19 +292,6 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     trial.given(given)
     compared(
         trial, [(given, arrivals(answer(list(keys), 3, False), trial, 10), batches_of(keys, 3, False), False)]
-    )
-    trial.given("a sampler that gives None without end, batch_size = 4, drop_last = True")
-    try:
-        got = arrivals(answer(Source(itertools.repeat(None), most=100), 4, True), trial, 3)
-    except TooFar:
-        got = []
-    trial.true(
-        same(got, [[None] * 4] * 3),
-        "From a sampler that gives None without end no full batches came. DataLoader's own sampler for an "
-        "IterableDataset is of this kind.",
-        expected=shown([[None] * 4] * 3),
-        got=got,
-        observed=("none", plain(got)),
     )
 
 
@@ -312,7 +302,7 @@ class Broken(Exception):
 @batch_sampler.property("an error in the sampler comes through, after the batches before it")
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     batch_size = trial.random.randrange(2, 5)
-    full = trial.random.randrange(1, 3)
+    full = trial.random.randrange(2, 4)
     count = full * batch_size + 1
 
     def indices() -> Iterator[int]:
@@ -327,7 +317,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
             got.append(list(batch))
     except Broken:
         trial.true(
-            got == wanted,
+            got in (wanted, wanted[:-1]),  # who reads a batch ahead meets the error a batch earlier
             f"Before the error {len(wanted)} full batch(es) can be given, and {len(got)} came.",
             expected=shown(wanted),
             got=got,

@@ -57,39 +57,6 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 
 @batch_sampler.wrong_answer(
-    "none_taken_for_the_end",
-    why="None marks an empty place here, but it can be an index, too: the sampler that DataLoader makes for an IterableDataset gives "
-    "nothing else. A private object() marks a place safely.",
-    seen="None marks an empty place here",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    for group in zip_longest(*[iter(sampler)] * batch_size):
-        batch = [index for index in group if index is not None]
-        if len(batch) == batch_size or (batch and not drop_last):
-            yield batch
-
-
-@batch_sampler.another_form("none_taken_for_the_end")
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    indices, batch = iter(sampler), []
-    while (index := next(indices, None)) is not None:
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-    if batch and not drop_last:
-        yield batch
-
-
-@batch_sampler.another_form("none_taken_for_the_end")
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    for group in zip_longest(*[iter(sampler)] * batch_size):
-        if group[-1] is None and drop_last:
-            return
-        yield [index for index in group if index is not None]
-
-
-@batch_sampler.wrong_answer(
     "padded_with_none",
     why="zip_longest fills the last group up with None, and dataset[None] is an error.",
     seen="zip_longest fills the last group up",
@@ -144,6 +111,26 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int]:
         if len(batch) == batch_size:
             return batch
     return [] if drop_last else batch
+
+
+@batch_sampler.another_form("return_for_yield")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int] | None:
+    batch: list[int] = []
+    for index in sampler:
+        batch.append(index)
+        if len(batch) == batch_size:
+            return batch
+    return batch if batch and not drop_last else None
+
+
+@batch_sampler.another_form("return_for_yield")
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int] | None:
+    batch: list[int] = []
+    for index in sampler:
+        batch.append(index)
+        if len(batch) == batch_size:
+            return batch
+    return None if drop_last else batch
 
 
 @batch_sampler.wrong_answer(

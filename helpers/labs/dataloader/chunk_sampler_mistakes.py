@@ -131,17 +131,6 @@ class _(Right):
 
 
 @chunk_sampler.wrong_answer(
-    "numpy_ints_for_ints",
-    why="NumPy's permutation gives np.int64: it looks like an int, but json and type checks refuse it, and it is slow. tolist() or "
-    "int(...) gives ints.",
-    seen="An index is of type int64",
-)
-class _(Right):
-    def places(self, rng: np.random.Generator, length: int) -> Any:
-        return rng.permutation(length)
-
-
-@chunk_sampler.wrong_answer(
     "chunks_instead_of_indices",
     why="A sampler gives one index at a time; a list of them would be a batch sampler's.",
     seen="would be a batch sampler's",

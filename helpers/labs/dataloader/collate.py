@@ -23,6 +23,7 @@ from helpers.labs.dataloader.collate_parts import (
     Row,
     Thing,
     agreed,
+    batch_of,
     compared,
     outline,
     refused,
@@ -192,7 +193,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @collate.property("no samples raise IndexError")
 def _(answer: Any, trial: Trial) -> None:
-    refused(answer, trial, [([], (IndexError, ValueError))], "a batch without samples")
+    refused(answer, trial, [([], (IndexError, ValueError, RuntimeError))], "a batch without samples")
 
 
 @collate.property("the samples are left as they were")
@@ -206,7 +207,7 @@ def _(answer: Any, trial: Trial) -> None:
     ):
         before, text = copy.deepcopy(samples), told(samples)
         trial.given(f"samples = {text}")
-        answer(samples)
+        batch_of(answer, trial, samples)
         trial.true(
             outline(samples) == outline(before),
             "The batch was written into a sample: the dataset's own object is spoilt, and the next epoch reads a batch there.",
@@ -226,7 +227,7 @@ def _(answer: Any, trial: Trial) -> None:
             trial.given(
                 f"samples = a list of {count} {word} of 3 numbers; the batch is filled with 7 afterwards"
             )
-            got = answer(samples)
+            got = batch_of(answer, trial, samples)
             if isinstance(got, torch.Tensor):
                 got.fill_(7)
             trial.true(
@@ -251,7 +252,7 @@ def _(answer: Any, trial: Trial) -> None:
     samples = [{"x": torch.zeros(2), "y": (1, 2.0)}, {"x": torch.ones(2), "y": (3, 4.0)}]
     trial.given(f"samples = {told(samples)}")
     with calls_to(*OWN) as seen:
-        answer(samples)
+        batch_of(answer, trial, samples)
     trial.true(
         not seen,
         f"The answer calls torch's {' and '.join(sorted(set(seen))[:2])}: that is what this exercise re-creates.",

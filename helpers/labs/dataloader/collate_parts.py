@@ -59,8 +59,9 @@ def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]
             if not found and not refusal(error):
                 raise
             found.append((place, type(error).__name__))
-            said = f"The answer raises TypeError for samples that can be collated: {shown(str(error), 120)}."
-            first = first or {"message": said, "expected": told(want), "got": "TypeError"}
+            name = type(error).__name__
+            said = f"The answer raises {name} for samples that can be collated: {shown(str(error), 120)}."
+            first = first or {"message": said, "expected": told(want), "got": name}
             continue
         if differs := difference(got, want, rtol=0, atol=0):
             found.append((place, differs.kind, outline(got)))
@@ -76,9 +77,7 @@ def _first(differs: Difference, got: Any, want: Any) -> dict[str, str]:
 
 
 def refusal(error: Exception) -> bool:
-    """Whether this is a TypeError that a `raise` of the answer made: the answer says that it takes no such samples."""
-    if not isinstance(error, TypeError):
-        return False
+    """Whether a `raise` of the answer made this: the answer says, in its own words, that it takes no such samples."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -104,6 +103,22 @@ def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> N
         )
     if differs := difference(got, want, rtol=0, atol=0):
         trial.fail(**_first(differs, got, want), observed=differs.kind)
+
+
+def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> Any:
+    """answer(samples); of an error only its type is observed, not its words."""
+    try:
+        return answer(samples)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        trial.fail(
+            f"The answer raised {name}: {shown(str(error), 120)}.",
+            expected="a batch",
+            got=name,
+            observed=("raised", name),
+        )
 
 
 Errors = type[Exception] | tuple[type[Exception], ...]

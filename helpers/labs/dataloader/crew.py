@@ -21,6 +21,7 @@ from typing import Any
 TICK = 0.1  # s between two looks
 PATIENCE = 10  # looks at which all sleep and nothing has happened
 LONGEST = 40  # looks without an event, whoever is busy
+JOINING = 120  # looks while the loader waits for a process with a time limit of its own: torch gives each one 5 s
 
 
 class Stuck(BaseException):
@@ -175,7 +176,9 @@ class Crew:
             events = self.log.events()
             if idle >= 4 and ["waits"] in events and ["open"] not in events:
                 self.log.note("open")
-            elif idle >= patience or still >= max(LONGEST, patience):
+            elif max(idle, still) >= JOINING or (
+                (idle >= patience or still >= max(LONGEST, patience)) and not _joins_for_a_while(frame)
+            ):
                 if not self.last_words:
                     self.last_words = _told(events, states)
                 self.kill()
@@ -192,6 +195,15 @@ class Crew:
             sys.unraisablehook = old_hook
         if self.last_words:  # what is raised in a __del__, or under `except BaseException`, gets lost
             raise Stuck
+
+
+def _joins_for_a_while(frame: Any) -> bool:
+    """Whether this code is waiting for the end of a process, and will give up by itself."""
+    while frame is not None:
+        if frame.f_code.co_name == "wait" and frame.f_globals.get("__name__") == "multiprocessing.popen_fork":
+            return frame.f_locals.get("timeout") is not None
+        frame = frame.f_back
+    return False
 
 
 def _unless_stuck(unraisable: Any) -> None:

@@ -15,7 +15,7 @@ parallel_loader = Exercise(
     objective="Leave no process, thread or semaphore behind, however the loop is left.",
     minutes=25,
     difficulty="hard",
-    seconds=20,
+    seconds=40,  # leaving may take some seconds, and many ends are tried
     hints=[
         "A generator that is left by break, by an error or by the garbage collector gets GeneratorExit at its yield. "
         "Which statement runs in all these cases, and when must it begin?",
