@@ -36,6 +36,8 @@ def of_values(got: torch.Tensor, want: torch.Tensor) -> str:
         return ""
     if not g.any():
         return "Every value is 0."
+    if _near(g, w):
+        return "They agree to four digits or more: think of a small constant, as eps, or of a shorter dtype on the way."
     if _near(g, -w):
         return "Every sign is turned."
     if factor := _factor(g, w):

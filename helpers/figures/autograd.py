@@ -10,12 +10,13 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.path import Path
 
 from helpers.figures.autograd_graph import Box, Graph, Step
+from helpers.figures.style import BLUE, GREY, ORANGE
 
-# Okabe and Ito's colours, told apart by colour-blind readers; each state has its own kind of edge as well.
-BLUE, ORANGE, GREY, PALE = "#0072B2", "#D55E00", "#595959", "#9a9a9a"
+PALE = "#9a9a9a"
 WIDTH, HEIGHT, GAP = 2.5, 0.74, 0.42  # of a box and between two rows, in inches
 FITS = 42  # letters of the smaller size in a box
 STILL = Step(-1)
+# A state has its own kind of edge as well, for those who do not see the colours.
 STYLES = {
     "empty": {"edgecolor": GREY, "facecolor": "white", "linewidth": 1.0},
     "waiting": {"edgecolor": ORANGE, "facecolor": "#fdf0e6", "linewidth": 1.5, "linestyle": "--"},

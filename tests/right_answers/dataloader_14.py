@@ -54,6 +54,37 @@ class BatchesByAClass:
         return batch
 
 
+def batches_given_late(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
+    """A full batch goes when the next index has come: one index ahead."""
+    batch: list[int] = []
+    for index in sampler:
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+        batch.append(index)
+    if len(batch) == batch_size or (batch and not drop_last):
+        yield batch
+
+
+def batches_a_batch_ahead(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
+    """The next batch is made before this one goes, to see whether this is the last: a batch ahead."""
+    indices = iter(sampler)
+    batch = list(itertools.islice(indices, batch_size))
+    while batch:
+        following = list(itertools.islice(indices, batch_size))
+        if following or len(batch) == batch_size or not drop_last:
+            yield batch
+        batch = following
+
+
+def batches_without_none(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
+    """zip_longest fills up with None, which no index is."""
+    for group in itertools.zip_longest(*[iter(sampler)] * batch_size):
+        batch = [index for index in group if index is not None]
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
 def batches_by_zip(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
     """One iterator many times over, as torch does it; a private object marks the empty places."""
     groups, empty = [iter(sampler)] * batch_size, object()
@@ -110,6 +141,25 @@ class ChunksByTorch(Sampler):
             start = sum(self.lengths[:chunk])
             for place in torch.randperm(self.lengths[chunk], generator=generator).tolist():
                 yield start + place
+
+
+class ChunksByNumPy:
+    """NumPy's integers; one generator for all iterations, set anew at the start of each."""
+
+    def __init__(self, lengths: Sequence[int], seed: int) -> None:
+        self.borders = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self.seed, self.epoch, self.rng = seed, 0, np.random.RandomState(seed)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return int(self.borders[-1])
+
+    def __iter__(self) -> Iterator[int]:
+        self.rng.seed(self.seed * 10_007 + self.epoch)
+        for chunk in self.rng.permutation(len(self.borders) - 1):
+            yield from self.rng.permutation(np.arange(self.borders[chunk], self.borders[chunk + 1]))
 
 
 class ChunksAsLists:
@@ -242,9 +292,12 @@ RIGHT = {
         batches_by_islice,
         BatchesByAClass,
         batches_by_zip,
+        batches_given_late,
+        batches_a_batch_ahead,
+        batches_without_none,
         batches_until_empty,
         BatchesAsAnIterable,
     ],
-    "02.chunk_sampler": [ChunksByTorch, ChunksAsLists, ChunksPlannedAhead, ChunksBySorting],
+    "02.chunk_sampler": [ChunksByTorch, ChunksByNumPy, ChunksAsLists, ChunksPlannedAhead, ChunksBySorting],
     "02.fetch": [fetch_by_branches, fetch_by_a_reader, fetch_by_map, FetchByAClass],
 }

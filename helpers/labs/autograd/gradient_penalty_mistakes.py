@@ -228,7 +228,8 @@ def without_allow_unused(answer: Penalty) -> Penalty:
     return both
 
 
-for name, wrong in list(gradient_penalty.wrong.items()):
-    if name not in ("unused_raises", "walked_twice"):
-        for known in (wrong.answer, *wrong.forms):
-            gradient_penalty.another_form(name)(without_allow_unused(known))
+for known in (
+    gradient_penalty.wrong["root_then_square"].answer,
+    *gradient_penalty.wrong["root_then_square"].forms,
+):
+    gradient_penalty.another_form("root_then_square")(without_allow_unused(known))

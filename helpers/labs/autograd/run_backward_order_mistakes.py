@@ -79,6 +79,41 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return breadth_first(root, grad_out, last=True)
 
 
+@run_backward.another_form("first_come")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return each_once(root, grad_out)
+
+
+@run_backward.another_form("first_come")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return each_once(root, grad_out, adds=True)
+
+
+def each_once(root: Tensor, grad_out: Tensor, adds: bool = False) -> Gradients:
+    """Level by level; leaves, too, take what came first. adds: all that came until then, leaves until the end."""
+    edge = get_gradient_edge(root)
+    buffers: dict[Node, list] = {edge.node: [None] * len(edge.node._input_metadata)}
+    buffers[edge.node][edge.output_nr] = grad_out
+    waiting = deque([edge.node])
+    with torch.no_grad():
+        while waiting:
+            node = waiting.popleft()
+            if hasattr(node, "variable"):
+                continue
+            for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+                if after is None or grad is None:
+                    continue
+                fit, is_new = fitted(grad, after, slot), after not in buffers
+                if is_new:
+                    buffers[after] = [None] * len(after._input_metadata)
+                    waiting.append(after)
+                if is_new or (adds and buffers[after][slot] is None):
+                    buffers[after][slot] = fit
+                elif adds:
+                    buffers[after][slot] = buffers[after][slot] + fit
+    return {node.variable: grads[0] for node, grads in buffers.items() if hasattr(node, "variable")}
+
+
 def breadth_first(root: Tensor, grad_out: Tensor, last: bool = False) -> Gradients:
     """Level by level, each node when it is met first. last: the newest node goes first."""
     edge = get_gradient_edge(root)
@@ -162,6 +197,33 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     edge = get_gradient_edge(root)
     visit(edge.node)
     return in_order(order[::-1], edge, grad_out)
+
+
+@run_backward.another_form("recursion")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    edge, found = get_gradient_edge(root), {}
+    missing = nodes_below(edge.node)
+    buffers: dict[Node, list] = {node: [None] * len(node._input_metadata) for node in missing}
+    buffers[edge.node][edge.output_nr] = grad_out
+
+    def run(node: Node) -> None:
+        if hasattr(node, "variable"):
+            if buffers[node][0] is not None:
+                found[node.variable] = buffers[node][0]
+            return
+        for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+            if after is None:
+                continue
+            if grad is not None:
+                fit, before = fitted(grad, after, slot), buffers[after][slot]
+                buffers[after][slot] = fit if before is None else before + fit
+            missing[after] -= 1
+            if missing[after] == 0:
+                run(after)
+
+    with torch.no_grad():
+        run(edge.node)
+    return found
 
 
 def in_order(order: list[Node], edge: GradientEdge, grad_out: Tensor) -> Gradients:

@@ -143,3 +143,12 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
         return found if isinstance(found, tuple) else (found,)
 
     return engine(root, grad_out, call=call)
+
+
+@run_backward.another_form("apply_not_aligned")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    def call(node: Node, grads: list) -> tuple:
+        found: Any = node.apply(*grads) if hasattr(node, "apply") else node(*grads)
+        return found if isinstance(found, tuple) else (found,)
+
+    return engine(root, grad_out, call=call)

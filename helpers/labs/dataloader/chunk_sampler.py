@@ -51,19 +51,21 @@ GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
 @chunk_sampler.property("each index comes once, as an int")
 def _(answer: type, trial: Trial) -> None:
     found: dict[str, tuple[str, list[Any], int]] = {}
+    local = True
     for lengths in ([3, 1, 4], [5], [2, 0, 3], [], [0], [1, 1, 1, 1], [4, 4, 4]):
         seed, total = some_seed(trial), sum(lengths)
         for epoch in (None, 3):
             given = f"ChunkSampler({lengths}, {seed})" + (f", set_epoch({epoch})" if epoch else "")
             trial.given(given)
             got = order(made(answer, trial, lengths, seed, epoch), total)
+            local = local and all(isinstance(index, int) and index < max(lengths, default=0) for index in got)
             for kind in faults(got, total):
                 found.setdefault(kind, (given, got, total))
     if found:
         kind, (given, got, total) = next(iter(found.items()))
         trial.given(given)
         wanted = f"the numbers 0 to {total - 1} in some order, each an int" if total else "no index"
-        trial.fail(f"{kind.capitalize()}.", expected=wanted, got=shown(got), observed=sorted(found))
+        trial.fail(f"{kind.capitalize()}.", expected=wanted, got=shown(got), observed=(local, sorted(found)))
 
 
 @chunk_sampler.property("len() is the number of indices")
@@ -252,7 +254,7 @@ def _(answer: type, trial: Trial) -> None:
     pairs = list(itertools.islice(zip(iter(sampler), iter(sampler), strict=False), 20))
     trial.true(
         not any(faults(list(indices), sum(lengths)) for indices in zip(*pairs, strict=True)) and bool(pairs),
-        "Of the two iterators none gives every index once: they share one place.",
+        "One of the two iterators does not give every index once: they share one place.",
         expected="every index once from each of them",
         got=pairs,
         observed=len(pairs) == sum(lengths),

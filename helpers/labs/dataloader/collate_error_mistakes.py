@@ -66,6 +66,12 @@ class _(Right):
             raise RuntimeError("samples of unequal size")
 
 
+@form("cut_to_the_first")
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        return [self([sample[place] for sample in samples]) for place in range(len(samples[0]))]
+
+
 @wrong(
     "other_error_for_unequal",
     why="zip(..., strict=True) and indexing notice unequal samples, but say so by another error: a caller that catches "
@@ -134,6 +140,15 @@ class _(Right):
 class _(Right):
     def __call__(self, samples: list[Any]) -> Any:
         return super().__call__([sample for sample in samples if sample is not None])
+
+
+@form("none_left_out")
+class _(Right):
+    """At the top alone."""
+
+    def __call__(self, samples: list[Any]) -> Any:
+        there = [sample for sample in samples if sample is not None]
+        return Right()(there)
 
 
 @wrong(

@@ -150,6 +150,12 @@ class _(Right):
         return torch.Tensor(samples)
 
 
+@form("all_numbers_become_floats")
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=None if type(samples[0]) is bool else torch.float64)
+
+
 @wrong(
     "bools_become_ints",
     why="bool is a subclass of int, so isinstance(True, int) is true: with dtype=torch.int64 a mask becomes a list of indices 0 "

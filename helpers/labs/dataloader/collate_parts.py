@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from torch import Tensor
 from torch.utils.data import default_collate
 
 from helpers.compare import Difference, difference, shown
@@ -64,7 +65,8 @@ def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]
             first = first or {"message": said, "expected": told(want), "got": name}
             continue
         if differs := difference(got, want, rtol=0, atol=0):
-            found.append((place, differs.kind, outline(got)))
+            stacked = isinstance(want, list) and isinstance(got, Tensor)
+            found.append((place, differs.kind, "stacked" if stacked else outline(got)))
             first = first or _first(differs, got, want)
     if found:
         trial.fail(**first, observed=found)

@@ -52,6 +52,37 @@ class _(Right):
         return self.columns(samples)
 
 
+@form("lists_stacked")
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        if isinstance(samples[0], list) and all(isinstance(item, (int, float)) for item in samples[0]):
+            return torch.tensor(samples)
+        return self.columns(samples)
+
+
+@form("lists_stacked")
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], list):
+            try:
+                return torch.tensor(samples)
+            except (TypeError, ValueError):
+                pass
+        self.equal_sizes(samples)
+        return self.columns(samples)
+
+
+@form("lists_stacked")
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        try:
+            return torch.tensor(samples) if isinstance(samples[0], list) else self.columns(samples)
+        except Exception:
+            return self.columns(samples)
+
+
 @wrong(
     "tuples_stay_tuples",
     why="A tuple of samples' items comes as a list for the sake of old code; only a namedtuple keeps its kind.",

@@ -191,6 +191,11 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return torch.stack(read_batch(dataset, index)) if auto_collation else dataset[index]
 
 
+@fetch.another_form("own_collate")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return default_collate(read_batch(dataset, index)) if auto_collation else collate_fn(dataset[index])
+
+
 @fetch.wrong_answer(
     "none_samples_dropped",
     why="Whether a sample that is None is left out is for collate_fn to say; here the batch silently gets smaller.",

@@ -203,6 +203,15 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read_batch(dataset, sorted(index)) if auto_collation else dataset[index])
 
 
+@fetch.another_form("read_in_another_order")
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([dataset[one] for one in sorted(index)])
+
+
 @fetch.wrong_answer(
     "read_twice",
     why="The sample is read once to look at it and once more to take it: twice the work, and the augmentation of the second "

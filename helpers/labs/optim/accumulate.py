@@ -20,6 +20,7 @@ from helpers.labs.optim.accumulate_stage import (
     told,
 )
 from helpers.labs.optim.one_thread import one_thread
+from helpers.labs.optim.right_so_far import right_so_far
 from helpers.trial import Trial
 
 accumulate = Exercise(
@@ -93,7 +94,7 @@ def _first(tensor: Tensor) -> str:
 
 @accumulate.property("for batches that are all alike, the gradients are those of the large batch")
 @one_thread()
-def _(answer: Any, trial: Trial) -> None:
+def alike(answer: Any, trial: Trial) -> None:
     batches = [batch_of(trial, 3, 4) for _ in range(3)]
     trial.given(f"3 batches of the same shape in which everything counts: {told(batches, -100)}")
     adds(answer, trial, loss_with(), batches)
@@ -101,7 +102,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @accumulate.property("for ragged batches with ignored targets, too")
 @one_thread()
-def _(answer: Any, trial: Trial) -> None:
+def ragged_ones(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
     trial.given(told(batches, -100))
     adds(answer, trial, loss_with(), batches)
@@ -109,7 +110,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @accumulate.property("the loss is asked what it ignores, and is used as it is")
 @one_thread()
-def _(answer: Any, trial: Trial) -> None:
+def asks_the_loss(answer: Any, trial: Trial) -> None:
     for index, smoothing in ((0, 0.0), (3, 0.1), (-1, 0.2)):
         batches = ragged(trial, index)
         trial.given(f"{told(batches, index)}, label_smoothing = {smoothing}")
@@ -119,6 +120,8 @@ def _(answer: Any, trial: Trial) -> None:
 @accumulate.property("the result is the loss of the large batch, a tensor without a graph")
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
+    if not right_so_far([ragged_ones, asks_the_loss], answer, trial):
+        return  # what is wrong there is told there
     for dtype in (torch.float64, torch.float32):
         model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
         trial.given(f"a model in {dtype}; {told(batches, -100)}")
@@ -142,6 +145,8 @@ def _(answer: Any, trial: Trial) -> None:
 @accumulate.property("a batch in which nothing counts adds no gradient")
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
+    if not right_so_far([ragged_ones, asks_the_loss], answer, trial):
+        return  # what is wrong there is told there
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))
     trial.given(told(batches, -100))

@@ -42,41 +42,14 @@ def weighted(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: 
     return torch.stack(total).sum()
 
 
-def weighted_result(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: Weights) -> Tensor:
-    """The same, and the result is made with the weights, too."""
-    batches = list(batches)
-    counts, total = counts_of(batches, loss_fn.ignore_index), []
-    if not sum(counts):
-        raise ValueError("nothing counts")
-    for (x, target), count, weight in zip(batches, counts, weights(batches, counts), strict=True):
-        if count:
-            loss = loss_fn(model(x), target) * weight
-            loss.backward()
-            total.append(loss.detach())
-    return torch.stack(total).sum()
-
-
-def careless(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: Weights) -> Tensor:
-    """The same without a thought of batches in which nothing counts."""
-    batches, total = list(batches), 0
-    for (x, target), weight in zip(
-        batches, weights(batches, counts_of(batches, loss_fn.ignore_index)), strict=True
-    ):
-        loss = loss_fn(model(x), target) * weight
-        loss.backward()
-        total = total + loss.detach()
-    return total
-
-
 def mistaken_weights(name: str, why: str, seen: str, weights: Weights) -> None:
-    """A wrong answer that differs from a right one in its weights, and the forms in which people write it."""
-
-    def way(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        return lambda model, loss_fn, batches: function(model, loss_fn, batches, weights)
-
-    accumulate.wrong_answer(name, why=why, seen=seen, answer=way(weighted))
-    for function in (weighted_result, careless):
-        accumulate.another_form(name)(way(function))
+    """A wrong answer that differs from a right one in its weights."""
+    accumulate.wrong_answer(
+        name,
+        why=why,
+        seen=seen,
+        answer=lambda model, loss_fn, batches: weighted(model, loss_fn, batches, weights),
+    )
 
 
 mistaken_weights(

@@ -32,11 +32,6 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, _filled(params, grads), state, **options)
 
 
-@sgd_step.another_form("none_taken_as_zero")
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    by_parameter(_right, refuse=False)(params, _filled(params, grads), state, **options)
-
-
 def _filled(params: Params, grads: Grads) -> list[Tensor]:
     return [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
 
@@ -180,17 +175,12 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     seen="as functional code does",
 )
 def _(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
-    return _moved(params, grads, state, True, **options)
+    return _moved(params, grads, state, **options)
 
 
-@sgd_step.another_form("new_parameters_returned")
-def _(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
-    return _moved(params, grads, state, False, **options)
-
-
-def _moved(params: Params, grads: Grads, state: State, refuse: bool, **options: Any) -> list[Tensor]:
+def _moved(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
     new = [param.detach().clone() for param in params]
-    by_parameter(_right, refuse)(new, grads, state, **options)
+    _step(new, grads, state, **options)
     return new
 
 
@@ -201,12 +191,7 @@ def _moved(params: Params, grads: Grads, state: State, refuse: bool, **options: 
     seen="puts a new tensor into the list",
 )
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    params[:] = _moved(params, grads, state, True, **options)
-
-
-@sgd_step.another_form("list_entries_replaced")
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    params[:] = _moved(params, grads, state, False, **options)
+    params[:] = _moved(params, grads, state, **options)
 
 
 @sgd_step.wrong_answer(
@@ -260,14 +245,6 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
             param.data.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
 
 
-@sgd_step.another_form("graph_in_the_velocity")
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    o = SimpleNamespace(**options)
-    for param, grad, kept in zip(params, grads, state, strict=True):
-        if grad is not None:
-            param.data.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
-
-
 _KEPT: list[dict] = []
 
 
@@ -287,12 +264,6 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 @sgd_step.another_form("remembered_elsewhere")
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, [s.setdefault(id(p), {}) for p, s in zip(params, state, strict=True)], **options)
-
-
-@sgd_step.another_form("remembered_elsewhere")
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    own = [s.setdefault(id(p), {}) for p, s in zip(params, state, strict=True)]
-    by_parameter(_right, refuse=False)(params, grads, own, **options)
 
 
 @sgd_step.wrong_answer(

@@ -37,22 +37,20 @@ def by_parameter(update: Update, refuse: bool = True) -> Callable[..., None]:
 
 
 def wrong(name: str, *, why: str, seen: str) -> Callable[[Update], Update]:
-    """Adds a wrong update; as another form, without the ValueErrors, which are often left out as well."""
+    """Adds a wrong update."""
 
     def add(update: Update) -> Update:
         sgd_step.wrong_answer(name, why=why, seen=seen)(by_parameter(update))
-        sgd_step.another_form(name)(by_parameter(update, refuse=False))
         return update
 
     return add
 
 
 def also(name: str) -> Callable[[Update], Update]:
-    """Adds another form of a wrong update, with and without the ValueErrors."""
+    """Adds another form of a wrong update, without the ValueErrors, which are often left out as well."""
 
     def add(update: Update) -> Update:
-        for refuse in (True, False):
-            sgd_step.another_form(name)(by_parameter(update, refuse))
+        sgd_step.another_form(name)(by_parameter(update, refuse=False))
         return update
 
     return add
