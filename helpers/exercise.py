@@ -58,6 +58,7 @@ class Exercise:
     core: a lab is solved when its core exercises are; the others are optional.
     seconds: time limit of one call to `check`.
     inside_kernel: the answer is a live object that no other process can be sent.
+    processes: the answer starts processes: a check takes seconds, and what it saw depends on who was first.
     version: raised when the exercise changes so much that an old solution no longer counts.
     """
 
@@ -75,6 +76,7 @@ class Exercise:
         kind: str = "function",
         seconds: float = 5.0,
         inside_kernel: bool = False,
+        processes: bool = False,
         version: int = 1,
     ) -> None:
         if not ID.fullmatch(id):
@@ -90,6 +92,7 @@ class Exercise:
         self.kind = kind
         self.seconds = seconds
         self.inside_kernel = inside_kernel
+        self.processes = processes
         self.version = version
         self.properties: list[Property] = []
         self._wrong: dict[str, WrongAnswer] = {}

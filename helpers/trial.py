@@ -129,7 +129,7 @@ class Trial:
             self.fail(
                 message,
                 expected=expected,
-                got="" if got is None else shown(got),
+                got="" if got is None else got if isinstance(got, str) else shown(got),
                 symptom=symptom,
                 observed=observed,
             )

@@ -23,7 +23,7 @@ def ways_down(
         surface: Height over arrays x and y of one shape. Its lowest place is (0, 0).
         title: What the ways have in common.
     """
-    figure, axes = white(7.2, 4.4)
+    figure, axes = white(7.2, 4.9)
     x, y = np.meshgrid(np.linspace(-4.6, 4.6, 140), np.linspace(-2.3, 2.3, 90))
     axes.contour(x, y, surface(x, y), levels=np.geomspace(0.03, 120, 14), colors="#c8c8c8", linewidths=0.8)
     for (name, places), colour, mark in zip(ways.items(), COLOURS, MARKS, strict=False):

@@ -55,6 +55,48 @@ def serial_in_one(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampl
         yield (collate_fn or default_collate)(getitems(indices))
 
 
+def serial_by_hand(dataset, batch_size=1, **options):
+    """Everything by hand: numbers for samplers, torch.randperm for RandomSampler (one draw less at the end)."""
+    given = {name for name, value in options.items() if value not in (None, False, 0)} - {
+        "collate_fn",
+        "generator",
+    }
+    streamed, whole = isinstance(dataset, IterableDataset), "batch_sampler" in given
+    if given & {"num_workers", "timeout", "prefetch_factor", "persistent_workers"}:
+        raise ValueError("no workers")
+    if streamed and given - {"drop_last"} or len(given & {"shuffle", "sampler"}) == 2:
+        raise ValueError("two orders")
+    if whole and (batch_size != 1 or given & {"shuffle", "sampler", "drop_last"}):
+        raise ValueError("batch_sampler alone")
+    if "drop_last" in given and batch_size is None or batch_size is not None and batch_size < 1:
+        raise ValueError("batch_size")
+    generator, one = options.get("generator"), batch_size is None and not whole
+    collate = options.get("collate_fn") or (default_convert if one else default_collate)
+    torch.empty((), dtype=torch.int64).random_(generator=generator)
+    if streamed:
+        items = iter(dataset)
+    elif "sampler" in given:
+        items = iter(options["sampler"])
+    elif "shuffle" in given:
+        seed = torch.empty((), dtype=torch.int64).random_().item() if generator is None else None
+        own = generator or torch.Generator().manual_seed(seed)
+        items = iter(torch.randperm(len(dataset), generator=own).tolist())
+    else:
+        items = iter(() if whole else range(len(dataset)))
+    groups = iter(lambda: list(itertools.islice(items, batch_size)), [])
+    for group in items if one else options["batch_sampler"] if whole else groups:
+        if "drop_last" in given and len(group) < batch_size:
+            return
+        if streamed:
+            yield collate(group)
+        elif one:
+            yield collate(dataset[group])
+        elif hasattr(dataset, "__getitems__"):
+            yield collate(dataset.__getitems__(group))
+        else:
+            yield collate([dataset[index] for index in group])
+
+
 def serial_checked_first(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, **options):
     """Checks at once, and returns a generator; own batches, own shuffling."""
     streamed = isinstance(dataset, IterableDataset)
@@ -139,6 +181,6 @@ def shard_by_compress(dataset):
 
 
 RIGHT = {
-    "02.serial_loader": [serial_in_one, serial_checked_first],
+    "02.serial_loader": [serial_in_one, serial_by_hand, serial_checked_first],
     "02.shard": [shard_by_slice, shard_by_remainder, shard_by_rounds, shard_by_compress],
 }

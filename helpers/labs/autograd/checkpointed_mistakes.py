@@ -166,6 +166,12 @@ def _(fn: Fn, *args: Any) -> Tensor:
         return fn(*args)
 
 
+@checkpointed.another_form("offloaded")
+def _(fn: Fn, *args: Any) -> Tensor:
+    with torch.autograd.graph.save_on_cpu():
+        return fn(*args)
+
+
 @checkpointed.wrong_answer(
     "once_per_saved_tensor",
     why="Each tensor that autograd asks for started a run of fn of its own. Run it for the first one, and keep what it "

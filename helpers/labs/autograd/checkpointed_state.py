@@ -45,8 +45,21 @@ def dropout(answer: Checkpointed, trial: Trial) -> None:
     )
 
 
+def is_right(answer: Checkpointed, trial: Trial, dropout: float) -> bool:
+    """If not, other properties say so, and name the mistake whatever else was forgotten with it."""
+    trial.given("fn with dropout" if dropout else "fn without dropout")
+    torch.manual_seed(1)
+    want = reference(trial.seed, dropout=dropout)[1]
+    torch.manual_seed(1)
+    setting = Setting(trial.seed, dropout=dropout)
+    setting.backward(forward(answer, trial, setting))
+    return not judged_grads(trial, setting, want, want)
+
+
 @checkpointed.property("the program's random numbers go on as without checkpointing", changes=RNG)
 def generator(answer: Checkpointed, trial: Trial) -> None:
+    if not is_right(answer, trial, 0.0):
+        return
     trial.given("fn with dropout; the state of torch's generator after the forward and after the backward")
     torch.manual_seed(trial.random.getrandbits(32))
     before = torch.get_rng_state()
@@ -141,17 +154,6 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
     trial.equal(x.grad, want, "The gradient of x", observed="gradient of x")
 
 
-def is_right_with_dropout(answer: Checkpointed, trial: Trial) -> bool:
-    """If not, other properties say so, and name the mistake whatever else was forgotten with it."""
-    torch.manual_seed(1)
-    want = reference(trial.seed, dropout=DROPOUT)[1]
-    torch.manual_seed(1)
-    setting = Setting(trial.seed, dropout=DROPOUT)
-    out = forward(answer, trial, setting)
-    setting.backward(out)
-    return not judged_grads(trial, setting, want, want)
-
-
 def autocast_states(answer: Checkpointed, trial: Trial, first: bool, second: bool) -> list[tuple[bool, str]]:
     """What each run of fn finds: on or off, and the dtype. first, second: whether it is on in forward and backward."""
     states: list[tuple[bool, str]] = []
@@ -171,8 +173,7 @@ def autocast_states(answer: Checkpointed, trial: Trial, first: bool, second: boo
 
 @checkpointed.property("the second run of fn has the autocast state of the first", changes=RNG)
 def autocast(answer: Checkpointed, trial: Trial) -> None:
-    trial.given("fn with dropout")
-    if not is_right_with_dropout(answer, trial):
+    if not is_right(answer, trial, DROPOUT):
         return
     for told, first, second in (
         ("forward under autocast to float16, backward outside", True, False),
@@ -193,8 +194,7 @@ def autocast(answer: Checkpointed, trial: Trial) -> None:
 
 @checkpointed.property("if the second run of fn raises, the generator is back all the same", changes=RNG)
 def on_error(answer: Checkpointed, trial: Trial) -> None:
-    trial.given("fn with dropout")
-    if not is_right_with_dropout(answer, trial) or len(set(autocast_states(answer, trial, True, False))) > 1:
+    if not is_right(answer, trial, DROPOUT) or len(set(autocast_states(answer, trial, True, False))) > 1:
         return
     trial.given("fn draws numbers and raises Boom when it is called the second time")
     setting = Setting(trial.seed, dropout=DROPOUT)

@@ -11,7 +11,7 @@ from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 
 from helpers.labs.autograd.nodes import call_node
 from helpers.labs.autograd.run_backward import run_backward
-from helpers.labs.autograd.run_backward_mistakes import Gradients, engine, fitted, nodes_below
+from helpers.labs.autograd.run_backward_mistakes import Gradients, fitted, nodes_below
 
 
 def walked(root: Tensor, grad_out: Tensor) -> Iterator[tuple[Node, Tensor]]:
@@ -257,82 +257,3 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     order = [node for node in order if not hasattr(node, "variable")]
     order += [node for node in nodes_below(edge.node) if hasattr(node, "variable")]
     return in_order(order, edge, grad_out)
-
-
-@run_backward.wrong_answer(
-    "leaf_as_root_forgotten",
-    why="A leaf has no grad_fn, so a walk from root.grad_fn has no beginning. get_gradient_edge(root).node is the "
-    "node of a leaf as well; or return {root: grad_out} at once.",
-    seen="so a walk from root.grad_fn has no beginning",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    return {} if root.grad_fn is None else engine(root, grad_out)
-
-
-@run_backward.another_form("leaf_as_root_forgotten")
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    return engine(root, grad_out) if root.grad_fn.next_functions else {}
-
-
-@run_backward.another_form("leaf_as_root_forgotten")
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    return engine(root, grad_out) if root.grad_fn._input_metadata else {}
-
-
-@run_backward.wrong_answer(
-    "constants_forgotten",
-    why="Where an operation had an input that needs no gradient, next_functions holds (None, 0). There is no node to "
-    "go to: leave that edge out.",
-    seen="next_functions holds (None, 0)",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    node = root.grad_fn
-    while node is not None and node.next_functions:
-        for after, _ in node.next_functions:
-            after.next_functions  # noqa: B018
-        node = node.next_functions[0][0]
-    return engine(root, grad_out)
-
-
-@run_backward.another_form("constants_forgotten")
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    for node in nodes_below(get_gradient_edge(root).node):
-        for after, _ in node.next_functions:
-            after._input_metadata  # noqa: B018
-    return engine(root, grad_out)
-
-
-@run_backward.wrong_answer(
-    "torchs_engine",
-    why="Right, of course: torch.autograd.grad and .backward() are one call to the engine that you are asked to "
-    "write. Walk the graph yourself.",
-    seen="are one call to the engine that you are asked to write",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    nodes = nodes_below(get_gradient_edge(root).node)
-    leaves = [node.variable for node in nodes if hasattr(node, "variable")]
-    grads = torch.autograd.grad((root * grad_out).sum(), leaves, allow_unused=True)
-    return {leaf: grad for leaf, grad in zip(leaves, grads, strict=True) if grad is not None}
-
-
-@run_backward.another_form("torchs_engine")
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    nodes = nodes_below(get_gradient_edge(root).node)
-    leaves = [node.variable for node in nodes if hasattr(node, "variable")]
-    before = [leaf.grad for leaf in leaves]
-    for leaf in leaves:
-        leaf.grad = None
-    (root * grad_out).sum().backward(inputs=leaves)
-    found = {leaf: leaf.grad for leaf in leaves if leaf.grad is not None}
-    for leaf, grad in zip(leaves, before, strict=True):
-        leaf.grad = grad
-    return found
-
-
-@run_backward.another_form("torchs_engine")
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
-    nodes = nodes_below(get_gradient_edge(root).node)
-    leaves = tuple(node.variable for node in nodes if hasattr(node, "variable"))
-    run = torch.autograd.Variable._execution_engine.run_backward
-    grads = run((root,), (grad_out,), True, False, leaves, True, accumulate_grad=False)
-    return {leaf: grad for leaf, grad in zip(leaves, grads, strict=True) if grad is not None}

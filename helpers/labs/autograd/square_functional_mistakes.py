@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from helpers.labs.autograd.square_functional import square_functional
 
@@ -179,6 +180,14 @@ class _(Right):
         return grad_out * 2 * x.detach()
 
 
+@square_functional.another_form("detached_in_backward")
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * 2 * x.data  # refused under vmap
+
+
 @square_functional.wrong_answer(
     "saved_an_intermediate",
     why="2 * x is neither input nor output. It is computed off the graph, so it comes back as a constant, and the second "
@@ -246,8 +255,8 @@ class _(Right):
 
 @square_functional.wrong_answer(
     "once_only",
-    why="Under `torch.no_grad()` backward computes numbers without history: the gradient comes once, and there is no "
-    "second derivative.",
+    why="Under `torch.no_grad()` or `once_differentiable` backward computes numbers without history: the gradient comes "
+    "once, and there is no second derivative.",
     seen="numbers without history",
 )
 class _(Right):
@@ -256,3 +265,12 @@ class _(Right):
         (x,) = ctx.saved_tensors
         with torch.no_grad():
             return grad_out * 2 * x
+
+
+@square_functional.another_form("once_only")
+class _(Right):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * 2 * x

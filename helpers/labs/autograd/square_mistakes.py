@@ -39,6 +39,18 @@ class _(Right):
         return 2 * x
 
 
+@square.another_form("grad_out_ignored")
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = x  # not watched, either
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return 2 * ctx.x
+
+
 @square.wrong_answer(
     "two_forgotten",
     why="The derivative of x * x is 2 * x: x stands there twice, and each place gives a share.",

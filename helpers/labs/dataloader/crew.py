@@ -21,7 +21,9 @@ from typing import Any
 TICK = 0.1  # s between two looks
 PATIENCE = 10  # looks at which all sleep and nothing has happened
 LONGEST = 40  # looks without an event, whoever is busy
-JOINING = 120  # looks while the loader waits for a process with a time limit of its own: torch gives each one 5 s
+JOINING = (
+    120  # looks while the loader waits for a process with a time limit of its own: torch gives each one 5 s
+)
 
 
 class Stuck(BaseException):

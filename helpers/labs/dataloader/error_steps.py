@@ -61,6 +61,11 @@ def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | 
     return _broken[key]
 
 
+def last_line(text: str) -> str:
+    """What a traceback ends with; the paths before it say nothing to a learner."""
+    return text.strip().splitlines()[-1][:160] if text.strip() else ""
+
+
 def raised(answer: Any, trial: Trial) -> None:
     received, kind, text, _ = broken(answer, trial)
     strange = [batch for batch in received if type(batch) is not list]
@@ -68,7 +73,7 @@ def raised(answer: Any, trial: Trial) -> None:
         not strange,
         "The error is handed to the training loop as if it were a batch: nobody will look.",
         expected="[0], [1], then ValueError",
-        got=received,
+        got=f"batches of type {', '.join(type(batch).__name__ for batch in received)}",
         observed="error as a batch",
     )
     trial.true(
@@ -96,7 +101,7 @@ def trace(answer: Any, trial: Trial) -> None:
         kind == "ValueError",
         f"The sample raised ValueError, and the training loop got {kind}: `except ValueError` around it catches nothing.",
         expected="ValueError",
-        got=text[-600:],
+        got=last_line(text),
         observed=("kind", kind, known),
     )
     _see_trace(trial, text, "decode_sample", "sample 2 is corrupt")
@@ -107,14 +112,14 @@ def _see_trace(trial: Trial, text: str, function: str, message: str) -> None:
         function in text,
         "The error does not tell where in the worker it was raised: a traceback does not travel with an exception.",
         expected=f"the worker's traceback as text, with the name of the function that raised ({function})",
-        got=text[-600:],
+        got=last_line(text),
         observed=("no traceback", message in text),
     )
     trial.true(
         message in text,
         "The error's own message is lost.",
         expected=message,
-        got=text[-600:],
+        got=last_line(text),
         observed="no message",
     )
 
@@ -189,7 +194,7 @@ def awkward(answer: Any, trial: Trial) -> None:
             "An exception class that takes two arguments cannot be made from a text, and its own error is lost: "
             f"the training loop got {type(error).__name__}.",
             expected="a RuntimeError with the worker's traceback as its text, or the error itself",
-            got=text[-300:] or str(scene.received),
+            got=last_line(text) or str(scene.received),
             observed=("awkward", type(error).__name__, "_corrupt" in text),
         )
 
@@ -217,7 +222,7 @@ def stop(answer: Any, trial: Trial) -> None:
             "_exhausted" in text_of(error),
             "The error does not tell where in the worker it was raised.",
             expected="the worker's traceback",
-            got=text_of(error)[-300:],
+            got=last_line(text_of(error)),
             observed=("stop", type(error).__name__),
         )
 

@@ -14,6 +14,7 @@ ordered_loader = Exercise(
     minutes=35,
     difficulty="hard",
     seconds=15,
+    processes=True,
     hints=[
         "Give each worker a queue of its own for its tasks, and all of them one queue for results. A task is the "
         "place of the batch in the order and its indices; a result is the place and the batch.",

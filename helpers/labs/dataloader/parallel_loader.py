@@ -16,6 +16,7 @@ parallel_loader = Exercise(
     minutes=25,
     difficulty="hard",
     seconds=40,  # leaving may take some seconds, and many ends are tried
+    processes=True,
     hints=[
         "A generator that is left by break, by an error or by the garbage collector gets GeneratorExit at its yield. "
         "Which statement runs in all these cases, and when must it begin?",

@@ -15,6 +15,7 @@ raising_loader = Exercise(
     minutes=25,
     difficulty="hard",
     seconds=15,
+    processes=True,
     hints=[
         "What a worker cannot make, it can still report: catch the exception there and put something in the "
         "batch's place. What of an exception survives the way through a queue, and what does not?",

@@ -7,10 +7,11 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import RandomSampler
 
-from helpers.labs.dataloader.serial_flawed import Serial, wrong
+from helpers.labs.dataloader.serial_flawed import Serial, form, wrong
 
 
 @wrong(
@@ -31,8 +32,14 @@ class _(Serial):
 class _(Serial):
     def shuffled(self) -> Iterable[int]:
         order = list(range(len(self.dataset)))
-        random.Random(len(order)).shuffle(order)
+        random.shuffle(order)
         return order
+
+
+@form("shuffled_by_random")
+class _(Serial):
+    def shuffled(self) -> Iterable[int]:
+        return np.random.permutation(len(self.dataset)).tolist()
 
 
 @wrong(
@@ -118,6 +125,14 @@ class _(Serial):
 class _(Serial):
     def forbidden(self) -> Iterator[bool]:
         return itertools.islice(super().forbidden(), 1, None)
+
+
+@form("stream_not_refused")
+class _(Serial):
+    """None of what concerns streams."""
+
+    def forbidden(self) -> Iterator[bool]:
+        return iter(()) if self.iterable else super().forbidden()
 
 
 @wrong(

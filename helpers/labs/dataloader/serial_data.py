@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import Dataset, IterableDataset
 
@@ -21,6 +22,14 @@ class Table(Dataset):
     def __getitem__(self, index: int) -> dict[str, Any]:
         self.asked.append(index)
         return {"x": torch.tensor([self.start + index, 0.5]), "y": self.start + index}
+
+
+class Arrays(Table):
+    """Map-style; its samples hold NumPy's arrays."""
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        self.asked.append(index)
+        return {"x": np.array([self.start + index, 0.5]), "y": self.start + index}
 
 
 class Pages(Table):
@@ -45,3 +54,23 @@ class Stream(IterableDataset):
 
     def __len__(self) -> int:
         raise TypeError("this stream has no length")
+
+
+# What DataLoader refuses: in words, for which kind of data set, with which arguments.
+FORBIDDEN: list[tuple[str, type, dict[str, Any]]] = [
+    ("sampler and shuffle", Table, dict(sampler=[0], shuffle=True)),
+    ("batch_sampler and batch_size", Table, dict(batch_sampler=[[0]], batch_size=2)),
+    ("batch_sampler and shuffle", Table, dict(batch_sampler=[[0]], shuffle=True)),
+    ("batch_sampler and sampler", Table, dict(batch_sampler=[[0]], sampler=[0])),
+    ("batch_sampler and drop_last", Table, dict(batch_sampler=[[0]], drop_last=True)),
+    ("batch_size=None and drop_last", Table, dict(batch_size=None, drop_last=True)),
+    ("an IterableDataset and shuffle", Stream, dict(shuffle=True)),
+    ("an IterableDataset and sampler", Stream, dict(sampler=[0])),
+    ("an IterableDataset and batch_sampler", Stream, dict(batch_sampler=[[0]])),
+    ("an IterableDataset, batch_size=None and drop_last", Stream, dict(batch_size=None, drop_last=True)),
+    ("batch_size 0", Table, dict(batch_size=0)),
+    ("batch_size 0 and an IterableDataset", Stream, dict(batch_size=0)),
+    ("prefetch_factor without workers", Table, dict(prefetch_factor=2)),
+    ("persistent_workers without workers", Table, dict(persistent_workers=True)),
+    ("a negative timeout", Table, dict(timeout=-1)),
+]

@@ -118,3 +118,13 @@ def wrong(name: str, why: str, seen: str) -> Callable[[type[Serial]], type[Seria
         return kind
 
     return add
+
+
+def form(name: str) -> Callable[[type[Serial]], type[Serial]]:
+    """Adds another form of a wrong answer."""
+
+    def add(kind: type[Serial]) -> type[Serial]:
+        serial_loader.another_form(name)(lambda *args, **options: iter(kind(*args, **options)))
+        return kind
+
+    return add

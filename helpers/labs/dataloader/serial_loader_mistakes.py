@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader, default_collate
 
-from helpers.labs.dataloader.serial_flawed import Serial, wrong
+from helpers.labs.dataloader.serial_flawed import Serial, form, wrong
 from helpers.labs.dataloader.serial_loader import serial_loader
 
 
@@ -30,6 +30,24 @@ class _(Serial):
     def chosen(self) -> Iterable[Any]:
         self.drop_last = self.drop_last or (self.batched and self.batch_sampler is None)
         return super().chosen()
+
+
+@form("last_batch_lost")
+class _(Serial):
+    """In data sets with indices."""
+
+    def chosen(self) -> Iterable[Any]:
+        self.drop_last = self.drop_last or (self.batched and self.batch_sampler is None and not self.iterable)
+        return super().chosen()
+
+
+@form("last_batch_lost")
+class _(Serial):
+    """In streams."""
+
+    def from_stream(self) -> Iterator[Any]:
+        self.drop_last = self.batched
+        return super().from_stream()
 
 
 @wrong("drop_last_ignored", "drop_last is accepted and forgotten.", "is accepted and forgotten")
@@ -90,6 +108,22 @@ class _(Serial):
 class _(Serial):
     def collate(self) -> Callable[[Any], Any]:
         return default_collate if self.batched else lambda sample: default_collate([sample])
+
+
+@form("single_samples_collated")
+class _(Serial):
+    def collate(self) -> Callable[[Any], Any]:
+        return default_collate
+
+
+@wrong(
+    "single_samples_not_converted",
+    "Without batches the sample went out as it is; default_convert makes a tensor of a NumPy array first.",
+    "the sample went out as it is",
+)
+class _(Serial):
+    def collate(self) -> Callable[[Any], Any]:
+        return default_collate if self.batched else lambda sample: sample
 
 
 @wrong(

@@ -31,8 +31,6 @@ def weighted(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: 
     """Right as it stands; a mistake is in the weights. The result is the right loss in any case."""
     batches = list(batches)
     counts = counts_of(batches, loss_fn.ignore_index)
-    if not sum(counts):
-        raise ValueError("nothing counts")
     total = []
     for (x, target), count, weight in zip(batches, counts, weights(batches, counts), strict=True):
         if count:
@@ -59,25 +57,6 @@ mistaken_weights(
     "the few of a small batch",
     lambda batches, counts: [1 / len(batches)] * len(batches),
 )
-
-
-@accumulate.another_form("mean_of_means")
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    def weights(batches: list[Batch], counts: list[int]) -> list[float]:
-        counting = sum(count > 0 for count in counts)
-        return [1 / counting] * len(batches)
-
-    return weighted(model, loss_fn, batches, weights)
-
-
-@accumulate.another_form("mean_of_means")
-def _(model: nn.Module, loss_fn: Any, batches: Any) -> Tensor:
-    total = 0
-    for x, target in batches:
-        loss = loss_fn(model(x), target) / len(batches)
-        loss.backward()
-        total = total + loss.detach()
-    return total
 
 
 mistaken_weights(
@@ -137,8 +116,6 @@ mistaken_weights(
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     count = sum(counts_of(batches, loss_fn.ignore_index))
-    if not count:
-        raise ValueError("nothing counts")
     total = []
     for x, target in batches:
         loss = cross_entropy(model(x), target, ignore_index=loss_fn.ignore_index, reduction="sum") / count
@@ -155,14 +132,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 )
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
-    if not sum(counts_of(batches, loss_fn.ignore_index)):
-        raise ValueError("nothing counts")
-    model.zero_grad()
-    return weighted(model, loss_fn, batches)
-
-
-@accumulate.another_form("zero_grad_inside")
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     model.zero_grad()
     return weighted(model, loss_fn, batches)
 
@@ -183,8 +152,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
-    if not sum(counts):
-        raise ValueError("nothing counts")
     for (x, target), count in zip(batches, counts, strict=True):
         if count:
             model.zero_grad()
@@ -207,8 +174,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
             loss.backward()
             whole += count
             total.append(loss.detach())
-    if not whole:
-        raise ValueError("nothing counts")
     for param in model.parameters():
         if param.grad is not None:
             param.grad /= whole
@@ -261,8 +226,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     counts, losses = counts_of(batches, loss_fn.ignore_index), []
-    if not sum(counts):
-        raise ValueError("nothing counts")
     for (x, target), count in zip(batches, counts, strict=True):
         if count:
             losses.append(loss_fn(model(x), target) * (count / sum(counts)))
@@ -280,8 +243,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
-    if not sum(counts):
-        raise ValueError("nothing counts")
     for (x, target), count in zip(batches, counts, strict=True):
         if count:
             loss = loss_fn(model(x), target) * (count / sum(counts))
@@ -294,8 +255,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
-    if not sum(counts):
-        raise ValueError("nothing counts")
     for (x, target), count in zip(batches, counts, strict=True):
         if count:
             loss = loss_fn(model(x), target) * (count / sum(counts))
@@ -312,8 +271,6 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 )
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
-    if not sum(counts_of(batches, loss_fn.ignore_index)):
-        raise ValueError("nothing counts")
     loss = loss_fn(model(torch.cat([x for x, _ in batches])), torch.cat([target for _, target in batches]))
     loss.backward()
     return loss.detach()
@@ -347,8 +304,6 @@ def returning(result: Callable[[list[Tensor], list[int]], Any]) -> Callable[...,
     def answer(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Any:
         batches = [(x, y) for x, y in batches if (y != loss_fn.ignore_index).any()]
         counts, losses = counts_of(batches, loss_fn.ignore_index), []
-        if not counts:
-            raise ValueError("nothing counts")
         for (x, target), weight in zip(batches, shares(counts), strict=True):
             loss = loss_fn(model(x), target)
             (loss * weight).backward()
@@ -412,8 +367,6 @@ accumulate.wrong_answer(
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     count = sum(counts_of(batches, loss_fn.ignore_index))
-    if not count:
-        raise ValueError("nothing counts")
     loss_fn.reduction, total = "sum", []
     for x, target in batches:
         loss = loss_fn(model(x), target) / count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -172,53 +171,3 @@ def _(answer: Any, trial: Trial) -> None:
                 expected="opt.state that makes a missing entry: a defaultdict(dict), as torch's",
                 observed=type(error).__name__,
             )
-
-
-REFUSED = (
-    "a file with a group less",
-    "a file with a group more",
-    "a file with a parameter less in its last group",
-)
-
-
-def misfits(sd: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A file for each of REFUSED."""
-    first, second, last = sd["param_groups"]
-    for groups in (
-        [first, second],
-        [first, second, last, {**first, "params": [5]}],
-        [first, second, {**last, "params": [3]}],
-    ):
-        yield {"state": sd["state"], "param_groups": groups}
-
-
-@optimizer_state.property("a file that does not fit is refused with ValueError, before anything is changed")
-def _(answer: Any, trial: Trial) -> None:
-    found = {
-        name: _refusal(answer, trial, wrong)
-        for name, wrong in zip(REFUSED, misfits(file_of(in_mid_run(trial, "AdamW"))), strict=True)
-    }
-    for name, said in found.items():
-        trial.given(name)
-        trial.true(
-            said == "refused",
-            f"Expected ValueError for {name}, and an optimizer that is as it was; but {said}.",
-            expected="ValueError",
-            observed=list(found.values()),
-        )
-
-
-def _refusal(answer: Any, trial: Trial, wrong: dict[str, Any]) -> str:
-    """What comes of loading a file that does not fit."""
-    opt = newly_built(trial, "AdamW")
-    before, params = standing(opt), params_of(opt)
-    try:
-        answer[1](opt, wrong)
-    except NotImplementedError:
-        raise
-    except ValueError:
-        kept = all(map(is_same_object, params, params_of(opt))) and same(standing(opt), before)
-        return "refused" if kept else "the optimizer had been changed before it was raised"
-    except Exception as error:
-        return f"{type(error).__name__} was raised"
-    return "nothing was raised"

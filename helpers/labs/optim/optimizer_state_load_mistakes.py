@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from helpers.labs.optim.optimizer_state import optimizer_state
-from helpers.labs.optim.optimizer_state_mistakes import State, cast, load, options, places, refuse, save
+from helpers.labs.optim.optimizer_state_mistakes import State, cast, load, options, places, save
 
 
 def mistaken_load(name: str, why: str, seen: str) -> Callable[[Any], Any]:
@@ -34,7 +34,6 @@ def form_of_load(name: str) -> Callable[[Any], Any]:
     "which a schedule may have lowered long ago",
 )
 def _(opt: Optimizer, sd: State) -> None:
-    refuse(opt, sd)
     params = list(places(opt))
     opt.state.clear()
     for place, values in sd["state"].items():
@@ -92,7 +91,6 @@ def _(opt: Optimizer, sd: State) -> None:
     "keeps the one from before",
 )
 def _(opt: Optimizer, sd: State) -> None:
-    refuse(opt, sd)
     params = list(places(opt))
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
         group.update(options(saved))
@@ -159,56 +157,6 @@ def _(opt: Optimizer, sd: State) -> None:
     for group, params in zip(sd["param_groups"], own, strict=True):
         group["params"] = params
     opt.param_groups = sd["param_groups"]
-
-
-@mistaken_load(
-    "sizes_not_checked",
-    "zip ends with the shorter one: a file of another model is loaded as far as it goes, and no one is told.",
-    "zip ends with the shorter one",
-)
-def _(opt: Optimizer, sd: State) -> None:
-    params = list(places(opt))
-    for group, saved in zip(opt.param_groups, sd["param_groups"], strict=False):
-        group.update(options(saved))
-    opt.state.clear()
-    for place, values in sd["state"].items():
-        if place < len(params):
-            opt.state[params[place]].update(
-                {key: cast(key, value, params[place]) for key, value in values.items()}
-            )
-
-
-@mistaken_load(
-    "groups_only_counted",
-    "The number of groups was compared, and not how many parameters each of them has.",
-    "not how many parameters each of them has",
-)
-def _(opt: Optimizer, sd: State) -> None:
-    if len(opt.param_groups) != len(sd["param_groups"]):
-        raise ValueError("another number of groups")
-    params = list(places(opt))
-    for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
-        group.update(options(saved))
-    opt.state.clear()
-    for place, values in sd["state"].items():
-        opt.state[params[place]].update(
-            {key: cast(key, value, params[place]) for key, value in values.items()}
-        )
-
-
-@mistaken_load(
-    "checked_too_late",
-    "The file is refused half-way: some groups have been overwritten by then. Who catches the error trains on with a "
-    "mixture of two runs.",
-    "a mixture of two runs",
-)
-def _(opt: Optimizer, sd: State) -> None:
-    opt.state.clear()
-    for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
-        group.update(options(saved))
-        if len(group["params"]) != len(saved["params"]):
-            raise ValueError("a group of another size")
-    load(opt, sd)
 
 
 def torchs_save(opt: Optimizer) -> State:

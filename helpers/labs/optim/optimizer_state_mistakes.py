@@ -37,13 +37,6 @@ def save(opt: Optimizer) -> State:
     }
 
 
-def refuse(opt: Optimizer, sd: State) -> None:
-    """ValueError if the sizes differ."""
-    sizes = [[len(group["params"]) for group in groups] for groups in (opt.param_groups, sd["param_groups"])]
-    if sizes[0] != sizes[1]:
-        raise ValueError(f"groups of {sizes[0]} and of {sizes[1]} parameters")
-
-
 def cast(key: str, value: Any, param: Tensor) -> Any:
     """A copy in the parameter's dtype."""
     if not isinstance(value, Tensor):
@@ -53,7 +46,6 @@ def cast(key: str, value: Any, param: Tensor) -> Any:
 
 def load(opt: Optimizer, sd: State, value_of: Callable[[str, Any, Tensor], Any] = cast) -> None:
     """Right, so that a mistake in saving stands alone."""
-    refuse(opt, sd)
     params = list(places(opt))
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
         group.update(options(saved))
@@ -85,7 +77,6 @@ def save_by_address(opt: Optimizer) -> State:
 
 
 def load_by_address(opt: Optimizer, sd: State) -> None:
-    refuse(opt, sd)
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
         group.update(options(saved))
     known = {id(param): param for param in places(opt)}
@@ -97,7 +88,6 @@ def load_by_address(opt: Optimizer, sd: State) -> None:
 
 def load_in_turn(opt: Optimizer, sd: State) -> None:
     """Matches whatever the keys are with the parameters, in turn."""
-    refuse(opt, sd)
     own = {}
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
         own.update(zip(saved["params"], group["params"], strict=True))

@@ -106,8 +106,8 @@ mistaken(
 
 
 def reset_by_hand(norm: Any) -> None:
-    norm.running_mean.zero_() if norm.running_mean is not None else None
-    norm.running_var.fill_(1) if norm.running_var is not None else None
+    norm.running_mean.zero_()
+    norm.running_var.fill_(1)
     norm.momentum = None
     norm.train()
 
@@ -396,9 +396,9 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
 
 @recalibrate_bn.wrong_answer(
     "update_bn_written_out",
-    why="This is torch's update_bn, line for line, with its three faults: dropout draws during the pass, a part that was "
-    "frozen in eval mode is switched to training, and after an error nothing is put back.",
-    seen="with its three faults",
+    why="This is torch's update_bn, line for line, with its two faults: a part that was frozen in eval mode is in training "
+    "mode afterwards, and after an error nothing is put back.",
+    seen="with its two faults",
 )
 def _(loader: Iterable[Any], model: nn.Module) -> None:
     momenta = {norm: norm.momentum for norm in norms_in(model)}

@@ -53,16 +53,14 @@ class Picture(nn.Module):
 
 
 class Model(nn.Module):
-    """BatchNorm with momentum 0.1, 0.2, 0.3 and None, and one that keeps no statistics."""
+    """BatchNorm with momentum 0.1, 0.2, 0.3 and None."""
 
     def __init__(self, generator: torch.Generator, dropout: float = 0.0) -> None:
         super().__init__()
         self.entry = nn.BatchNorm1d(FEATURES)
         self.first = nn.Sequential(Mix(generator), nn.BatchNorm1d(FEATURES, momentum=0.2))
         self.drop = nn.Dropout(dropout)
-        self.middle = nn.ModuleDict(
-            {"picture": Picture(), "free": nn.BatchNorm1d(4, track_running_stats=False)}
-        )
+        self.middle = nn.ModuleDict({"picture": Picture()})
         self.moving = Moving()
         self.last = nn.Sequential(Mix(generator), nn.Sequential(nn.BatchNorm1d(FEATURES, momentum=None)))
         with torch.no_grad():
@@ -75,17 +73,12 @@ class Model(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.drop(self.first(self.entry(x)))
-        x = self.middle["free"](self.middle["picture"](x))
-        return self.last(self.moving(x))
+        return self.last(self.moving(self.middle["picture"](x)))
 
 
 def norms(model: nn.Module) -> dict[str, Any]:
-    """The BatchNorm layers that keep statistics."""
-    return {
-        name: module
-        for name, module in model.named_modules()
-        if isinstance(module, _BatchNorm) and module.running_mean is not None
-    }
+    """The BatchNorm layers, by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, _BatchNorm)}
 
 
 def statistics(model: nn.Module) -> dict[str, list[Tensor]]:

@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.optim import swa_utils
 
 from helpers.calls import calls_to
-from helpers.compare import shown
 from helpers.exercise import Exercise
 from helpers.trial import Trial
 
@@ -179,23 +178,6 @@ def _(answer: Any, trial: Trial) -> None:
             f"{', '.join(shared)} of the result lies in the memory of a state: when that model trains on, the average moves.",
             expected="new tensors",
             observed=("shared", count, shared),
-        )
-
-
-@swa_average.property("a weight that stands under two keys is averaged as any other")
-def _(answer: Any, trial: Trial) -> None:
-    states = some_states(trial, 3)
-    for state in states:
-        state["head.weight"] = state["layer.weight"]
-    trial.given("3 states in which layer.weight and head.weight are one tensor")
-    got = averaged(answer, trial, states, {*SHAPES, "head.weight"})
-    for name in ("layer.weight", "head.weight"):
-        trial.true(
-            torch.allclose(got[name].double(), mean_of(states, name), atol=1e-5),
-            f"{name}, which is tied, is not the mean.",
-            expected=shown(mean_of(states, name).float()),
-            got=got[name],
-            observed=which(got[name], states, name),
         )
 
 
