@@ -9,7 +9,14 @@ from torch import Tensor
 from torch.autograd import Function
 
 from helpers.labs.autograd.checkpointed import checkpointed
-from helpers.labs.autograd.checkpointed_mistakes import Around, Fn, backward_into_all, detached, function
+from helpers.labs.autograd.checkpointed_mistakes import (
+    Around,
+    Fn,
+    backward_into_all,
+    detached,
+    function,
+    grads_of_inputs,
+)
 
 
 @checkpointed.wrong_answer(
@@ -158,3 +165,11 @@ def _(fn: Fn, *args: Any) -> Tensor:
         return arg.detach().requires_grad_(arg.is_floating_point()) if isinstance(arg, Tensor) else arg
 
     return function(copy=copy)(fn, *args)
+
+
+# What often comes together: the first of the mistakes is named.
+checkpointed.another_form("rng_ignored")(function(how={"rng": False, "autocast": False}))
+checkpointed.another_form("autocast_forgotten")(function(how={"autocast": False, "back": "unless it raises"}))
+checkpointed.another_form("parameters_lost")(
+    function(run_backward=grads_of_inputs, how={"rng": False, "autocast": False, "back": "never"})
+)

@@ -228,8 +228,7 @@ def without_allow_unused(answer: Penalty) -> Penalty:
     return both
 
 
-for known in (
-    gradient_penalty.wrong["root_then_square"].answer,
-    *gradient_penalty.wrong["root_then_square"].forms,
-):
-    gradient_penalty.another_form("root_then_square")(without_allow_unused(known))
+for known in ("no_create_graph", "mean_for_sum", "root_then_square"):
+    gradient_penalty.another_form(known)(without_allow_unused(gradient_penalty.wrong[known].answer))
+for form in gradient_penalty.wrong["root_then_square"].forms[:1]:
+    gradient_penalty.another_form("root_then_square")(without_allow_unused(form))

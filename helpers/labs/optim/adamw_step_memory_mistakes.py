@@ -142,6 +142,17 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, state, **options)
 
 
+@adamw_step.another_form("one_count_for_all")
+def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    state[0]["n"] = count = state[0].get("n", 0) + 1
+    own = [kept.setdefault("own", {}) for kept in state]
+    for param, kept in zip(params, own, strict=True):
+        kept.setdefault("m", torch.zeros_like(param))
+        kept.setdefault("v", torch.zeros_like(param))
+        kept["step"] = count - 1
+    _step(params, grads, own, **options)
+
+
 @wrong(
     "parameter_rebound",
     why="`param = param - lr * step` gives a new tensor to a local name. The parameter that the model holds has never "

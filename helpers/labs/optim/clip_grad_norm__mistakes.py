@@ -64,6 +64,14 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
+@clip_grad_norm_.another_form("each_on_its_own")
+@on_gradients
+def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    norms = torch.stack(torch._foreach_norm(grads, norm_type))
+    torch._foreach_mul_(grads, list(factor_of(norms, max_norm).unbind()))
+    return torch.linalg.vector_norm(norms, norm_type)
+
+
 @clip_grad_norm_.wrong_answer(
     "by_value",
     why="Entries are cut off at max_norm. That is clip_grad_value_: it bends the direction, and leaves a long vector of "

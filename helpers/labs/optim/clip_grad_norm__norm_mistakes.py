@@ -34,6 +34,14 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
+@clip_grad_norm_.another_form("root_of_added_norms")
+@on_gradients
+def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    total = torch.stack(torch._foreach_norm(grads, norm_type)).sum().sqrt()
+    torch._foreach_mul_(grads, factor_of(total, max_norm))
+    return total
+
+
 @clip_grad_norm_.wrong_answer(
     "largest_norm",
     why="The largest norm of one gradient is taken for the norm of all, which is larger.",

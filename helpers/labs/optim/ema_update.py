@@ -23,7 +23,7 @@ ema_update = Exercise(
     difficulty="medium",
     hints=[
         "What is in a module besides its trainable parameters? List it for a BatchNorm layer and for a frozen layer.",
-        "parameters() names a shared tensor once, state_dict() names it at each place. Averages make sense for numbers "
+        "Go through parameters() and buffers() of both models side by side. Averages make sense for numbers "
         "with a point; a counter is copied.",
         "mine.lerp_(theirs, 1 - decay) moves a tensor where it lies. Under torch.no_grad() no graph is recorded, and copy_ copies without tying the two together.",
     ],

@@ -17,7 +17,6 @@ from helpers.labs.optim.optimizer_state_stage import (
     newly_built,
     params_of,
     same,
-    standing,
     step,
 )
 from helpers.trial import Trial

@@ -166,13 +166,13 @@ def _changed(model: nn.Module, flags: dict[str, bool], rates: dict[str, Any]) ->
     ] + [f"momentum of {name} is {own[name]}" for name in rates if own[name] != rates[name]]
 
 
-def _kept(trial: Trial, found: list[list[str]], when: str) -> None:
+def _kept(trial: Trial, found: list[list[str]], when: str, observed: Any = None) -> None:
     said = [words for changed in found for words in changed]
     trial.true(
         not said,
         f"{when}, {len(said)} settings are not what they were: {'; '.join(said[:3])}{'; ...' if len(said) > 3 else ''}.",
         expected="training and momentum of each sub-module as before the call",
-        observed=found,
+        observed=observed or found,
     )
 
 
@@ -201,7 +201,8 @@ def _(answer: Any, trial: Trial) -> None:
             observed="swallowed",
         )
         found.append(_changed(model, *before))
-    _kept(trial, found, "After the error")
+    kinds = [sorted({words.partition(" ")[0] for words in changed}) for changed in found]
+    _kept(trial, found, "After the error", observed=kinds)
 
 
 def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:

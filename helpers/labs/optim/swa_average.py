@@ -15,7 +15,7 @@ from helpers.trial import Trial
 swa_average = Exercise(
     "04.swa_average",
     "The average of several checkpoints",
-    objective="Average checkpoints as stochastic weight averaging does, reading them one after the other.",
+    objective="Average checkpoints as stochastic weight averaging does, tensor by tensor.",
     minutes=15,
     difficulty="easy",
     core=False,
@@ -107,11 +107,13 @@ def _(answer: Any, trial: Trial) -> None:
     for count in (trial.random.randrange(4, 7), 2, 1):
         states = some_states(trial, count)
         trial.given(f"a list of {count} states of float32 tensors")
-        got = averaged(answer, trial, states, set(SHAPES))
+        want = {name: mean_of(states, name).float() for name in SHAPES}
+        given = [{name: value.clone() for name, value in state.items()} for state in states]
+        got = averaged(answer, trial, given, set(SHAPES))
         for name in SHAPES:
             trial.equal(
                 got[name].detach(),
-                mean_of(states, name).float(),
+                want[name],
                 name,
                 observed=(count, str(got[name].dtype), which(got[name], states, name)),
             )

@@ -149,12 +149,7 @@ def _(states: Any) -> State:
     }
 
 
-@swa_average.wrong_answer(
-    "the_usual_loop",
-    why="The loop that many scripts have: a deep copy of the first state, += for the others, / len(states). It takes counters "
-    "for numbers with a point as well: num_batches_tracked becomes a float.",
-    seen="The loop that many scripts have",
-)
+@swa_average.another_form("integers_become_floats")
 def _(states: Any) -> State:
     total = copy.deepcopy(states[0])
     for state in states[1:]:
@@ -162,16 +157,6 @@ def _(states: Any) -> State:
             total[name] += state[name]
     for name in total:
         total[name] = total[name] / len(states)
-    return total
-
-
-@swa_average.another_form("the_usual_loop")
-def _(states: Any) -> State:
-    total = copy.deepcopy(states[0])
-    for name in total:
-        for state in states[1:]:
-            total[name] = total[name].add_(state[name])
-        total[name] = torch.div(total[name], len(states))
     return total
 
 

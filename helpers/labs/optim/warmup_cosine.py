@@ -91,8 +91,17 @@ def follows(answer: Callable[..., Any], trial: Trial, steps: Iterable[int], sett
         + (f", and {len(off) - 1} more of {len(steps)} steps are off." if len(off) > 1 else "."),
         expected=_table(steps, want, shown),
         got=_table(steps, got, shown),
-        observed="a multiple" if _is_multiple(got, want) else [round(number, 9) for number in got],
+        observed="a multiple"
+        if any(_is_multiple(got, [right(step, *setting, line) for step in steps]) for line in LINES)
+        else [round(number, 9) for number in got[_risen(got, steps, setting) :]],
     )
+
+
+def _risen(got: list[float], steps: list[int], setting: Setting) -> int:
+    """How many of the factors are those of a line up to 1, whichever it is."""
+    count = sum(step < setting[0] for step in steps)
+    lines = [[line(step, setting[0]) for step in steps[:count]] for line in LINES] if count else []
+    return count if any(not _off(got[:count], line) for line in lines) else 0
 
 
 def _off(got: list[float], want: list[float]) -> list[int]:
