@@ -14,7 +14,8 @@ import pytest
 
 import helpers
 import tests.right_answers
-from helpers.exercise import Exercise
+from helpers.exercise import Exercise, WrongAnswer
+from helpers.report import Report
 from tests.wrong_reports import checked, disguised, disguised_reports, form_reports, reports
 
 EXERCISES = helpers.exercises()
@@ -23,21 +24,38 @@ for found in pkgutil.iter_modules(tests.right_answers.__path__):
     RIGHT |= importlib.import_module(f"tests.right_answers.{found.name}").RIGHT
 
 
-def wrong_answers() -> Iterator[Any]:
+def wrong_answers(again: bool = False) -> Iterator[Any]:
+    """Each wrong answer; the second time those that start processes, which take seconds each, are slow tests."""
     for exercise in EXERCISES.values():
+        marks = [pytest.mark.slow] if again and exercise.processes else []
         for name in exercise.wrong:
-            yield pytest.param(exercise, name, id=f"{exercise.id}-{name}")
+            yield pytest.param(exercise, name, id=f"{exercise.id}-{name}", marks=marks)
+
+
+def named(found: Report, name: str, wrong: WrongAnswer) -> None:
+    """Fails unless the report rejects the answer and names the mistake."""
+    assert found.verdict in ("wrong", "crashed", "timed out"), str(found)
+    assert found.mistake == name, str(found)
+    assert wrong.seen in str(found), f"{wrong.seen!r} is not in:\n{found}"
+    assert wrong.why in str(found)
 
 
 @pytest.mark.parametrize(("exercise", "name"), list(wrong_answers()))
 def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> None:
-    wrong = exercise.wrong[name]
-    forms = form_reports(exercise.id).get(name, [])
-    for found in (reports(exercise.id)[name], disguised_reports(exercise.id)[name], *forms):
-        assert found.verdict in ("wrong", "crashed", "timed out"), str(found)
-        assert found.mistake == name, str(found)
-        assert wrong.seen in str(found), f"{wrong.seen!r} is not in:\n{found}"
-        assert wrong.why in str(found)
+    named(reports(exercise.id)[name], name, exercise.wrong[name])
+
+
+@pytest.mark.parametrize(("exercise", "name"), list(wrong_answers(again=True)))
+def test_wrong_answer_in_disguise_is_named(exercise: Exercise, name: str) -> None:
+    named(disguised_reports(exercise.id)[name], name, exercise.wrong[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_further_forms_of_wrong_answers_are_named(exercise: Exercise) -> None:
+    for name, found in form_reports(exercise.id).items():
+        for form in found:
+            named(form, name, exercise.wrong[name])
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))

@@ -17,7 +17,7 @@ from helpers.trial import Trial, plain
 batch_sampler = Exercise(
     "02.batch_sampler",
     "Indices in batches",
-    objective="Cut a stream of indices into lists of one size, reading no further than the batch that is asked for.",
+    objective="Cut a stream of indices into lists of one size, reading no further ahead than one batch.",
     minutes=15,
     difficulty="easy",
     hints=[

@@ -23,6 +23,7 @@ shard = Exercise(
     minutes=15,
     difficulty="easy",
     core=False,
+    processes=True,
     seconds=10,
     hints=[
         "Each worker has a copy of the data set and runs all of its __iter__. Which function tells code of a data set "
