@@ -107,17 +107,28 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
             return Difference("value", f"{count} of {w.numel()} values differ", symptoms.of_values(g, w))
         if _item(_any(_isnan(g))) and not _item(_any(_isnan(w))):
             return Difference("nan", "the result holds NaN where the expected one does not")
-        gap = (
-            _item(_max(_abs(_sub(_to(g, torch.float64), _to(w, torch.float64)))))
-            if not w.dtype.is_complex
-            else float("nan")
-        )
+        gap, where = _largest_gap(g, w)
         told = (
             "every bit must be the same"
             if rtol == atol == 0
             else f"allowed: {rtol:g} relative, {atol:g} absolute"
         )
-        return Difference("value", f"values differ by up to {gap:.3g} ({told})", symptoms.of_values(g, w))
+        return Difference(
+            "value", f"values differ by up to {gap:.3g}{where} ({told})", symptoms.of_values(g, w)
+        )
+
+
+def _largest_gap(g: torch.Tensor, w: torch.Tensor) -> tuple[float, str]:
+    """The largest distance of two values, and in words where it is, if the tensors are too long to be shown whole."""
+    if w.dtype.is_complex:
+        return float("nan"), ""
+    gaps = _abs(_sub(_to(g, torch.float64), _to(w, torch.float64)))
+    gap = _item(_max(gaps))
+    if w.numel() <= WHOLE or gap != gap:
+        return gap, ""
+    place = tuple(int(at) for at in (gaps == gap).nonzero()[0])
+    want, have = _rounded(w[place].item()), _rounded(g[place].item())
+    return gap, f", at {list(place)}: expected {want}, got {have}"
 
 
 def _dict_difference(got: dict, want: dict, rtol: float | None, atol: float | None) -> Difference | None:
@@ -147,6 +158,9 @@ def _sequence_difference(got: Any, want: Any, rtol: float | None, atol: float | 
     return None
 
 
+WHOLE = 8  # a tensor of so many elements is shown whole
+
+
 def shown(value: Any, limit: int = 200) -> str:
     """A short repr; one that raises, recurses or is huge does no harm."""
     try:
@@ -163,7 +177,7 @@ def _shown_tensor(value: torch.Tensor) -> str:
     with _NoTorchFunction():
         plain = _detach(value)
         about = f"{tuple(plain.shape)} {str(plain.dtype).removeprefix('torch.')}"
-        if plain.numel() > 8 or plain.device.type == "meta":
+        if plain.numel() > WHOLE or plain.device.type == "meta":
             return f"tensor of shape {about}"
         numbers = plain.tolist()
     return f"tensor({_rounded(numbers)}, {about})"

@@ -20,6 +20,8 @@ def of_layout(name: str, have: Any, need: Any) -> str:
         return (
             "A float64 usually comes in from NumPy or from .double(); a float32 from torch's default dtype."
         )
+    if name == "requires_grad" and have:
+        return "It hangs on a graph: compute it under torch.no_grad(), or detach it."
     if name == "requires_grad" and need:
         return (
             "The result is cut off from the graph: look for detach(), .data, no_grad() or torch.tensor(...)."

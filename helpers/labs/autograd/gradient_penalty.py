@@ -27,7 +27,7 @@ gradient_penalty = Exercise(
         "Three arguments: create_graph for the second derivative, allow_unused for a parameter that the loss does "
         "not use (its gradient is None), and the parameters. `.grad` plays no part in it.",
         "grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True); then add up "
-        "grad.square().sum() of those that are not None.",
+        "grad.square().sum() of those that are not None, from torch.zeros_like(loss) on.",
     ],
 )
 

@@ -89,7 +89,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 @gradient_penalty.wrong_answer(
     "norm_not_squared",
     why="The norm is the root of the sum of squares. Besides another value it has no second derivative where the "
-    "gradient is 0.",
+    "gradient is 0: written out as sum().sqrt() it gives NaN there.",
     seen="Besides another value it has no second derivative",
 )
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:

@@ -230,7 +230,7 @@ CLEANUP = [
         "joined_before_drained",
         steps.BREAK,
         "A process does not end before its queue has been written out, and a pipe holds 64 KB: worker and training "
-        "loop wait for each other. Let it go with cancel_join_thread(), read the rest, or kill it.",
+        "loop wait for each other. Let the worker call cancel_join_thread() on its results, read the rest, or kill it.",
         "and a pipe holds 64 KB",
         answer(JoinedFirst),
         (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from typing import Any
 
 from helpers.labs.dataloader import error_steps as steps
@@ -47,6 +48,16 @@ class EmptyComesThrough(Loader):
         return self.results.get(timeout=0.8)
 
 
+class TimeOutIsDeath(Loader):
+    """Takes a worker for dead because nothing came for a while."""
+
+    def result(self) -> tuple[int, Any]:
+        try:
+            return self.results.get(timeout=1.2)
+        except queue.Empty:
+            raise RuntimeError("a worker died") from None
+
+
 class ExitCode(Loader):
     """Only an exit code other than 0 counts as a death."""
 
@@ -60,8 +71,8 @@ DEAD = [
     Flaw(
         "dead_worker_hangs",
         steps.KILLED,
-        "results.get() waits for a batch that nobody is making: give it a timeout, and look at the workers "
-        "each time it runs out.",
+        "results.get() waits for a batch that nobody is making: give it a timeout well below a second, and look "
+        "at the workers each time it runs out.",
         "for a batch that nobody is making",
         answer(NeverLooks),
         (answer(LooksWithoutEnd), answer(AllDead)),
@@ -87,5 +98,13 @@ DEAD = [
         "os._exit(0), in a library that gives up, is a death with exit code 0: ask is_alive().",
         "is a death with exit code 0",
         answer(ExitCode),
+    ),
+    Flaw(
+        "time_out_is_death",
+        steps.PATIENT,
+        "Nothing came for a while, so a worker was taken for dead. A large picture or a slow disk does the same: ask "
+        "is_alive().",
+        "was taken for dead",
+        answer(TimeOutIsDeath),
     ),
 ]

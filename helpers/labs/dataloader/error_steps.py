@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Any
 
 from helpers.labs.dataloader.ladder import Steps
@@ -18,6 +19,7 @@ AWKWARD = "an error that cannot be made from a text"
 STOP = "StopIteration in a sample is an error, not the end of the epoch"
 KILLED = "a worker that is killed is noticed"
 EXITED = "a worker that ends by itself is noticed, whatever its exit code"
+PATIENT = "a slow sample of a worker that lives is waited for"
 
 _broken: dict[tuple[int, int], tuple[list[Any], str, str, Exception | None]] = {}
 
@@ -101,7 +103,7 @@ def trace(answer: Any, trial: Trial) -> None:
         kind == "ValueError",
         f"The sample raised ValueError, and the training loop got {kind}: `except ValueError` around it catches nothing.",
         expected="ValueError",
-        got=last_line(text),
+        got=f"{kind}, whose text ends: {last_line(text)}",
         observed=("kind", kind, known),
     )
     _see_trace(trial, text, "decode_sample", "sample 2 is corrupt")
@@ -248,6 +250,7 @@ def exited(answer: Any, trial: Trial) -> None:
 
 def _dead(answer: Any, trial: Trial, said: str, acts: dict, how: str) -> None:
     with Scene(trial, answer, said, [[k] for k in range(8)], acts=acts, patience=16) as scene:
+        scene.wanted = "RuntimeError within a second or so, which says that a worker died"
         error = scene.error()
         trial.true(
             error is not None,
@@ -265,6 +268,32 @@ def _dead(answer: Any, trial: Trial, said: str, acts: dict, how: str) -> None:
         )
 
 
+def _takes_its_time(samples: Samples, index: Any) -> Any:
+    time.sleep(1.6)
+    return index
+
+
+def patient(answer: Any, trial: Trial) -> None:
+    said = "4 batches, two workers; sample 1 takes 1.6 seconds"
+    with Scene(trial, answer, said, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40) as scene:
+        error = scene.error()
+        kind = type(error).__name__
+        trial.true(
+            error is None,
+            f"A sample took its time, and the training loop got {kind}, though the worker was alive.",
+            expected="all four batches: only a worker that is not alive any more is dead",
+            got=f"{kind}: {error}"[:200],
+            observed=("impatient", kind),
+        )
+        trial.true(
+            scene.received == [[0], [1], [2], [3]],
+            "A sample took its time, and not all batches came.",
+            expected="[[0], [1], [2], [3]]",
+            got=scene.received,
+            observed=("impatient", len(scene.received)),
+        )
+
+
 ERRORS: Steps = [
     (RAISED, raised),
     (TRACE, trace),
@@ -274,4 +303,5 @@ ERRORS: Steps = [
     (STOP, stop),
     (KILLED, killed),
     (EXITED, exited),
+    (PATIENT, patient),
 ]

@@ -23,7 +23,7 @@ parallel_loader = Exercise(
         "try: from before the first worker starts; finally: end the workers, and join each of them, so that none is a "
         "zombie. A worker cannot end while its queue waits for a reader, nor in the middle of a long sample.",
         "finally: an Event tells the workers to skip what they still have, None ends their loop, "
-        "results.cancel_join_thread() lets a worker end with unread results; then join(timeout), kill() for those that "
+        "results.cancel_join_thread(), called in the worker, lets it end with unread results; then join(timeout), kill() for those that "
         "are still there, join() once more, and close() for the queues. Or kill() at once: nobody wants their work.",
     ],
 )

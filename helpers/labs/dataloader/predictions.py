@@ -105,7 +105,7 @@ asked_ahead = Prediction(
         "C": Choice(
             "24: three batches of four for each of two workers.",
             "`prefetch_factor * num_workers` lists of indices are sent at once, then one more for each batch that "
-            "comes back: the number in flight stays the same.",
+            "is handed over: the number in flight stays the same.",
         ),
         "D": Choice(
             "100: workers need to know the whole order.",

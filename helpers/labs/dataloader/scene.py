@@ -98,6 +98,7 @@ class Scene:
         self.crew = Crew(self.log)
         self.iterator: Any = None
         self.received: list[Any] = []
+        self.wanted = "every batch, then the end"
         trial.given(given)
 
     def __enter__(self) -> Scene:
@@ -192,7 +193,7 @@ class Scene:
         line = "" if place is None else f"\nyour loader stood in line {place[1]}, in {place[2]}"
         self.trial.fail(
             f"{when}: nothing happens any more{f', {why}' if why else ''}.",
-            expected="every batch, then the end",
+            expected=self.wanted,
             got=self.crew.last_words + line,
             observed=("hangs", when),
         )

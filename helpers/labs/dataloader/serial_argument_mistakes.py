@@ -64,7 +64,7 @@ class _(Serial):
 
 @wrong(
     "no_base_seed",
-    "Only workers need the base seed, and yet DataLoader draws it always.",
+    "Only workers need the base seed, and yet DataLoader draws it always, and before the sampler draws.",
     "and yet DataLoader draws it always",
 )
 class _(Serial):

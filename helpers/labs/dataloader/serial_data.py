@@ -60,6 +60,7 @@ class Stream(IterableDataset):
 FORBIDDEN: list[tuple[str, type, dict[str, Any]]] = [
     ("sampler and shuffle", Table, dict(sampler=[0], shuffle=True)),
     ("batch_sampler and batch_size", Table, dict(batch_sampler=[[0]], batch_size=2)),
+    ("batch_sampler and batch_size=None", Table, dict(batch_sampler=[[0]], batch_size=None)),
     ("batch_sampler and shuffle", Table, dict(batch_sampler=[[0]], shuffle=True)),
     ("batch_sampler and sampler", Table, dict(batch_sampler=[[0]], sampler=[0])),
     ("batch_sampler and drop_last", Table, dict(batch_sampler=[[0]], drop_last=True)),
