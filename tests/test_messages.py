@@ -28,6 +28,7 @@ def short(text: str, processes: bool) -> str:
     if processes:
         text = re.sub(r"^  Got: .*(\n    .*)*", "  Got: ...", text, flags=re.M)
         text = re.sub(r"^  \| .*(\n  \| .*)*", "  | ...", text, flags=re.M)
+        text = re.sub(r"\d+", "#", text)
     return re.sub(r"0x[0-9a-f]+|\d[\d,]{5,}|0\.\d{4,}", "#", text)
 
 

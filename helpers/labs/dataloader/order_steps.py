@@ -226,9 +226,10 @@ def late(answer: Any, trial: Trial) -> None:
             )
         except (OSError, EOFError) as error:
             trial.fail(
-                f"Batch {len(scene.received)} could not be taken from the queue ({type(error).__name__}): a tensor "
-                "stays in its worker's hands until it is received, and the worker had ended.",
+                "A batch could not be taken from the queue: a tensor stays in its worker's hands until it is received, and "
+                "the worker had ended.",
                 expected="workers that live until the last batch has been received",
+                got=f"{type(error).__name__} at batch {len(scene.received)}",
                 observed="workers ended too early",
             )
         except Stuck as stuck:
