@@ -55,21 +55,20 @@ def calls_to(*functions: Callable[..., Any] | type) -> Iterator[list[str]]:
 def _parts(function: Any) -> Iterator[tuple[str, Any]]:
     """A function with its name; of a class, each function of its body."""
     if not isinstance(function, type):
-        function = getattr(function, "__func__", function)
-        while hasattr(
-            function, "__wrapped__"
-        ):  # @torch.no_grad and others wrap: the call inside is what counts
-            function = function.__wrapped__
-        yield getattr(function, "__qualname__", function.__name__), function
+        inner = _inner(function)
+        yield getattr(inner, "__qualname__", inner.__name__), inner
         return
     for value in vars(function).values():
-        if isinstance(value, property):
-            continue
-        value = getattr(value, "__func__", value)
-        while hasattr(value, "__wrapped__"):
-            value = value.__wrapped__
-        if hasattr(value, "__code__"):
-            yield function.__name__, value
+        if not isinstance(value, property) and hasattr(inner := _inner(value), "__code__"):
+            yield function.__name__, inner
+
+
+def _inner(function: Any) -> Any:
+    """What runs in the end: @torch.no_grad and others wrap, and the call inside is what counts."""
+    function = getattr(function, "__func__", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
 
 
 def _descriptor(function: Any) -> Any:

@@ -98,16 +98,20 @@ def forked(
 
 
 def _let_go_of_sockets(keep: set[int]) -> None:
-    """Lets every socket and pipe of the kernel lead nowhere here: an answer that writes into all of them would reach it."""
+    """Lets every socket of the kernel lead nowhere here: an answer that writes into all of them would reach it.
+
+    Pipes stay: a queue that the notebook made is one.
+    """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for name in os.listdir("/proc/self/fd"):
         number = int(name)
         try:
-            kind = os.fstat(number).st_mode
+            is_socket = stat.S_ISSOCK(os.fstat(number).st_mode)
         except OSError:  # the list's own
             continue
-        if number > 2 and number not in keep and (stat.S_ISSOCK(kind) or stat.S_ISFIFO(kind)):
+        if is_socket and number > 2 and number not in keep:
             os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: int, seconds: float) -> None:

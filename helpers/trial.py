@@ -21,7 +21,7 @@ class Mismatch(Exception):
     """Raised by a Trial when an answer does not have a property."""
 
     def __init__(
-        self, message: str, *, given: str, expected: str, got: str, symptom: str, observed: Any
+        self, message: str, *, given: str, expected: Any, got: Any, symptom: str, observed: Any
     ) -> None:
         super().__init__(message)
         self.message, self.given = message, given
@@ -129,7 +129,7 @@ class Trial:
             self.fail(
                 message,
                 expected=expected,
-                got="" if got is None else got if isinstance(got, str) else shown(got),
+                got="" if got is None else got,
                 symptom=symptom,
                 observed=observed,
             )
@@ -159,7 +159,7 @@ class Trial:
         )
 
     def fail(
-        self, message: str, *, expected: str = "", got: str = "", symptom: str = "", observed: Any = None
+        self, message: str, *, expected: Any = "", got: Any = "", symptom: str = "", observed: Any = None
     ) -> NoReturn:
         """Ends the property: the answer is wrong.
 
