@@ -17,19 +17,23 @@ from helpers.waits import missing_exercise
 
 Frame = tuple[str, int, str]
 
-_OWN = (
-    "compare",
-    "answers",
-    "children",
-    "isolate",
-    "check",
-    "report",
-    "symptoms",
-    "guard",
-    "trial",
-    "judge",
-    "exercise",
-    "child",
+# Modules of the check itself, which an answer must not change.
+OWN_MODULES = tuple(
+    f"helpers.{name}"
+    for name in (
+        "compare",
+        "answers",
+        "children",
+        "isolate",
+        "check",
+        "report",
+        "symptoms",
+        "guard",
+        "trial",
+        "judge",
+        "exercise",
+        "child",
+    )
 )
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY = tuple(
@@ -67,7 +71,7 @@ class Finding:
 
 def judge(exercise: Exercise, answer: Any, seed: int) -> Finding | None:
     """None if `answer` has every property of the exercise, else what was found first."""
-    guard.watch(*(f"helpers.{name}" for name in _OWN), *{p.check.__module__ for p in exercise.properties})
+    guard.watch(*OWN_MODULES, *{p.check.__module__ for p in exercise.properties})
     if found := _misfit(exercise, answer):
         return found
     for prop in tuple(exercise.properties):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+import random
 from typing import Any
 
 import pytest
@@ -16,7 +16,8 @@ import helpers
 import tests.right_answers
 from helpers.exercise import Exercise, WrongAnswer
 from helpers.report import Report
-from tests.wrong_reports import checked, disguised, disguised_reports, form_reports, reports
+from tests.bank import faults
+from tests.wrong_reports import checked, disguised, reports
 
 EXERCISES = helpers.exercises()
 RIGHT: dict[str, list[Any]] = {}
@@ -24,12 +25,13 @@ for found in pkgutil.iter_modules(tests.right_answers.__path__):
     RIGHT |= importlib.import_module(f"tests.right_answers.{found.name}").RIGHT
 
 
-def wrong_answers(again: bool = False) -> Iterator[Any]:
-    """Each wrong answer; the second time those that start processes, which take seconds each, are slow tests."""
-    for exercise in EXERCISES.values():
-        marks = [pytest.mark.slow] if again and exercise.processes else []
-        for name in exercise.wrong:
-            yield pytest.param(exercise, name, id=f"{exercise.id}-{name}", marks=marks)
+WRONG = [
+    pytest.param(exercise, name, id=f"{exercise.id}-{name}")
+    for exercise in EXERCISES.values()
+    for name in exercise.wrong
+]
+QUICK = [exercise for exercise in EXERCISES.values() if not exercise.processes]
+WITH_PROCESSES = [exercise for exercise in EXERCISES.values() if exercise.processes]
 
 
 def named(found: Report, name: str, wrong: WrongAnswer) -> None:
@@ -40,22 +42,31 @@ def named(found: Report, name: str, wrong: WrongAnswer) -> None:
     assert wrong.why in str(found)
 
 
-@pytest.mark.parametrize(("exercise", "name"), list(wrong_answers()))
+@pytest.mark.parametrize(("exercise", "name"), WRONG)
 def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> None:
     named(reports(exercise.id)[name], name, exercise.wrong[name])
 
 
-@pytest.mark.parametrize(("exercise", "name"), list(wrong_answers(again=True)))
-def test_wrong_answer_in_disguise_is_named(exercise: Exercise, name: str) -> None:
-    named(disguised_reports(exercise.id)[name], name, exercise.wrong[name])
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_disguises_and_further_forms_of_wrong_answers_are_named(exercise: Exercise) -> None:
+    assert faults(exercise, seed=1) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_further_forms_of_wrong_answers_are_named(exercise: Exercise) -> None:
-    for name, found in form_reports(exercise.id).items():
-        for form in found:
-            named(form, name, exercise.wrong[name])
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_no_draw_of_the_inputs_changes_a_verdict(exercise: Exercise) -> None:
+    seeds = [random.SystemRandom().randrange(1, 2**31) for _ in range(6)]
+    assert [fault for seed in seeds for fault in faults(exercise, seed)] == []
+    right = [found for seed in seeds for found in checked(exercise, RIGHT[exercise.id], seed)]
+    assert [str(found) for found in right if not found.passed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", WITH_PROCESSES, ids=lambda exercise: exercise.id)
+def test_disguises_and_further_forms_with_processes_are_named(exercise: Exercise) -> None:
+    for name, wrong in exercise.wrong.items():
+        for found in checked(exercise, [disguised(wrong.answer), *wrong.forms]):
+            named(found, name, wrong)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
@@ -86,7 +97,7 @@ def test_exercise_is_complete(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 @pytest.mark.parametrize("answer", [None, "hello", 42, lambda *args, **kwargs: None], ids=repr)
 def test_an_answer_of_no_sense_is_wrong_and_has_no_name(exercise: Exercise, answer: Any) -> None:
-    found = exercise.check(answer)
+    (found,) = checked(exercise, [answer])
     assert found.verdict == "wrong" and found.mistake is None, str(found)
 
 

@@ -68,6 +68,22 @@ def chunk_order(indices: list[int], lengths: list[int]) -> list[int]:
     return [chunk for chunk, _ in itertools.groupby(owners(indices, lengths))]
 
 
+def in_runs(indices: list[int], lengths: list[int]) -> bool:
+    """Whether neighbours come together in runs as long as the chunks, in whatever order of the lengths."""
+    for laid in itertools.permutations(lengths):
+        runs = [indices[part.start : part.stop] for part in chunks_of(list(laid)) if part]
+        if all(max(run) - min(run) == len(run) - 1 for run in runs):
+            return True
+    return False
+
+
+def in_turns(indices: list[int], lengths: list[int]) -> bool:
+    """Whether each chunk gives one index in turn, as long as all of them have any left."""
+    chunks, turns = sum(1 for length in lengths if length), min(length for length in lengths if length)
+    came = owners(indices, lengths)
+    return all(len(set(came[at * chunks : (at + 1) * chunks])) == chunks for at in range(turns))
+
+
 def kind_of(orders: list[tuple[int, ...]]) -> str:
     """What kind of shuffling gave these 80 permutations of 0 ... 3; "" if they look random."""
     several, plain = set(orders), tuple(range(len(orders[0])))

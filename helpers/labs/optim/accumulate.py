@@ -20,7 +20,7 @@ from helpers.labs.optim.accumulate_stage import (
     told,
 )
 from helpers.labs.optim.one_thread import one_thread
-from helpers.labs.optim.right_so_far import right_so_far
+from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 accumulate = Exercise(
@@ -120,7 +120,7 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
 @accumulate.property("the result is the loss of the large batch, a tensor without a graph")
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
-    if not right_so_far([ragged_ones, asks_the_loss], answer, trial):
+    if not right_so_far(accumulate, answer, trial, ragged_ones, asks_the_loss):
         return  # what is wrong there is told there
     for dtype in (torch.float64, torch.float32):
         model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
@@ -145,7 +145,7 @@ def _(answer: Any, trial: Trial) -> None:
 @accumulate.property("a batch in which nothing counts adds no gradient")
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
-    if not right_so_far([ragged_ones, asks_the_loss], answer, trial):
+    if not right_so_far(accumulate, answer, trial, ragged_ones, asks_the_loss):
         return  # what is wrong there is told there
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))

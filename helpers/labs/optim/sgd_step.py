@@ -21,7 +21,6 @@ from helpers.labs.optim.descent import (
     starts,
     told,
 )
-from helpers.labs.optim.right_so_far import right_so_far
 from helpers.labs.optim.step_memory import (
     require_gradients_left,
     require_kept_storage,
@@ -31,6 +30,7 @@ from helpers.labs.optim.step_memory import (
     require_remembers_in_state,
 )
 from helpers.labs.optim.torch_calls import unaided
+from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 sgd_step = Exercise(
@@ -226,8 +226,7 @@ def equals_torch(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property("nesterov without momentum, or with dampening, is refused with ValueError")
 def refuses(answer: Step, trial: Trial) -> None:
-    others = [prop.check for prop in sgd_step.properties if prop.check is not refuses]
-    if not right_so_far(others, answer, trial):
+    if not right_so_far(sgd_step, answer, trial):
         return  # what is wrong there is told there
     for changed in ({"momentum": 0.0}, {"momentum": 0.9, "dampening": 0.1}):
         [value] = starts(trial, (3,))

@@ -18,9 +18,6 @@ import numpy as np
 import torch
 import torch.utils.data._utils.worker as torch_worker
 
-from helpers.exercise import Exercise
-from helpers.trial import Mismatch, Trial
-
 _hash, _getpid = hash, os.getpid
 
 
@@ -159,16 +156,3 @@ def worker(base_seed: int, id: int, workers: int, dataset: Any = None) -> Iterat
     _read.clear()
     with replaced(torch_worker, _worker_info=info), replaced(torch, initial_seed=initial_seed):
         yield _read
-
-
-def told_before(exercise: Exercise, answer: Any, trial: Trial) -> bool:
-    """Whether one of the properties before the last rejects the answer: then a slow last one has nothing to add.
-
-    The name of a mistake is sought at all properties, and would otherwise wait for the slow one.
-    """
-    for prop in exercise.properties[:-1]:
-        try:
-            prop.check(answer, Trial(trial.seed, prop.changes))
-        except Mismatch:
-            return True
-    return False

@@ -1,0 +1,95 @@
+"""What each wrong answer of an exercise does at each property, for one seed.
+
+`Exercise.check` runs the whole bank to name one answer. Here every answer runs once, in processes that share the
+work, and is then named by the rule that `judge.mistake` has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import helpers
+from helpers import guard
+from helpers.exercise import Exercise
+from helpers.judge import OWN_MODULES, Finding, alike, tried
+from tests.wrong_reports import disguised
+
+PATIENCE = 300  # seconds for all answers of an exercise: a few are usual
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the bank says of one of its own answers. form: 0 is the wrong answer itself, -1 that in disguise."""
+
+    mistake: str
+    form: int
+    names: tuple[str, ...]
+    first: Finding | None
+
+    def fault(self) -> str:
+        """What is wrong with it, '' if it is rejected and has its own name."""
+        if self.first is None:
+            return "it passed"
+        if self.first.verdict == "not attempted":
+            return "it is taken for a stub"
+        if self.names != (self.mistake,):
+            return f"it is named {self.names}; rejected first by: {self.first.said}"
+        return ""
+
+
+def faults(exercise: Exercise, seed: int) -> list[str]:
+    """The wrong answers, their forms and disguises that are accepted or get another name, one line each."""
+    return [
+        f"{exercise.id} {each.mistake}, form {each.form}, seed {seed}: {each.fault()}"
+        for each in named(exercise.id, seed)
+        if each.fault()
+    ]
+
+
+@cache
+def named(id: str, seed: int) -> list[Named]:
+    """Each wrong answer of an exercise, its forms and its disguise, named by how they behave."""
+    cores = os.cpu_count() or 1
+    pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("fork"))
+    try:
+        parts = pool.map(_outcomes, [(id, seed, part, cores) for part in range(cores)], timeout=PATIENCE)
+        rows = {key: row for part in parts for key, row in part.items()}
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.kill()  # an answer that never ends
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    found = []
+    for (mistake, form), row in sorted(rows.items()):
+        names = {name for (name, other), its in rows.items() if other >= 0 and all(map(alike, its, row))}
+        first = next((outcome for outcome in row if outcome is not None), None)
+        found.append(Named(mistake, form, tuple(sorted(names)), first))
+    return found
+
+
+def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:
+    for name, wrong in exercise.wrong.items():
+        yield (name, -1), disguised(wrong.answer)
+        yield from (((name, form), answer) for form, answer in enumerate((wrong.answer, *wrong.forms)))
+
+
+def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Finding | None]]:
+    """The outcomes of every n-th answer, from the given place on, at all properties."""
+    id, seed, part, parts = order
+    exercise = helpers.exercises()[id]
+    guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})
+    unseen = io.StringIO()
+    with contextlib.redirect_stdout(unseen), contextlib.redirect_stderr(unseen):
+        return {
+            key: [tried(exercise, prop, answer, seed) for prop in exercise.properties]
+            for key, answer in list(_answers(exercise))[part::parts]
+        }
