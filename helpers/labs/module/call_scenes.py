@@ -1,0 +1,212 @@
+"""A module with hooks that write down what they are given, played once by torch and once by the answer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch.nn.modules.module as hooks
+from torch import nn
+
+from helpers.compare import shown
+from helpers.trial import Trial
+
+NOTHING = object()  # a hook that returns None
+
+
+class Boom(Exception):
+    """What a hook or forward raises in the check."""
+
+
+@dataclass
+class Hook:
+    """One hook of a scene. kind: "pre" or "post"; removes: names of hooks that it removes when it runs."""
+
+    name: str
+    kind: str
+    place: str = "own"
+    with_kwargs: bool = False
+    always: bool = False
+    prepend: bool = False
+    returns: Any = NOTHING
+    raises: BaseException | None = None
+    removes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """In words: own pre-hook `a` (prepend), returns 3."""
+        options = [name for name in ("with_kwargs", "always", "prepend") if getattr(self, name)]
+        said = self.title + (f" ({', '.join(options).replace('always', 'always_call')})" if options else "")
+        if self.returns is not NOTHING:
+            said += f" returns {shown(self.returns)}"
+        if self.raises:
+            said += f" raises {type(self.raises).__name__}"
+        return said + (f" removes {' and '.join(self.removes)}" if self.removes else "")
+
+    @property
+    def title(self) -> str:
+        return f"{self.place} {'pre-hook' if self.kind == 'pre' else 'hook'} {self.name}"
+
+
+@dataclass
+class Scene:
+    """Hooks in the order in which they are registered, and one call of the module."""
+
+    hooks: list[Hook]
+    args: tuple = (3,)
+    kwargs: dict = field(default_factory=dict)
+    raises: BaseException | None = None
+    with_child: bool = False
+
+    def __str__(self) -> str:
+        listed = "; ".join(map(str, self.hooks)) or "no hooks"
+        raised = f"; forward raises {type(self.raises).__name__}" if self.raises else ""
+        return f"call(module, {_arguments(self.args, self.kwargs)}), with {listed}{raised}"
+
+
+@dataclass
+class Played:
+    """What happened: the events in their order, how the call ended, how many warnings there were."""
+
+    log: list[str]
+    result: Any = None
+    error: BaseException | None = None
+    warned: int = 0
+
+
+class Spy(nn.Module):
+    """forward(x, scale=1, shift=0) is x * scale + shift, and a line in the log."""
+
+    def __init__(self, name: str, log: list[str], scene: Scene) -> None:
+        super().__init__()
+        self.name, self.log, self.raises = name, log, scene.raises
+        self.child = Spy("child", log, Scene([])) if scene.with_child else None
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        self.log.append(f"forward of {self.name} gets {_arguments(args, kwargs)}")
+        if self.raises:
+            raise self.raises
+        numbers = [value for value in (*args, *kwargs.values()) if isinstance(value, int)]
+        total = sum(place * value for place, value in enumerate(numbers, 2))
+        return total if self.child is None else self.child(total)
+
+
+def played(scene: Scene, caller: Callable[..., Any]) -> Played:
+    """Builds the module, registers the hooks, and calls `caller(module, *args, **kwargs)`."""
+    log: list[str] = []
+    module = Spy("module", log, scene)
+    handles: dict[str, Any] = {}
+    happened = Played(log)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            for hook in scene.hooks:
+                handles[hook.name] = _registered(hook, module, log, handles)
+            happened.result = caller(module, *scene.args, **scene.kwargs)
+        except NotImplementedError:
+            raise
+        except BaseException as error:
+            happened.error = error
+        finally:
+            for handle in handles.values():
+                handle.remove()
+                # torch itself leaves this behind
+                hooks._global_forward_hooks_with_kwargs.pop(handle.id, None)
+    happened.warned = len(warned)
+    return happened
+
+
+def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str, Any]) -> Any:
+    names = ("args", "kwargs", "output") if hook.with_kwargs else ("args", "output")
+
+    def runs(owner: Spy, *given: Any) -> Any:
+        told = ", ".join(f"{name} {shown(value)}" for name, value in zip(names, given, strict=False))
+        log.append(f"{hook.title} at {owner.name} gets {told}")
+        for name in hook.removes:
+            handles[name].remove()
+        if hook.raises:
+            raise hook.raises
+        return None if hook.returns is NOTHING else hook.returns
+
+    # as strict as hooks that people write: too many or too few arguments raise TypeError
+    def pre_hook(module: Any, args: Any) -> Any:
+        return runs(module, args)
+
+    def pre_hook_with_kwargs(module: Any, args: Any, kwargs: Any) -> Any:
+        return runs(module, args, kwargs)
+
+    def post_hook(module: Any, args: Any, output: Any) -> Any:
+        return runs(module, args, output)
+
+    def post_hook_with_kwargs(module: Any, args: Any, kwargs: Any, output: Any) -> Any:
+        return runs(module, args, kwargs, output)
+
+    plain, full = (
+        (pre_hook, pre_hook_with_kwargs) if hook.kind == "pre" else (post_hook, post_hook_with_kwargs)
+    )
+    function = full if hook.with_kwargs else plain
+    function.__qualname__ = function.__name__.replace("post_", "")  # as errors show it
+    options = {name: True for name in ("with_kwargs", "prepend") if getattr(hook, name)}
+    if hook.kind == "pre":
+        if hook.place == "global":
+            return hooks.register_module_forward_pre_hook(function)
+        return module.register_forward_pre_hook(function, **options)
+    options |= {"always_call": True} if hook.always else {}
+    if hook.place == "global":
+        return hooks.register_module_forward_hook(function, **options)
+    return module.register_forward_hook(function, **options)
+
+
+def require_same(answer: Any, trial: Trial, scene: Scene) -> None:
+    """Wrong unless the answer makes the events that module(...) makes, and ends as it does."""
+    trial.given(str(scene))
+    want, got = (played(scene, caller) for caller in (lambda module, *a, **k: module(*a, **k), answer))
+    for at, (need, have) in enumerate(
+        zip([*want.log, "the call ends"], [*got.log, "the call ends"], strict=False), 1
+    ):
+        if need != have:
+            if _is_own_fault(got, want):
+                raise got.error
+            trial.fail(
+                f"Event {at} is another one than in module(...).",
+                expected=f"{at}. {need}",
+                got=f"{at}. {have}",
+                observed=("log", got.log, ending(got, want)),
+            )
+    if _is_own_fault(got, want):
+        raise got.error
+    said, have = ending(want, want), ending(got, want)
+    trial.true(
+        said == have,
+        "The events are right, but the call does not end as module(...) does.",
+        expected=f"module(...) {said}",
+        got=have,
+        observed=("end", have),
+    )
+    trial.true(
+        got.warned >= want.warned,
+        f"{want.warned - got.warned} errors of always_call hooks were lost without a warning.",
+        expected=f"{want.warned} warnings",
+        got=f"{got.warned} warnings",
+        observed=("warnings", got.warned),
+    )
+
+
+def ending(happened: Played, want: Played) -> str:
+    """How a call ended, in words."""
+    error = happened.error
+    if error is None:
+        return f"returned {shown(happened.result)}"
+    if error is want.error:
+        return f"raised {type(error).__name__}: {error}"
+    return f"raised {'another ' if type(error) is type(want.error) is Boom else ''}{type(error).__name__}"
+
+
+def _is_own_fault(got: Played, want: Played) -> bool:
+    """Whether the answer raised an error of its own: it is told with the line that raised."""
+    return isinstance(got.error, Exception) and want.error is None and not isinstance(got.error, Boom)
+
+
+def _arguments(args: Any, kwargs: dict) -> str:
+    return ", ".join([*map(shown, args), *(f"{name}={shown(value)}" for name, value in kwargs.items())])

@@ -1,0 +1,263 @@
+"""What people write for 05.convert: buffers, None, what is walked through and what comes back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.module.convert import convert
+
+Fn = Callable[[Tensor], Tensor]
+
+
+class Convert:
+    """A right conversion, of which the wrong answers change one step."""
+
+    def __call__(self, module: nn.Module, fn: Fn) -> Any:
+        self.fn = fn
+        self.whole(module)
+        return module
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+            for name, value in list(part._buffers.items()):
+                if value is not None:
+                    self.buffer(part, name, value)
+
+    def parts(self, module: nn.Module) -> Any:
+        """Each module as often as it stands in the tree."""
+        yield module
+        for child in module._modules.values():
+            if child is not None:
+                yield from self.parts(child)
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        param.data = self.fn(param.data)
+        self.gradient(param)
+
+    def gradient(self, param: nn.Parameter) -> None:
+        if param.grad is not None:
+            param.grad.data = self.fn(param.grad.data)
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part._buffers[name] = self.fn(value)
+
+
+def of(kind: type[Convert]) -> Any:
+    return lambda module, fn: kind()(module, fn)
+
+
+def mistaken(name: str, why: str, seen: str) -> Callable[[Any], Any]:
+    """A wrong answer: a class of Convert, or a function."""
+    return lambda kind: convert.wrong_answer(
+        name, why=why, seen=seen, answer=of(kind) if isinstance(kind, type) else kind
+    )
+
+
+def form(name: str) -> Callable[[Any], Any]:
+    return lambda kind: convert.another_form(name)(of(kind) if isinstance(kind, type) else kind)
+
+
+@mistaken(
+    "buffers_forgotten",
+    "Buffers were left out: BatchNorm's running statistics stay in the old dtype, on the old device, and the next forward "
+    "mixes the two.",
+    "running statistics stay in the old dtype",
+)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+
+@form("buffers_forgotten")
+class _(Convert):
+    """The parameters' data, and nothing else."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+    def gradient(self, param: nn.Parameter) -> None:
+        pass
+
+
+@mistaken(
+    "unsaved_buffers_forgotten",
+    "Buffers that are not persistent were left out. They are not saved, but they are used: a mask belongs on the model's "
+    "device.",
+    "a mask belongs on the model's",
+)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if name not in part._non_persistent_buffers_set:
+            part._buffers[name] = self.fn(value)
+
+
+@mistaken(
+    "integers_cast",
+    "Integer buffers were cast with the rest. A step counter in float16 stops counting at 2,048; .double() leaves integers "
+    "alone because its fn does.",
+    "stops counting at 2,048",
+)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        made = self.fn(value)
+        part._buffers[name] = made if made.is_floating_point() else made.to(self.fn(torch.zeros(1)).dtype)
+
+
+@form("integers_cast")
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part._buffers[name] = self.fn(value if value.is_floating_point() else value.float())
+
+
+@mistaken(
+    "integers_skipped",
+    "fn was asked about floats only. The same walk serves .cuda(), which must move integer buffers, too: whether to touch "
+    "them is fn's business.",
+    "whether to touch them is fn's business",
+)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if value.is_floating_point():
+            part._buffers[name] = self.fn(value)
+
+
+@mistaken(
+    "own_entries_only",
+    "Only the root's own entries were converted; the walk must go on in each child.",
+    "the root's own entries were converted",
+)
+class _(Convert):
+    def parts(self, module: nn.Module) -> Any:
+        yield module
+
+
+@form("own_entries_only")
+class _(Convert):
+    """And the children's."""
+
+    def parts(self, module: nn.Module) -> Any:
+        yield from (module, *module.children())
+
+
+@form("own_entries_only")
+class _(Convert):
+    """All parameters of the tree, but the root's buffers."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if part is self.root:
+            Convert.buffer(self, part, name, value)
+
+    def whole(self, module: nn.Module) -> None:
+        self.root = module
+        Convert.whole(self, module)
+
+
+@mistaken(
+    "none_converted",
+    "fn was called with None. A layer with bias=False has an entry of that kind; skip it.",
+    "A layer with bias=False has an entry",
+)
+class _(Convert):
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                param.data = self.fn(param.data)
+                self.gradient(param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@form("none_converted")
+class _(Convert):
+    """fn gets the Parameter itself."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                made = self.fn(param)
+                param.data = made
+                self.gradient(param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@form("none_converted")
+class _(Convert):
+    """Of the buffers only."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@mistaken(
+    "all_persistent",
+    "register_buffer(name, ...) registers anew, and persistent is True unless said otherwise: caches that were not to be "
+    "saved are in every checkpoint from now on.",
+    "caches that were not to be saved",
+)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part.register_buffer(name, self.fn(value))
+
+
+@mistaken(
+    "plain_tensors_converted",
+    "Plain tensor attributes were converted, too. torch knows registered entries only; a tensor that should follow the "
+    "module is a buffer.",
+    "a tensor that should follow the",
+)
+class _(Convert):
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module)
+        for part in module.modules():
+            for name, value in list(vars(part).items()):
+                if isinstance(value, Tensor):
+                    setattr(part, name, self.fn(value))
+
+
+@mistaken(
+    "a_copy_converted",
+    "A deep copy was converted and given back. .to() changes the module itself, and everything that holds it, an optimizer or a "
+    "parent, expects that.",
+    "everything that holds it",
+)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    return Convert()(copy.deepcopy(module), fn)
+
+
+@mistaken(
+    "nothing_returned",
+    "The module was converted and not given back: model = convert(model, fn) leaves None. .to() returns self.",
+    "leaves None",
+)
+def _(module: nn.Module, fn: Fn) -> None:
+    Convert()(module, fn)
+
+
+@mistaken(
+    "torchs_apply",
+    "The answer calls module._apply(fn): that is the method which is to be built.",
+    "calls module._apply(fn)",
+)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    return module._apply(fn)
+
+
+@form("torchs_apply")
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    for part in module.modules():
+        part._apply(fn, recurse=False)
+    return module

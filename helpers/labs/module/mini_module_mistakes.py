@@ -1,0 +1,248 @@
+"""What people write for 05.mini_module: values that go to the wrong place, or to two places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.module.mini_module import mini_module
+from helpers.labs.module.mini_module_right import DICTS, Right
+
+
+@mini_module.wrong_answer(
+    "tensors_become_buffers",
+    why="Every tensor that is assigned becomes a buffer. Then each mask or cached activation is saved and moved with the "
+    "model, so torch asks for register_buffer: only what is registered already is a buffer.",
+    seen="each mask or cached activation",
+)
+class _(Right):
+    def set_plain(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self.clear(name, "_buffers")
+            self._buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+
+@mini_module.another_form("tensors_become_buffers")
+class _(Right):
+    def set_plain(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self.register_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+
+@mini_module.another_form("tensors_become_buffers")
+class _(Right):
+    def set_plain(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self._buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+
+@mini_module.wrong_answer(
+    "old_entry_left",
+    why="The new entry was made, and the old one under the same name was left where it was. Python finds what stands in "
+    "__dict__ first, and a name in two dicts is saved twice.",
+    seen="was left where it was",
+)
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        pass
+
+    def is_free(self, name: str, place: str) -> bool:
+        return not hasattr(type(self), name)
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        for other in DICTS:
+            if other != place:
+                vars(self)[other].pop(name, None)
+
+    def is_free(self, name: str, place: str) -> bool:
+        return not hasattr(type(self), name)
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        vars(self).pop(name, None)
+
+    def is_free(self, name: str, place: str) -> bool:
+        return not hasattr(type(self), name)
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        vars(self).pop(name, None)
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        for other in DICTS:
+            if other != place:
+                vars(self)[other].pop(name, None)
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    """The same, in a class whose register methods look at nothing."""
+
+    def clear(self, name: str, place: str) -> None:
+        pass
+
+    def is_free(self, name: str, place: str) -> bool:
+        return True
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        pass
+
+
+@mini_module.another_form("old_entry_left")
+class _(Right):
+    """Only what a module replaces is left."""
+
+    def add_module_entry(self, name: str, value: Any) -> None:
+        self._modules[name] = value
+
+
+@mini_module.wrong_answer(
+    "kept_in_two_places",
+    why="Besides the entry, the value was stored as a plain attribute by super().__setattr__. Reading works; but after "
+    ".to() or a load the entry has changed, and forward still reads the old one.",
+    seen="forward still reads the old one",
+)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        Right.__setattr__(self, name, value)
+        object.__setattr__(self, name, value)
+
+
+@mini_module.another_form("kept_in_two_places")
+class _(Right):
+    def store(self, place: str, name: str, value: Any) -> None:
+        vars(self)[place][name] = value
+        vars(self)[name] = value
+
+
+@mini_module.another_form("kept_in_two_places")
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if isinstance(value, nn.Parameter):
+            self._parameters[name] = value
+        elif isinstance(value, Right):
+            self._modules[name] = value
+
+
+@mini_module.wrong_answer(
+    "parameters_become_buffers",
+    why="A Parameter is a Tensor, too: whoever asks isinstance(value, Tensor) first puts it among the buffers, and no "
+    "optimizer ever sees it.",
+    seen="A Parameter is a Tensor, too",
+)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and "_buffers" in vars(self):
+            self.clear(name, "_buffers")
+            self._buffers[name] = value
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.another_form("parameters_become_buffers")
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter) and "_buffers" in vars(self):
+            self.clear(name, "_buffers")
+            self._buffers[name] = value
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.wrong_answer(
+    "modules_stay_plain",
+    why="Modules are stored as plain attributes: the call in forward works, and parameters(), state_dict() and .to() of the "
+    "whole never reach the child.",
+    seen="never reach the child",
+)
+class _(Right):
+    def add_module_entry(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@mini_module.wrong_answer(
+    "requires_grad_makes_a_parameter",
+    why="Whether a tensor is trained was read from requires_grad. It is the type nn.Parameter that counts: a frozen "
+    "Parameter is one, and the result of a computation is none.",
+    seen="It is the type nn.Parameter that counts",
+)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        frozen = isinstance(value, nn.Parameter) and not value.requires_grad
+        trained = isinstance(value, Tensor) and value.requires_grad
+        if frozen or (trained and not isinstance(value, nn.Parameter)):
+            place = vars(self) if frozen else self._parameters
+            place[name] = value
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.wrong_answer(
+    "assigned_goes_last",
+    why="The old entry is taken out, and the new one put at the end of its dict. parameters() then has another order, "
+    "and an optimizer's saved state meets the wrong weights.",
+    seen="put at the end of its dict",
+)
+class _(Right):
+    def store(self, place: str, name: str, value: Any) -> None:
+        vars(self)[place].pop(name, None)
+        vars(self)[place][name] = value
+
+
+@mini_module.another_form("assigned_goes_last")
+class _(Right):
+    def clear(self, name: str, place: str) -> None:
+        for entries in (vars(self), *(vars(self)[other] for other in DICTS)):
+            entries.pop(name, None)
+
+
+@mini_module.wrong_answer(
+    "written_through",
+    why="A tensor over a Parameter was copied into it. That hides a slip, such as self.w = self.w * 2 in forward; torch "
+    "refuses it, and asks for copy_ where copying is meant.",
+    seen="That hides a slip",
+)
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            with torch.no_grad():
+                self._parameters[name].copy_(value)
+        else:
+            self.register_parameter(name, value)
+
+
+@mini_module.another_form("written_through")
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self._parameters[name].data = value
+        else:
+            self.register_parameter(name, value)
+
+
+@mini_module.another_form("written_through")
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        self.register_parameter(name, nn.Parameter(value) if isinstance(value, Tensor) else value)

@@ -1,0 +1,121 @@
+"""What people write for 05.mini_module: None that is no entry, names that are nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.labs.module.mini_module import mini_module
+from helpers.labs.module.mini_module_right import DICTS, Right
+
+
+@mini_module.wrong_answer(
+    "none_deletes_the_entry",
+    why="None took the entry away. In torch a name with None is an entry that is switched off, as the bias of "
+    "Linear(bias=False): forward can ask for it, and only a Parameter may take its place.",
+    seen="an entry that is switched off",
+)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        for place in DICTS:
+            if value is None and name in vars(self).get(place, ()):
+                del vars(self)[place][name]
+                return
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.another_form("none_deletes_the_entry")
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        for place in DICTS:
+            if value is None and name in vars(self).get(place, ()):
+                del vars(self)[place][name]
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.another_form("none_deletes_the_entry")
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if value is None:
+            del self._parameters[name]
+        else:
+            self.register_parameter(name, value)
+
+
+@mini_module.another_form("none_deletes_the_entry")
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if value is None:
+            del self._parameters[name]
+            object.__setattr__(self, name, None)
+        else:
+            self.register_parameter(name, value)
+
+
+@mini_module.another_form("none_deletes_the_entry")
+class _(Right):
+    """Of the buffers only."""
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if value is None:
+            del self._buffers[name]
+            object.__setattr__(self, name, None)
+        else:
+            self.register_buffer(name, value)
+
+
+@mini_module.wrong_answer(
+    "none_is_refused",
+    why="None over an entry was an error. It is the way to switch an entry off: m.bias = None.",
+    seen="It is the way to switch an entry off",
+)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if value is None and any(name in vars(self).get(place, ()) for place in DICTS):
+            raise TypeError(f"cannot assign None to {name}")
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.another_form("none_is_refused")
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        raise TypeError(f"cannot assign {type(value).__name__} to {name}")
+
+
+@mini_module.wrong_answer(
+    "none_reads_as_missing",
+    why="An entry that is None was taken for no entry: get(name) gives None for both. Ask `name in entries`, else "
+    "`self.bias is None` in forward fails for the layer without a bias.",
+    seen="get(name) gives None for both",
+)
+class _(Right):
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS:
+            value = vars(self).get(place, {}).get(name)
+            if value is not None:
+                return value
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+
+@mini_module.wrong_answer(
+    "missing_reads_as_none",
+    why="A name that is nowhere gave None. hasattr() is then always true, and a misspelt name fails far away from its line.",
+    seen="a misspelt name fails far away",
+)
+class _(Right):
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS:
+            if name in vars(self).get(place, ()):
+                return vars(self)[place][name]
+
+
+@mini_module.wrong_answer(
+    "missing_is_key_error",
+    why="A missing name raised KeyError. hasattr() and getattr() with a default know AttributeError only.",
+    seen="know AttributeError only",
+)
+class _(Right):
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS[:2]:
+            if name in vars(self).get(place, ()):
+                return vars(self)[place][name]
+        return vars(self).get("_modules", {})[name]

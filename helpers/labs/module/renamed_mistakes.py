@@ -1,0 +1,259 @@
+"""What people write for 05.renamed: the wrong files are migrated, or not all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from helpers.labs.module.renamed import renamed
+
+MOVED = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
+
+
+class Base(nn.Module):
+    """All but the load."""
+
+    _version = 4
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.register_buffer("count", torch.tensor(0))
+        self.conv = self.parts(width)
+
+    def parts(self, width: int) -> nn.Module:
+        return nn.ModuleDict({name: nn.Linear(width, width, bias=False) for name in ("mix", "offset")})
+
+
+class Right(Base):
+    """The right answer; the wrong ones change one method."""
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
+        self.migrate(state_dict, prefix, self.version(state_dict, local_metadata))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        version = local_metadata.get("version")
+        return 1 if version is None else version
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        self.move(state_dict, prefix, version)
+        if version < 3:
+            state_dict.setdefault(prefix + "count", torch.zeros_like(self.count))
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if prefix + old in state_dict:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.wrong_answer(
+    "lost_version_taken_as_new",
+    why="A file without a version was taken for one of today. The version lives in an attribute of the dict, and "
+    "dict(sd), a comprehension, or a file older than versions has none: None means that nobody knows.",
+    seen="None means that nobody knows",
+)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version", 4)
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            super().move(state_dict, prefix, version)
+
+
+@renamed.wrong_answer(
+    "lost_version_compared",
+    why="The version can be None, and None < 4 is a TypeError: each file that has lost its version ends the load.",
+    seen="None < 4 is a TypeError",
+)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version")
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            super().migrate(state_dict, prefix, version)
+
+
+@renamed.another_form("lost_version_compared")
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata["version"]
+
+
+@renamed.wrong_answer(
+    "moves_without_a_look",
+    why="The old keys are popped from each file, also from one that never had them or has them under the new name "
+    "already. Ask the version, and look whether the old key is there.",
+    seen="popped from each file",
+)
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.wrong_answer(
+    "lost_version_taken_as_the_oldest",
+    why="A file that had lost its version was treated as one of version 1, without a look at its keys. It can be of "
+    "any version: where the old key is not there, there is nothing to move.",
+    seen="there is nothing to move",
+)
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for (old, new), until in zip(MOVED.items(), (2, 4), strict=True):
+            if version < until:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.wrong_answer(
+    "every_step_for_every_old_file",
+    why="Every file older than today went through every step. A file of version 2 has its `weight` already: each step "
+    "has a version of its own.",
+    seen="each step has a version of its own",
+)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version") or 1
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            for old, new in MOVED.items():
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.another_form("every_step_for_every_old_file")
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version", 4)
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            for old, new in MOVED.items():
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.wrong_answer(
+    "one_step_only",
+    why="The steps exclude each other (elif): a file of version 1 was led to version 2 and left there. It must go "
+    "through all later steps as well, so each step has an `if` of its own.",
+    seen="The steps exclude each other",
+)
+class _(Right):
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 2 and prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        elif version < 3 and prefix + "count" not in state_dict:
+            state_dict[prefix + "count"] = torch.zeros_like(self.count)
+        elif version < 4 and prefix + "conv_offset.weight" in state_dict:
+            state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
+
+
+@renamed.another_form("one_step_only")
+class _(Right):
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        keys = dict(zip(("gamma", "conv_offset.weight"), (2, 4), strict=True))
+        if version == 1 and prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        elif version <= 2 and prefix + "count" not in state_dict:
+            state_dict[prefix + "count"] = torch.tensor(0)
+        elif version < keys["conv_offset.weight"] and prefix + "conv_offset.weight" in state_dict:
+            super().move(state_dict, prefix, version)
+
+
+@renamed.another_form("one_step_only")
+class _(Right):
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version == 1:
+            if prefix + "gamma" in state_dict:
+                state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        elif version == 2:
+            state_dict.setdefault(prefix + "count", torch.tensor(0))
+        elif version == 3 and prefix + "conv_offset.weight" in state_dict:
+            state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
+
+
+@renamed.wrong_answer(
+    "replaced_in_the_whole_key",
+    why="The old name was replaced wherever it stands in a key, also in the name that a parent gave to the module. "
+    "Only prefix + name is yours.",
+    seen="in the name that a parent gave",
+)
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for key in list(state_dict):
+            new = key.replace("gamma", "weight").replace("conv_offset", "conv.offset")
+            if new != key:
+                state_dict[new] = state_dict.pop(key)
+
+
+@renamed.wrong_answer(
+    "prefix_forgotten",
+    why="The keys were looked up without prefix. At the root it is empty; as a part of a model the module's keys begin "
+    "with its path.",
+    seen="looked up without prefix",
+)
+class _(Right):
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().migrate(state_dict, "", version)
+
+
+@renamed.another_form("prefix_forgotten")
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, "", version)
+
+
+@renamed.wrong_answer(
+    "moved_in_the_child",
+    why="The child `conv` moves the key. On torch of today a child is handed only the keys under its own prefix, so it "
+    "never sees `conv_offset.weight`, which stands beside it. In old releases it did: the parent must do it now.",
+    seen="never sees `conv_offset.weight`",
+)
+class _(Right):
+    def parts(self, width: int) -> nn.Module:
+        return Conv({name: nn.Linear(width, width, bias=False) for name in ("mix", "offset")})
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+class Conv(nn.ModuleDict):
+    """The old trick: from the prefix `conv.` to the key beside it."""
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str, *args: Any) -> None:
+        if (old := prefix[:-1] + "_offset.weight") in state_dict:
+            state_dict[prefix + "offset.weight"] = state_dict.pop(old)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+@renamed.another_form("moved_in_the_child")
+class _(Right):
+    """The same in a hook of the child."""
+
+    def parts(self, width: int) -> nn.Module:
+        conv = super().parts(width)
+        conv.register_load_state_dict_pre_hook(
+            lambda module, state_dict, prefix, *args: Right.move(self, state_dict, prefix[: -len("conv.")], 1)
+        )
+        return conv
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+@renamed.wrong_answer(
+    "moved_key_forgotten",
+    why="The key inside the own prefix was renamed; the one that has moved to another module, conv_offset.weight, still "
+    "stands in the dict when super() looks at it.",
+    seen="still stands in the dict",
+)
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")

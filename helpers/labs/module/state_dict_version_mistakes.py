@@ -1,0 +1,99 @@
+"""What people write for 05.state_dict: versions and extra states that are lost."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from helpers.labs.module import state_dict_options  # noqa: F401  the properties of the way in
+from helpers.labs.module.state_dict import state_dict
+from helpers.labs.module.state_dict_right import (
+    Load,
+    Save,
+    form_of_save,
+    load,
+    loading,
+    mistaken_save,
+    save,
+    saving,
+)
+
+
+@mistaken_save(
+    "plain_dict",
+    "The result is a plain dict. It has no room for the attribute _metadata, in which torch keeps the versions.",
+    "has no room for the attribute",
+)
+def _(module: nn.Module) -> dict[str, Any]:
+    return dict(save(module))
+
+
+@mistaken_save(
+    "versions_lost",
+    "The state dict has a _metadata without the version of every module. A module that has changed since (its _version is "
+    "higher) cannot tell an old file from a new one.",
+    "cannot tell an old file from a new one",
+)
+class _(Save):
+    """The root's only."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        sd = Save.__call__(self, module)
+        sd._metadata = OrderedDict({"": {"version": module._version}})
+        return sd
+
+
+@form_of_save("versions_lost")
+class _(Save):
+    """One number for all."""
+
+    def about(self, prefix: str, module: nn.Module) -> tuple[str, Any]:
+        return prefix[:-1], {"version": 1}
+
+
+@form_of_save("versions_lost")
+class _(Save):
+    """Empty."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        sd = Save.__call__(self, module)
+        sd._metadata = OrderedDict()
+        return sd
+
+
+@mistaken_save(
+    "versions_by_prefix",
+    "In _metadata a module stands under its prefix, with the last dot. It belongs under the module's name: `conv2`.",
+    "It belongs under the module's name",
+)
+class _(Save):
+    def about(self, prefix: str, module: nn.Module) -> tuple[str, Any]:
+        return prefix, {"version": module._version}
+
+
+class Bare(Save):
+    """No extra state on the way out."""
+
+    def extra(self, module: nn.Module) -> Iterator[Any]:
+        yield from ()
+
+
+class Deaf(Load):
+    """No extra state on the way in."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        pass
+
+
+state_dict.wrong_answer(
+    "extra_state_forgotten",
+    why="A module can have a state that is no tensor: where its class writes get_extra_state and set_extra_state, their "
+    "value belongs under _extra_state.",
+    seen="a state that is no tensor",
+    answer=(saving(Bare), loading(Deaf)),
+)
+state_dict.another_form("extra_state_forgotten")((saving(Bare), load))
+state_dict.another_form("extra_state_forgotten")((save, loading(Deaf)))

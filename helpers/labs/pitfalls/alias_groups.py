@@ -1,0 +1,251 @@
+"""Exercise 10.alias_groups: which tensors and arrays share a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from helpers.exercise import Exercise
+from helpers.labs.pitfalls.gate import Gate
+from helpers.trial import Trial
+
+alias_groups = Exercise(
+    "10.alias_groups",
+    "Who shares memory with whom",
+    objective="Sort tensors and NumPy arrays by the storage that they look into.",
+    minutes=15,
+    difficulty="medium",
+    hints=[
+        "A tensor is a window: an offset, sizes and strides over a storage. Two windows without a common entry are still "
+        "windows of one storage. Which method of a tensor gives the storage itself?",
+        "`tensor.untyped_storage().data_ptr()` is where the storage begins; `tensor.data_ptr()` is where the window begins. For "
+        "an array, ask torch.from_numpy(array): it has a storage over the array's own memory.",
+        "Group indices in a dict by that address: `groups.setdefault(key, set()).add(index)`. The address is 0 where there is no "
+        "memory (empty tensors, the meta device): take a key of their own for those, as `('no memory', index)`.",
+    ],
+)
+
+Array = Tensor | np.ndarray
+Answer = Callable[..., Any]
+
+
+class Item(NamedTuple):
+    """code: how it was made, for the report. memory: a name of the storage."""
+
+    code: str
+    value: Array
+    memory: str
+
+
+def drawn(trial: Trial, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=trial.generator)
+
+
+def told(groups: Sequence[Sequence[int]], items: Sequence[Item]) -> str:
+    return "; ".join(", ".join(items[index].code for index in group) for group in groups)
+
+
+def require_partition(trial: Trial, got: Any, number: int) -> list[list[int]]:
+    """The groups as sorted lists; wrong unless they are sets in which each index stands once."""
+    sets = isinstance(got, list) and all(isinstance(group, set | frozenset) for group in got)
+    trial.true(
+        sets,
+        "Expected a list of sets of indices.",
+        expected="list[set[int]], as [{0, 2}, {1}]",
+        got=got,
+        observed=("no list of sets", type(got).__name__),
+    )
+    found = [index for group in got for index in group]
+    trial.true(
+        all(type(index) is int for index in found),
+        "The sets hold something else than indices.",
+        expected="sets of int",
+        got=", ".join(sorted({type(index).__name__ for index in found})),
+        observed="no indices",
+    )
+    missing = sorted(set(range(number)) - set(found))
+    trial.true(
+        not missing and len(found) == number,
+        f"Of {number} indices, {len(missing)} are in no set."
+        if missing
+        else "An index stands in more than one set, or is none of these.",
+        expected="each index in exactly one set, also one that is alone",
+        got=[sorted(group) for group in got],
+        observed="indices missing" if missing else "indices twice",
+    )
+    return sorted(sorted(group) for group in got)
+
+
+def require(answer: Answer, trial: Trial, items: Sequence[Item]) -> None:
+    """Compares the groups of these items with those of their storages."""
+    trial.given(f"[{', '.join(item.code for item in items)}]")
+    before = [copied(item.value) for item in items]
+    groups = require_partition(trial, trial.call(answer, [item.value for item in items]), len(items))
+    edited = [
+        item.code
+        for item, old in zip(items, before, strict=True)
+        if old is not None and not np.array_equal(old, copied(item.value))
+    ]
+    trial.true(
+        not edited, "The answer wrote into the tensors.", expected="tensors as they were", observed="edited"
+    )
+    place = {index: at for at, group in enumerate(groups) for index in group}
+    for a, b in combinations(range(len(items)), 2):
+        one = items[a].memory == items[b].memory
+        trial.true(
+            one == (place[a] == place[b]),
+            f"{items[a].code} and {items[b].code} "
+            + (
+                "look into one storage, and stand in different sets."
+                if one
+                else "have storages of their own, and stand in one set."
+            ),
+            expected=told(expected(items), items),
+            got=told(groups, items),
+            observed=groups,
+        )
+
+
+def expected(items: Sequence[Item]) -> list[list[int]]:
+    memories = dict.fromkeys(item.memory for item in items)
+    return [[index for index, item in enumerate(items) if item.memory == memory] for memory in memories]
+
+
+def copied(value: Array) -> np.ndarray | None:
+    if isinstance(value, Tensor):
+        return None if value.is_meta else value.detach().cpu().numpy().copy()
+    return value.copy()
+
+
+def in_order(said: str) -> Callable[..., Any]:
+    """Adds a property, asked only of answers that have the earlier ones."""
+    earlier = Gate(*(prop.check for prop in alias_groups.properties))
+
+    def add(items: Callable[[Trial], list[Item]]) -> Callable[..., None]:
+        def check(answer: Answer, trial: Trial) -> None:
+            if earlier.is_open(answer, trial):
+                require(answer, trial, items(trial))
+
+        return alias_groups.property(said)(check)
+
+    return add
+
+
+@in_order("the same tensor, and views of it, belong together; copies do not")
+def views(trial: Trial) -> list[Item]:
+    x, y = drawn(trial, 3, 4), drawn(trial, 3, 4)
+    return [
+        Item("x", x, "x"),
+        Item("y", y, "y"),
+        Item("x.view(4, 3)", x.view(4, 3), "x"),
+        Item("x.clone()", x.clone(), "clone"),
+        Item("x again", x, "x"),
+        Item("x[:]", x[:], "x"),
+        Item("y.T", y.T, "y"),
+        Item("x + 0", x + 0, "sum"),
+    ]
+
+
+@in_order("what detach, .data and nn.Parameter give shares the storage")
+def off_the_graph(trial: Trial) -> list[Item]:
+    x = drawn(trial, 3, 4).requires_grad_()
+    return [
+        Item("x.detach()", x.detach(), "x"),
+        Item("x", x, "x"),
+        Item("x.detach().clone()", x.detach().clone(), "clone"),
+        Item("x.data", x.data, "x"),
+        Item("nn.Parameter(x.data)", nn.Parameter(x.data), "x"),
+        Item("x.to(torch.float32)", x.to(torch.float32), "x"),
+    ]
+
+
+@in_order("views that begin elsewhere belong to the storage, too")
+def with_offset(trial: Trial) -> list[Item]:
+    x, y = drawn(trial, 4, 5), drawn(trial, 4, 5)
+    return [
+        Item("x", x, "x"),
+        Item("x[1:]", x[1:], "x"),
+        Item("y[:, 1]", y[:, 1], "y"),
+        Item("x.flatten()[3:]", x.flatten()[3:], "x"),
+        Item("y", y, "y"),
+    ]
+
+
+@in_order("views of one storage belong together, though they have no entry in common")
+def apart_in_one_storage(trial: Trial) -> list[Item]:
+    x, y, z = drawn(trial, 4, 6), drawn(trial, 12), drawn(trial, 6)
+    return [
+        Item("x[0]", x[0], "x"),
+        Item("y[0:4]", y[0:4], "y"),
+        Item("x[3, 2:]", x[3, 2:], "x"),
+        Item("y[8:]", y[8:], "y"),
+        Item("z[::2]", z[::2], "z"),
+        Item("z[1::2]", z[1::2], "z"),
+    ]
+
+
+@in_order("a reshape or a conversion is a copy, or is not: the storage says which")
+def sometimes_copies(trial: Trial) -> list[Item]:
+    x = drawn(trial, 3, 4)
+    return [
+        Item("x", x, "x"),
+        Item("x.reshape(2, 6)", x.reshape(2, 6), "x"),
+        Item("x.T.reshape(2, 6)", x.T.reshape(2, 6), "copy"),
+        Item("x.contiguous()", x.contiguous(), "x"),
+        Item("x.T.contiguous()", x.T.contiguous(), "transposed"),
+        Item("x.view(torch.int32)", x.view(torch.int32), "x"),
+        Item("x.double()", x.double(), "double"),
+        Item("x[:, :1].expand(3, 5)", x[:, :1].expand(3, 5), "x"),
+        Item("x[[0, 1]]", x[[0, 1]], "indexed"),
+        Item("torch.tensor(2.0)", torch.tensor(2.0), "number"),
+    ]
+
+
+@in_order("NumPy arrays belong to the tensors with which they share memory")
+def arrays(trial: Trial) -> list[Item]:
+    a = np.array([[trial.random.random() for _ in range(4)] for _ in range(3)])
+    x = drawn(trial, 3, 4)
+    return [
+        Item("a", a, "a"),
+        Item("torch.from_numpy(a)", torch.from_numpy(a), "a"),
+        Item("torch.tensor(a)", torch.tensor(a), "tensor"),
+        Item("x.numpy()", x.numpy(), "x"),
+        Item("a.copy()", a.copy(), "copy"),
+        Item("x", x, "x"),
+        Item("torch.as_tensor(a)[1:]", torch.as_tensor(a)[1:], "a"),
+        Item("a.T", a.T, "a"),
+    ]
+
+
+@in_order("empty tensors are each alone")
+def empty(trial: Trial) -> list[Item]:
+    return [
+        Item("torch.empty(0)", torch.empty(0), "first"),
+        Item("x", drawn(trial, 2), "x"),
+        Item("torch.zeros(0, 3)", torch.zeros(0, 3), "second"),
+        Item("torch.tensor([])", torch.tensor([]), "third"),
+    ]
+
+
+@in_order("tensors of the meta device, which have no memory, are apart if they were made apart")
+def meta(trial: Trial) -> list[Item]:
+    return [
+        Item("torch.empty(3, device='meta')", torch.empty(3, device="meta"), "first"),
+        Item("x", drawn(trial, 3), "x"),
+        Item("torch.zeros(2, 2, device='meta')", torch.zeros(2, 2, device="meta"), "second"),
+    ]
+
+
+everything = Gate(*(prop.check for prop in alias_groups.properties))
+
+
+@alias_groups.property("a list of one, and of none")
+def few(answer: Answer, trial: Trial) -> None:
+    if everything.is_open(answer, trial):
+        require(answer, trial, [Item("x", drawn(trial, 3), "x")])
+        require(answer, trial, [])

@@ -1,0 +1,135 @@
+"""What people write for 10.repair_accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from helpers.labs.pitfalls.repair_accuracy import Batch, repair_accuracy
+from helpers.labs.pitfalls.repair_parts import add_pitfalls
+
+
+def broken(have: set[str]) -> Callable[[list[Batch]], float]:
+    """The text's code with some of its pitfalls."""
+
+    def accuracy(batches: list[Batch]) -> float:
+        means, sizes = [], []
+        for logits, target in batches:
+            scores = logits if "all_pairs" in have else logits.squeeze(1)
+            right = (scores > (0.5 if "cut_at_one_half" in have else 0)) == target
+            means.append(right.double().mean())
+            sizes.append(1 if "mean_of_means" in have else len(target))
+        return sum(float(mean) * size for mean, size in zip(means, sizes, strict=True)) / sum(sizes)
+
+    return accuracy
+
+
+add_pitfalls(
+    repair_accuracy,
+    broken,
+    {
+        "all_pairs": (
+            "(N, 1) == (N,) compares every prediction with every target, N * N of them. A metric has no warning for it, "
+            "and the share looks like that of a model that guesses.",
+            "compares every prediction with every target",
+        ),
+        "mean_of_means": (
+            "The mean of the batches' means counts a sample of the small, last batch more than the others. Add up hits "
+            "and samples, and divide once.",
+            "a sample of the small, last batch",
+        ),
+        "cut_at_one_half": (
+            "0.5 is the border for probabilities. For logits it is 0, as sigmoid(0) is 0.5.",
+            "the border for probabilities",
+        ),
+    },
+)
+
+
+def hits_of(logits: Tensor, target: Tensor) -> int:
+    return int(((logits.squeeze(1) > 0).long() == target).sum())
+
+
+@repair_accuracy.another_form("cut_at_one_half")
+def _(batches: list[Batch]) -> float:
+    hits = sum(int((logits.squeeze(1).clamp(0, 1).round() == target).sum()) for logits, target in batches)
+    return hits / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.wrong_answer(
+    "argmax_of_one_column",
+    why="argmax over an axis of length 1 is always 0: it is for one logit a class. With one logit in all, ask for its sign.",
+    seen="always 0",
+)
+def _(batches: list[Batch]) -> float:
+    hits = sum(int((logits.argmax(1) == target).sum()) for logits, target in batches)
+    return hits / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.wrong_answer(
+    "sigmoid_above_zero",
+    why="A sigmoid is above 0 for every logit: all samples are of class 1. Cut the logit at 0, or its sigmoid at 0.5.",
+    seen="above 0 for every logit",
+)
+def _(batches: list[Batch]) -> float:
+    hits = sum(int(((logits.squeeze(1).sigmoid() > 0).long() == target).sum()) for logits, target in batches)
+    return hits / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.wrong_answer(
+    "divided_by_batches",
+    why="len(batches) is the number of batches. The samples are those inside.",
+    seen="is the number of batches",
+)
+def _(batches: list[Batch]) -> float:
+    return sum(hits_of(*pair) for pair in batches) / len(batches)
+
+
+@repair_accuracy.wrong_answer(
+    "full_batches_assumed",
+    why="The size of the first batch times their number counts samples that the last batch does not have.",
+    seen="samples that the last batch does not have",
+)
+def _(batches: list[Batch]) -> float:
+    return sum(hits_of(*pair) for pair in batches) / (len(batches) * len(batches[0][1]))
+
+
+@repair_accuracy.wrong_answer(
+    "last_batch_only",
+    why="`hits = ...` in the loop forgets the batches before; it has to be `+=`.",
+    seen="forgets the batches before",
+)
+def _(batches: list[Batch]) -> float:
+    hits, count = 0, 1
+    for logits, target in batches:
+        hits, count = hits_of(logits, target), len(target)
+    return hits / count
+
+
+@repair_accuracy.wrong_answer(
+    "whole_division",
+    why="`//` cuts the share down to 0, unless everything is right.",
+    seen="cuts the share down to 0",
+)
+def _(batches: list[Batch]) -> float:
+    return float(sum(hits_of(*pair) for pair in batches) // sum(len(target) for _, target in batches))
+
+
+@repair_accuracy.wrong_answer(
+    "tensor_returned",
+    why="A 0-d tensor stays on its device and in the lists that keep it. A float was asked for: `.item()`.",
+    seen="stays on its device",
+)
+def _(batches: list[Batch]) -> Tensor:
+    return torch.tensor(sum(hits_of(*pair) for pair in batches)) / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.wrong_answer(
+    "errors_counted",
+    why="This is the share of the wrong ones.",
+    seen="the share of the wrong ones",
+)
+def _(batches: list[Batch]) -> float:
+    return 1 - sum(hits_of(*pair) for pair in batches) / sum(len(target) for _, target in batches)

@@ -1,0 +1,121 @@
+"""What people write for 10.repair_masked_mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from helpers.labs.pitfalls.repair_masked_mean import repair_masked_mean
+from helpers.labs.pitfalls.repair_parts import add_pitfalls
+
+
+def broken(have: set[str]) -> Callable[[Tensor, Tensor], Tensor]:
+    """The text's code with some of its pitfalls."""
+
+    def masked_mean(x: Tensor, mask: Tensor) -> Tensor:
+        rows = x if "zero_times_nan" in have else x.masked_fill(~mask.unsqueeze(-1), 0)
+        total = mask.to(x.dtype).unsqueeze(1) @ rows
+        total = total.squeeze() if "squeeze_eats_batch" in have else total.squeeze(1)
+        if "padding_counted" in have:
+            return total / x.shape[1]
+        counts = mask.sum(1)
+        if "nan_for_nothing" not in have:
+            counts = counts.clamp(min=1)
+        return (total.reshape(len(x), -1) / counts.unsqueeze(1)).reshape(total.shape)
+
+    return masked_mean
+
+
+add_pitfalls(
+    repair_masked_mean,
+    broken,
+    {
+        "padding_counted": (
+            "The rows that do not count add 0 to the sum and 1 to the denominator. Divide by how many were kept, "
+            "mask.sum(1), not by the length.",
+            "add 0 to the sum and 1 to the denominator",
+        ),
+        "squeeze_eats_batch": (
+            "squeeze() without a dim takes out every axis of length 1: the last batch, of one sequence, loses its batch "
+            "axis. Name the axis: squeeze(1).",
+            "loses its batch axis",
+        ),
+        "zero_times_nan": (
+            "0 * nan is nan, and 0 * inf, too. A mask that is multiplied hides finite numbers only: fill the padding "
+            "with masked_fill or where before the sum.",
+            "hides finite numbers only",
+        ),
+        "nan_for_nothing": (
+            "Where nothing counts the mean is 0 / 0. One empty sequence is enough to make the loss of the batch NaN: "
+            "clamp(min=1).",
+            "One empty sequence is enough",
+        ),
+    },
+)
+
+
+def filled(x: Tensor, mask: Tensor) -> Tensor:
+    return x.masked_fill(~mask.unsqueeze(-1), 0)
+
+
+@repair_masked_mean.wrong_answer(
+    "input_edited",
+    why="`x[~mask] = 0` writes into the caller's tensor; where x is a result of a layer, its backward may need the old "
+    "numbers. masked_fill makes a new tensor.",
+    seen="masked_fill makes a new tensor",
+)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    x[~mask] = 0
+    return x.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.wrong_answer(
+    "whole_batch_counted",
+    why="mask.sum() counts the kept rows of all sequences. Each sequence has a count of its own: mask.sum(1).",
+    seen="counts the kept rows of all sequences",
+)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x, mask).sum(1) / mask.sum().clamp(min=1)
+
+
+@repair_masked_mean.wrong_answer(
+    "one_mean_for_all",
+    why="x[mask] is one long list of rows: which sequence a row came from is lost, and so is the batch.",
+    seen="is one long list of rows",
+)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return x[mask].mean(0)
+
+
+@repair_masked_mean.another_form("one_mean_for_all")
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return x[mask].sum(0) / mask.sum().clamp(min=1)
+
+
+@repair_masked_mean.wrong_answer(
+    "mask_inverted",
+    why="Here True means that a row counts. In key_padding_mask of nn.MultiheadAttention True means the contrary: read "
+    "which one a function wants.",
+    seen="True means the contrary",
+)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x, ~mask).sum(1) / (~mask).sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.wrong_answer(
+    "graph_cut",
+    why="detach() and .data on the rows leave a mean that trains nothing below it.",
+    seen="trains nothing below it",
+)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x.detach(), mask).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.wrong_answer(
+    "one_added_to_the_count",
+    why="mask.sum(1) + 1 avoids 0 / 0, and makes every other mean too small.",
+    seen="makes every other mean too small",
+)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1)

@@ -1,0 +1,52 @@
+"""What the repairs share: random tensors, two questions to a result, and the broken code with any of its pitfalls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+
+def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Random normal numbers from the trial's generator."""
+    return torch.randn(shape, generator=trial.generator, dtype=torch.float64).to(dtype)
+
+
+def keeps_dtype(trial: Trial, got: Any, dtype: torch.dtype, what: str = "The result") -> None:
+    """Wrong if `got` is not of this dtype; its values are left to others, as rounding would hide a mistake's name."""
+    kind = str(getattr(got, "dtype", type(got).__name__))
+    trial.true(kind == str(dtype), f"{what} has another dtype.", expected=dtype, got=kind, observed=kind)
+
+
+def has_graph(trial: Trial, got: Any, what: str) -> None:
+    """Wrong if no gradient could come back from `got`. what: "features", which require grad."""
+    trial.true(
+        isinstance(got, Tensor) and got.requires_grad,
+        f"{what} require grad, and the result does not: the graph is cut.",
+        expected="a result with a graph",
+        observed="no graph",
+    )
+
+
+def add_pitfalls(
+    exercise: Exercise, broken: Callable[..., Any], pitfalls: dict[str, tuple[str, str]]
+) -> None:
+    """Adds a wrong answer for each pitfall, and as its forms all codes in which later pitfalls stand beside it.
+
+    broken: `broken(have)` is the code of the text with the pitfalls of the set `have` left in it.
+    pitfalls: name -> (why, seen). The first one that is still there gives the name: so a learner who repairs
+    one pitfall at a time is led from the first to the last.
+    """
+    names = list(pitfalls)
+    for place, (name, (why, seen)) in enumerate(pitfalls.items()):
+        later = names[place + 1 :]
+        exercise.wrong_answer(name, why=why, seen=seen, answer=broken({name}))
+        for count in range(1, len(later) + 1):
+            for others in combinations(later, count):
+                exercise.another_form(name)(broken({name, *others}))

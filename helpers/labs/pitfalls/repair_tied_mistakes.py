@@ -1,0 +1,167 @@
+"""What people write for 10.repair_tied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from helpers.labs.pitfalls.repair_parts import add_pitfalls
+from helpers.labs.pitfalls.repair_tied import repair_tied
+
+State = dict[str, Tensor]
+
+
+def tie(model: Any, have: set[str]) -> None:
+    if "tied_by_data" in have:
+        model.head.weight.data = model.embedding.weight.data
+    else:
+        model.head.weight = model.embedding.weight
+
+
+def params_of(model: Any, have: set[str]) -> list[nn.Parameter]:
+    if "listed_twice" in have:
+        return list(model.embedding.parameters()) + list(model.head.parameters())
+    return list(model.parameters())
+
+
+def broken(have: set[str]) -> Callable[[Any, State], list[nn.Parameter]]:
+    """The text's code with some of its pitfalls."""
+
+    def restored(model: Any, state: State) -> list[nn.Parameter]:
+        params = params_of(model, have)
+        if "tie_broken_by_load" in have:
+            tie(model, have)
+            params = params_of(model, have)
+        model.load_state_dict(state, assign=True)
+        if "tie_broken_by_load" not in have:
+            tie(model, have)
+        return params if "listed_before_load" in have else params_of(model, have)
+
+    return restored
+
+
+add_pitfalls(
+    repair_tied,
+    broken,
+    {
+        "tie_broken_by_load": (
+            "load_state_dict(assign=True) puts the tensors of the state into the model, one for each name. Two names, two "
+            "Parameters: tie again after every load that assigns.",
+            "tie again after every load that assigns",
+        ),
+        "tied_by_data": (
+            ".data shares the numbers of this moment between two Parameters. An optimizer keeps two states for them, and "
+            "whatever replaces the data (.double(), .to(), deepcopy) ends it. Assign the Parameter itself.",
+            "shares the numbers of this moment",
+        ),
+        "listed_before_load": (
+            "The Parameters in the list are those from before the load, which replaced them. The optimizer would step, "
+            "the loss would not move.",
+            "those from before the load",
+        ),
+        "listed_twice": (
+            "embedding.parameters() and head.parameters() both name the shared weight; model.parameters() names it once. "
+            "An optimizer that gets it twice warns, and steps it twice.",
+            "both name the shared weight",
+        ),
+    },
+)
+
+
+def loaded(model: Any, state: State) -> None:
+    model.load_state_dict(state, assign=True)
+
+
+@repair_tied.another_form("tied_by_data")
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    loaded(model, state)
+    model.head.weight = nn.Parameter(model.embedding.weight)
+    return list(model.parameters())
+
+
+@repair_tied.another_form("tied_by_data")
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    model.load_state_dict(state)
+    model.head.weight.data = model.embedding.weight.detach()
+    return list(model.parameters())
+
+
+@repair_tied.another_form("tie_broken_by_load")
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    model.load_state_dict(state, assign=True)
+    return list(model.parameters())
+
+
+@repair_tied.wrong_answer(
+    "copied",
+    why="Two weights with equal numbers are no tie: they get different gradients, and after the first step they differ.",
+    seen="Two weights with equal numbers",
+)
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    loaded(model, state)
+    model.head.weight = nn.Parameter(model.embedding.weight.detach().clone())
+    return list(model.parameters())
+
+
+@repair_tied.another_form("copied")
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    model.load_state_dict(state)
+    return list(model.parameters())
+
+
+@repair_tied.wrong_answer(
+    "not_loaded",
+    why="The weights are tied, and the checkpoint was never read: training starts from noise, which a loss curve shows "
+    "late.",
+    seen="was never read",
+)
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    model.head.weight = model.embedding.weight
+    return list(model.parameters())
+
+
+@repair_tied.wrong_answer(
+    "weights_only",
+    why="Only the shared weight was taken from the state. The head has a bias, too.",
+    seen="The head has a bias, too",
+)
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    model.embedding.weight = nn.Parameter(state["embedding.weight"])
+    model.head.weight = model.embedding.weight
+    return list(model.parameters())
+
+
+@repair_tied.wrong_answer(
+    "bias_left_out",
+    why="The head shares its weight and still has a bias of its own, which the optimizer has to know.",
+    seen="which the optimizer has to know",
+)
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return list(model.embedding.parameters())
+
+
+@repair_tied.wrong_answer(
+    "generator_returned",
+    why="model.parameters() is a generator: the first reader (a count of the parameters, say) leaves nothing for the "
+    "second.",
+    seen="leaves nothing for the second",
+)
+def _(model: Any, state: State) -> Any:
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return model.parameters()
+
+
+@repair_tied.wrong_answer(
+    "names_returned",
+    why="named_parameters() gives pairs of name and Parameter; what was asked for are the Parameters alone.",
+    seen="pairs of name and Parameter",
+)
+def _(model: Any, state: State) -> Any:
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return list(model.named_parameters())

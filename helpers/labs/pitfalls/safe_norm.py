@@ -1,0 +1,270 @@
+"""Exercise 10.safe_norm: a norm whose derivatives are finite where the norm is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.labs.pitfalls.gate import Gate
+from helpers.trial import Trial, plain
+
+safe_norm = Exercise(
+    "10.safe_norm",
+    "A norm that can be differentiated at 0",
+    objective="Write a norm with finite first and second derivatives at 0, and no other value than the norm anywhere.",
+    minutes=20,
+    difficulty="medium",
+    hints=[
+        "The derivative of the root at 0 is infinite, and infinite times 0 is NaN. What you do to the result comes too late: "
+        "backward still goes through the root. So which number must the root never see?",
+        "Replace the squares that are 0 by 1 BEFORE the root, with torch.where, and put 0 in place of those roots AFTER it, "
+        "with a second torch.where. The gradient of the first where does not let the root's through.",
+        "`squares = x.square().sum(dim)`; `at_zero = squares <= eps**2`; `root = torch.where(at_zero, 1.0, squares).sqrt()`; "
+        "`return torch.where(at_zero, 0.0, root)`.",
+    ],
+)
+
+Answer = Callable[..., Tensor]
+
+
+def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=trial.generator, dtype=torch.float64).to(dtype)
+
+
+def norm_of(x: Tensor, dim: int) -> Tensor:
+    """torch's own, whose two derivatives are right away from 0."""
+    return torch.linalg.vector_norm(x, dim=dim)
+
+
+def require_tensor(trial: Trial, got: Any, shape: tuple[int, ...]) -> Tensor:
+    have = tuple(got.shape) if isinstance(got, Tensor) else type(got).__name__
+    trial.true(
+        have == shape,
+        f"Expected a tensor of shape {shape}, got {have}.",
+        expected=f"shape {shape}",
+        got=have,
+        observed=("kind", have),
+    )
+    return got
+
+
+def told_at_zero(answer: Answer, value: float) -> str:
+    """How eps came into the norm, if the norm of zeros is not 0, seen at a row whose norm is that value."""
+    if not 0 < value < 1e3:
+        return "NaN" if value != value else "another number"
+    unit = torch.tensor([[0.6, 0.0, -0.8]], dtype=torch.float64)
+    ratios = [float(answer(scale * value * unit, 1)[0].detach()) / value for scale in (1.0, 0.5)]
+    known = {
+        "eps under the root": (2**0.5, 1.25**0.5),
+        "a floor": (1.0, 1.0),
+        "eps added to the norm": (2.0, 1.5),
+        "left at 0": (1.0, 0.5),
+    }
+    for name, factors in known.items():
+        if all(abs(ratio - factor) < 1e-3 for ratio, factor in zip(ratios, factors, strict=True)):
+            return name
+    return "another number"
+
+
+@safe_norm.property("the norm of zeros is 0")
+def at_zero(answer: Answer, trial: Trial) -> None:
+    trial.given("safe_norm(zeros of shape (2, 3), dim=1), float64")
+    got = require_tensor(trial, trial.call(answer, torch.zeros(2, 3, dtype=torch.float64), 1), (2,))
+    value = float(got[0].detach())
+    trial.true(
+        bool((got == 0).all()),
+        "The norm of zeros is not 0.",
+        expected="0",
+        got=got.detach(),
+        observed=told_at_zero(answer, value) if value != 0 else "0 and others",
+    )
+
+
+@safe_norm.property("away from 0 it is the norm, also where that is tiny")
+def values(answer: Answer, trial: Trial) -> None:
+    if not Gate(at_zero).is_open(answer, trial):
+        return
+    for shape, dim in (((4, 3), 1), ((4, 3), 0), ((2, 3, 4), -2), ((5,), 0)):
+        x = drawn(trial, *shape)
+        trial.given(f"safe_norm(x, {dim}), x of shape {shape}")
+        want = norm_of(x, dim)
+        got = require_tensor(trial, trial.call(answer, x, dim), tuple(want.shape))
+        trial.equal(got.detach(), want, "The norm")
+    for scale in (1e-3, 1e-6, 1e-12):
+        x = scale * drawn(trial, 4, 3)
+        trial.given(f"safe_norm(x, 1), x of shape (4, 3), of about {scale:g}")
+        got, want = trial.call(answer, x, 1).detach(), norm_of(x, 1)
+        kind = "0" if not got.any() else "NaN" if got.isnan().any() else "another number"
+        trial.equal(got, want, "The norm", rtol=1e-6, atol=0.0, observed=("tiny", kind))
+
+
+@safe_norm.property("float32 stays float32")
+def float32(answer: Answer, trial: Trial) -> None:
+    if not Gate(at_zero, values).is_open(answer, trial):
+        return
+    x = drawn(trial, 4, 3, dtype=torch.float32)
+    x[1] = 0
+    trial.given("safe_norm(x, 1), x of shape (4, 3) float32, row 1 is 0")
+    got = trial.call(answer, x, 1)
+    trial.equal(got.detach(), norm_of(x, 1), "The norm", observed=str(got.dtype))
+
+
+def graph_names(result: Tensor) -> set[str]:
+    """The names of all nodes behind a result."""
+    found = [result.grad_fn]
+    for node in found:  # grows while it is read
+        found += [after for after, _ in node.next_functions if after is not None and after not in found]
+    return {node.name() for node in found}
+
+
+def told_repair(result: Tensor) -> str:
+    """What was done to the root, read from the graph: the values of these repairs are the same, NaN gradients and all."""
+    names = " ".join(graph_names(result))
+    for told, parts in (
+        ("nan_to_num", ("NanToNum",)),
+        ("clamp", ("Clamp", "Maximum", "Relu", "Threshold", "Hardtanh")),
+        ("where", ("Where", "MaskedFill", "MaskedScatter", "IndexPut", "Index")),
+    ):
+        if any(part in names for part in parts):
+            return told
+    return "the root alone"
+
+
+def has_graph(trial: Trial, got: Tensor) -> None:
+    trial.true(
+        got.requires_grad,
+        "x requires grad, and the result has no graph: look for detach, .data or no_grad.",
+        expected="a result that requires grad",
+        got="requires_grad=False",
+        observed="no graph",
+    )
+
+
+def slope(
+    answer: Answer, trial: Trial, x: Tensor, dim: int, c: Tensor, eps: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """The result, and the gradient of (c * result).sum(), with a graph of its own if there is one."""
+    got = trial.call(answer, x, dim) if eps is None else trial.call(answer, x, dim, eps)
+    require_tensor(trial, got, tuple(c.shape))
+    has_graph(trial, got)
+    (found,) = torch.autograd.grad(got, x, c, create_graph=True)
+    return got, found
+
+
+def rows(trial: Trial, *zero: int) -> Tensor:
+    """A leaf of shape (4, 3), some rows of which are 0."""
+    x = drawn(trial, 4, 3)
+    x[list(zero)] = 0
+    return x.requires_grad_()
+
+
+@safe_norm.property("the first derivative, away from 0")
+def first_derivative(answer: Answer, trial: Trial) -> None:
+    if not Gate(at_zero, values).is_open(answer, trial):
+        return
+    x, c = rows(trial), drawn(trial, 4)
+    trial.given("the gradient of (c * safe_norm(x, 1)).sum(), x of shape (4, 3), no row is 0")
+    _, found = slope(answer, trial, x, 1, c)
+    (want,) = torch.autograd.grad(norm_of(x, 1), x, c)
+    trial.equal(found.detach(), want, "The gradient")
+
+
+def finite(trial: Trial, found: Tensor, want: Tensor, zero: tuple[int, ...], what: str, told: Any) -> None:
+    """Wrong unless the rows of zeros have finite numbers, and the others those that are wanted."""
+    bad = found[list(zero)]
+    kind = "NaN" if bad.isnan().any() else "inf" if bad.isinf().any() else "finite"
+    trial.true(
+        kind == "finite",
+        f"{what} holds {kind} in a row of zeros. One such row is enough: at the next step every weight in front of it is NaN.",
+        expected="finite numbers",
+        got=bad[0].detach(),
+        observed=(what, kind, told),
+    )
+    others = [row for row in range(len(found)) if row not in zero]
+    trial.equal(found[others].detach(), want[others], f"{what}, in the rows that are not 0")
+
+
+@safe_norm.property("the first derivative is finite at 0")
+def first_derivative_at_zero(answer: Answer, trial: Trial) -> None:
+    for zero in ((0, 1, 2, 3), (1,), (0, 2)):
+        x, c = rows(trial, *zero), drawn(trial, 4)
+        trial.given(
+            "the gradient of (c * safe_norm(x, 1)).sum(), x of shape (4, 3), whose "
+            + ("rows are all 0" if len(zero) == 4 else f"rows {list(zero)} are 0")
+        )
+        got, found = slope(answer, trial, x, 1, c)
+        (want,) = torch.autograd.grad(norm_of(x, 1), x, c)
+        finite(trial, found, want, zero, "The gradient", (len(zero), told_repair(got)))
+
+
+def curvature(trial: Trial, x: Tensor, found: Tensor, v: Tensor) -> Tensor:
+    """The gradient of (v * found).sum(); wrong if there is none."""
+    lost = "The gradient itself cannot be differentiated: a penalty on it would count for nothing, or raise."
+    trial.true(
+        found.requires_grad, lost, expected="a second derivative", got="none", observed="no second derivative"
+    )
+    try:
+        (second,) = torch.autograd.grad(found, x, v, allow_unused=True)
+    except RuntimeError as error:
+        trial.fail(
+            lost, expected="a second derivative", got=str(error)[:100], observed="no second derivative"
+        )
+    trial.true(
+        second is not None, lost, expected="a second derivative", got="none", observed="no second derivative"
+    )
+    return second
+
+
+def cases_of_curvature(trial: Trial, *zero: int) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    for _ in range(2):
+        x, c, v = rows(trial, *zero), drawn(trial, 4), drawn(trial, 4, 3)
+        (first,) = torch.autograd.grad(norm_of(x, 1), x, c, create_graph=True)
+        (want,) = torch.autograd.grad(first, x, v)
+        yield x, c, v, want
+
+
+@safe_norm.property("the second derivative, away from 0")
+def second_derivative(answer: Answer, trial: Trial) -> None:
+    if not Gate(at_zero, values, first_derivative, first_derivative_at_zero).is_open(answer, trial):
+        return
+    for x, c, v, want in cases_of_curvature(trial):
+        trial.given("the gradient of (v * g).sum(), g that of (c * safe_norm(x, 1)).sum(); no row is 0")
+        _, found = slope(answer, trial, x, 1, c)
+        second = curvature(trial, x, found, v)
+        kind = "0" if not second.any() else plain(second)
+        trial.equal(second.detach(), want, "The second derivative", observed=kind)
+
+
+@safe_norm.property("the second derivative is finite at 0")
+def second_derivative_at_zero(answer: Answer, trial: Trial) -> None:
+    if not Gate(at_zero, values, first_derivative, first_derivative_at_zero, second_derivative).is_open(
+        answer, trial
+    ):
+        return
+    for x, c, v, want in cases_of_curvature(trial, 2):
+        trial.given("the gradient of (v * g).sum(), g that of (c * safe_norm(x, 1)).sum(); row 2 is 0")
+        _, found = slope(answer, trial, x, 1, c)
+        finite(trial, curvature(trial, x, found, v), want, (2,), "The second derivative", "")
+
+
+@safe_norm.property("with an eps: the same away from 0, and finite at 0 and close to it")
+def with_eps(answer: Answer, trial: Trial) -> None:
+    if not Gate(*(prop.check for prop in safe_norm.properties[:-1])).is_open(answer, trial):
+        return
+    x = rows(trial, 1).detach()
+    x[2] *= 1e-12
+    x.requires_grad_()
+    trial.given("safe_norm(x, 1, 1e-6), x of shape (4, 3), row 1 is 0, row 2 of about 1e-12; its gradient")
+    got, found = slope(answer, trial, x, 1, drawn(trial, 4), 1e-6)
+    trial.equal(got.detach()[[0, 3]], norm_of(x, 1).detach()[[0, 3]], "The norm of the other rows", rtol=1e-3)
+    trial.true(
+        bool(got.isfinite().all() and found.isfinite().all()),
+        "With an eps there is a NaN or an infinite number.",
+        expected="finite numbers",
+        got=found.detach()[1:3],
+        observed="eps",
+    )

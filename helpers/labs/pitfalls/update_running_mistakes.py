@@ -1,0 +1,240 @@
+"""What people write for 10.update_running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers.labs.pitfalls.update_running import update_running
+
+
+def dims_of(x: Tensor) -> tuple[int, ...]:
+    return (0, *range(2, x.ndim))
+
+
+def mean_of(x: Tensor) -> Tensor:
+    return x.mean(dims_of(x))
+
+
+def var_of(x: Tensor) -> Tensor:
+    return x.var(dims_of(x))
+
+
+def weight_of_next(mean: Tensor) -> float:
+    """1 / the number of batches that this mean has seen, with the one that comes."""
+    mean.batches_seen = getattr(mean, "batches_seen", 0) + 1
+    return 1 / mean.batches_seen
+
+
+def moving(
+    batch_mean: Callable[[Tensor], Tensor] = mean_of,
+    batch_var: Callable[[Tensor], Tensor] = var_of,
+    move: Callable[[Tensor, Tensor, float], Any] = Tensor.lerp_,
+    weight: Callable[[Tensor], float] = weight_of_next,
+) -> Callable[..., None]:
+    """An answer made of these parts. weight: the momentum for None, from the running mean."""
+
+    @torch.no_grad()
+    def answer(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+        momentum = weight(mean) if momentum is None else momentum
+        new_mean, new_var = batch_mean(x), batch_var(x)
+        move(mean, new_mean, momentum)
+        move(var, new_var, momentum)
+
+    return answer
+
+
+def add(name: str, why: str, seen: str, *answers: Callable[..., Any]) -> None:
+    update_running.wrong_answer(name, why=why, seen=seen, answer=answers[0])
+    for form in answers[1:]:
+        update_running.another_form(name)(form)
+
+
+add(
+    "momentum_reversed",
+    "momentum was taken for the weight of the old value, as in other libraries and in SGD. In torch's batch norm it is the "
+    "weight of the new batch: 0.9 jumps nine tenths of the way.",
+    "jumps nine tenths of the way",
+    moving(move=lambda old, new, m: old.lerp_(new, 1 - m)),
+    moving(
+        move=lambda old, new, m: old.mul_(m).add_(new, alpha=1 - m),
+        weight=lambda mean: 1 - weight_of_next(mean),
+    ),
+)
+add(
+    "biased_variance",
+    "The variance with n was stored. It is what the batch itself is normalised with; the running one is an estimate for all "
+    "data, and there n - 1 stands.",
+    "an estimate for all data",
+    moving(batch_var=lambda x: x.var(dims_of(x), correction=0)),
+)
+add(
+    "per_sample",
+    "Variances were taken within each sample and averaged. The differences between the samples are lost; all values of a "
+    "channel are one sample.",
+    "The differences between the samples are lost",
+    moving(batch_var=lambda x: x.var(tuple(range(2, x.ndim))).mean(0) if x.ndim > 2 else var_of(x)),
+    moving(batch_var=lambda x: x.flatten(2).var(2).mean(0) if x.ndim > 2 else x.var(0)),
+    moving(batch_var=lambda x: x.flatten(2).var(2, correction=0).mean(0) if x.ndim > 2 else x.var(0)),
+)
+add(
+    "per_place",
+    "Variances were taken over the samples, place by place, and averaged. All values of a channel are one sample.",
+    "place by place, and averaged",
+    moving(batch_var=lambda x: x.var(0).flatten(1).mean(1) if x.ndim > 2 else var_of(x)),
+)
+add(
+    "n_is_the_batch_size",
+    "n - 1 was computed from the number of samples. n is the number of values in a channel: samples times places.",
+    "samples times places",
+    moving(batch_var=lambda x: x.var(dims_of(x), correction=0) * len(x) / (len(x) - 1)),
+)
+add(
+    "std_stored",
+    "The standard deviation was stored where the variance is kept: evaluation will take the root of it once more.",
+    "will take the root of it once more",
+    moving(batch_var=lambda x: x.std(dims_of(x))),
+)
+
+
+@torch.no_grad()
+def _from_running_mean(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.lerp_(mean_of(x), momentum)
+    values = x.transpose(0, 1).flatten(1)
+    var.lerp_((values - mean[:, None]).square().sum(1) / (values.shape[1] - 1), momentum)
+
+
+add(
+    "distance_from_the_running_mean",
+    "The variance was measured from the running mean, which had just been moved. It belongs to the batch: measure it from the "
+    "batch's own mean.",
+    "measure it from the batch's own mean",
+    _from_running_mean,
+)
+add(
+    "over_everything",
+    "One mean was taken from the whole batch. Each channel has statistics of its own.",
+    "Each channel has statistics of its own",
+    moving(batch_mean=lambda x: x.mean().expand(x.shape[1]), batch_var=lambda x: x.var().expand(x.shape[1])),
+    moving(batch_mean=lambda x: x.mean().expand(x.shape[1])),
+)
+add(
+    "added_up",
+    "momentum * batch was added, and the old value was not made smaller: the statistics grow for ever.",
+    "the statistics grow for ever",
+    moving(move=lambda old, new, m: old.add_(new, alpha=m)),
+)
+add(
+    "replaced",
+    "The batch's statistics took the place of the old ones. Running means averaging over many batches.",
+    "Running means averaging over many batches",
+    moving(move=lambda old, new, m: old.copy_(new)),
+)
+
+
+def _new_names(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = 1.0 if momentum is None else momentum
+    mean = (1 - momentum) * mean + momentum * mean_of(x)
+    var = (1 - momentum) * var + momentum * var_of(x)
+
+
+def _returned(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> tuple[Tensor, Tensor]:
+    momentum = 1.0 if momentum is None else momentum
+    return torch.lerp(mean, mean_of(x), momentum), torch.lerp(var, var_of(x), momentum)
+
+
+add(
+    "not_in_place",
+    "New tensors were made and bound to the names mean and var, which end with the function. Edit the tensors: lerp_, copy_, "
+    "mul_ and add_.",
+    "which end with the function",
+    _new_names,
+    _returned,
+)
+
+
+def _first_only(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    with torch.no_grad():
+        momentum = weight_of_next(mean) if momentum is None else momentum
+        mean.lerp_(mean_of(x), momentum)
+
+
+add(
+    "variance_forgotten",
+    "Only the mean was moved. Evaluation divides by the root of var, which is still what it was.",
+    "which is still what it was",
+    _first_only,
+)
+
+
+def _by_data(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.data = torch.lerp(mean, mean_of(x.detach()), momentum)
+    var.data = torch.lerp(var, var_of(x.detach()), momentum)
+
+
+add(
+    "data_replaced",
+    "mean.data = ... puts new memory under the old tensor. Views, and tensors that share the memory, keep the old values.",
+    "puts new memory under the old tensor",
+    _by_data,
+)
+add(
+    "graph_recorded",
+    "x has a graph, and the update was recorded as a part of it: each batch's graph is kept alive by the running statistics, "
+    "until memory is full. Use torch.no_grad() or x.detach().",
+    "until memory is full",
+    moving().__wrapped__,
+)
+
+
+@update_running.another_form("graph_recorded")
+def _(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.mul_(1 - momentum).add_(momentum * mean_of(x))
+    var.mul_(1 - momentum).add_(momentum * var_of(x))
+
+
+@update_running.wrong_answer(
+    "batch_edited",
+    why="x was centred in place to compute the variance. x is the layer's input, and others read it after this.",
+    seen="x was centred in place",
+)
+@torch.no_grad()
+def _(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.lerp_(mean_of(x), momentum)
+    values = x.sub_(x.mean(dims_of(x), keepdim=True)).transpose(0, 1).flatten(1)
+    var.lerp_(values.square().sum(1) / (values.shape[1] - 1), momentum)
+
+
+@torch.no_grad()
+def _torchs_own(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    F.batch_norm(x, mean, var, training=True, momentum=momentum)
+
+
+def _torchs_layer(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    layer = nn.BatchNorm1d(x.shape[1], momentum=momentum, affine=False, dtype=x.dtype)
+    layer.running_mean, layer.running_var = mean, var
+    layer(x)
+
+
+def _torchs_update(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    torch.batch_norm_update_stats(x, mean, var, momentum)
+
+
+add(
+    "torchs_own",
+    "A batch norm of torch does the update. What it does with momentum and with n - 1 is the question here.",
+    "is the question here",
+    _torchs_own,
+    _torchs_layer,
+    _torchs_update,
+)

@@ -1,0 +1,295 @@
+"""What people write for 09.scriptable: annotations, and what compiles without being compiled.
+
+Without `from __future__ import annotations`: the compiler reads the annotations of these classes as objects.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.torchscript import broken
+from helpers.labs.torchscript.broken import BROKEN, WIDTH
+from helpers.labs.torchscript.scriptable import scriptable
+from helpers.labs.torchscript.scriptable_repairs import REPAIRED
+
+Answer = Callable[[str], nn.Module]
+
+
+def but(**classes: Callable[[], nn.Module]) -> Answer:
+    """The right answer with other classes for some names."""
+    return lambda name: classes.get(name, REPAIRED[name])()
+
+
+X, ROWS = torch.ones(2, WIDTH), torch.ones(5, WIDTH)
+EXAMPLES = {
+    "optional": (X, X),
+    "list": (ROWS, torch.tensor(2)),
+    "dict": ({"a": X},),
+    "layers": (X, torch.tensor(2)),
+}
+
+
+@scriptable.wrong_answer(
+    "traced_instead",
+    why="A trace compiles anything, since it never reads the code: it holds the one way that the example went, with the "
+    "mask there, the sign fixed and the step a constant.",
+    seen="it never reads the code",
+)
+def _(name: str) -> nn.Module:
+    return torch.jit.trace(BROKEN[name]().eval(), EXAMPLES.get(name, (X,)), check_trace=False, strict=False)
+
+
+@scriptable.another_form("traced_instead")
+def _(name: str) -> nn.Module:
+    if name in ("final", "ignored"):
+        return torch.jit.trace(BROKEN[name]().eval(), EXAMPLES.get(name, (X,)), check_trace=False)
+    return REPAIRED[name]()
+
+
+@scriptable.wrong_answer(
+    "scripted_already",
+    why="The check scripts the module itself, and calls it from Python before that: what only Python does (the notes of "
+    "training) is gone from a scripted one.",
+    seen="is gone from a scripted one",
+)
+def _(name: str) -> nn.Module:
+    return torch.jit.script(REPAIRED[name]())
+
+
+scriptable.wrong_answer(
+    "left_as_it_was",
+    why='"optional" compiles as it stands, with a mask that must be there: without an annotation `mask` is a Tensor, and '
+    "`mask is not None` is decided when it is compiled. That a module compiles does not mean that it is right.",
+    seen="That a module compiles does not mean that it is right",
+    answer=lambda name: BROKEN[name](),
+)
+scriptable.another_form("left_as_it_was")(but(optional=broken.Masked))
+
+
+class MaskOfOnes(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.fc(x) * mask
+
+
+class NotRefined(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        has_mask = mask is not None
+        y = self.fc(x)
+        if has_mask:
+            y = y * mask
+        return y
+
+
+class MaskAttribute(broken.Masked):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask: Tensor | None = None
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        self.mask = mask
+        y = self.fc(x)
+        if self.mask is not None:
+            y = y * self.mask
+        return y
+
+
+class MaskByTruth(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        y = self.fc(x)
+        if mask:
+            y = y * mask
+        return y
+
+
+scriptable.wrong_answer(
+    "mask_required",
+    why="With `mask: Tensor` it compiles, and whoever has no mask can no longer call it. Optional[Tensor] = None says "
+    "what the model takes.",
+    seen="whoever has no mask",
+    answer=but(optional=MaskOfOnes),
+)
+scriptable.wrong_answer(
+    "optional_not_refined",
+    why="The compiler knows that an Optional is a Tensor only inside an `if mask is not None:` on a local variable "
+    "itself. A flag computed before does not tell it, nor does a test of an attribute, which could change meanwhile.",
+    seen="A flag computed before does not tell it",
+    answer=but(optional=NotRefined),
+)
+scriptable.another_form("optional_not_refined")(but(optional=MaskAttribute))
+scriptable.wrong_answer(
+    "truth_of_the_mask",
+    why="`if mask:` asks for the truth of a tensor of many elements, or of an Optional, which has none. Ask "
+    "`mask is not None`.",
+    seen="asks for the truth",
+    answer=but(optional=MaskByTruth),
+)
+
+
+class Untyped(broken.Strided):
+    def forward(self, x: Tensor, step: int) -> Tensor:
+        places = []
+        for place in range(0, x.shape[0], step):
+            places.append(place)
+        return torch.stack([self.fc(x[place]) / (place + 1) for place in places])
+
+
+class StepUntyped(broken.Strided):
+    def forward(self, x, step):
+        places: list[int] = []
+        for place in range(0, x.shape[0], step):
+            places.append(place)
+        return torch.stack([self.fc(x[place]) / (place + 1) for place in places])
+
+
+class FromZero(broken.Strided):
+    def forward(self, x: Tensor, step: int) -> Tensor:
+        return torch.stack([self.fc(row) / (place + 1) for place, row in enumerate(x[::step])])
+
+
+class RowsUntyped(broken.Counted):
+    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
+        rows = {}
+        for name, x in named.items():
+            rows[name] = x.shape[0]
+        sums = {}
+        for name, x in named.items():
+            sums[name] = (x * self.scale).sum(0) / rows[name] if rows[name] > 0 else self.scale
+        return sums
+
+
+class NamedUntyped(broken.Counted):
+    def forward(self, named) -> dict[str, Tensor]:
+        sums: dict[str, Tensor] = {}
+        for name, x in named.items():
+            sums[name] = x.mean(0) * self.scale if len(x) > 0 else self.scale
+        return sums
+
+
+class NoEmptyRows(broken.Counted):
+    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: x.mean(0) * self.scale for name, x in named.items()}
+
+
+scriptable.wrong_answer(
+    "list_untyped",
+    why="An empty list is a list of Tensors until it is told otherwise: `places: list[int] = []`.",
+    seen="An empty list is a list of Tensors",
+    answer=but(list=Untyped),
+)
+scriptable.wrong_answer(
+    "step_untyped",
+    why="An argument without an annotation is a Tensor, whatever the caller gives: `step: int`.",
+    seen="whatever the caller gives",
+    answer=but(list=StepUntyped),
+)
+scriptable.wrong_answer(
+    "rows_renumbered",
+    why="After `x[::step]` enumerate counts what is left: 0, 1, 2. The row's own number was wanted.",
+    seen="enumerate counts what is left",
+    answer=but(list=FromZero),
+)
+scriptable.wrong_answer(
+    "dict_untyped",
+    why="An empty dict has str keys and Tensor values until it is told otherwise: `rows: dict[str, int] = {}`.",
+    seen="An empty dict has str keys",
+    answer=but(dict=RowsUntyped),
+)
+scriptable.wrong_answer(
+    "argument_dict_untyped",
+    why="`named` without an annotation is a Tensor, and a Tensor has no items(): `named: dict[str, Tensor]`.",
+    seen="a Tensor has no items()",
+    answer=but(dict=NamedUntyped),
+)
+scriptable.wrong_answer(
+    "empty_rows_lost",
+    why="The way of a name without rows was left out to please the compiler: the mean of nothing is NaN.",
+    seen="the mean of nothing is NaN",
+    answer=but(dict=NoEmptyRows),
+)
+
+
+def gate_added() -> nn.Module:
+    return broken.Gated(gated=True)
+
+
+class Unannotated(broken.Gated):
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.fc(x)
+        if self.gated is True:
+            y = y * torch.sigmoid(self.gate(x))
+        return torch.relu(y)
+
+
+scriptable.wrong_answer(
+    "not_final",
+    why="`self.gated` is an attribute that could change, so both ways are compiled, and one of them asks for a layer "
+    "that is not there. `gated: Final[bool]` in the body of the class makes it a constant; the other way is left out.",
+    seen="an attribute that could change",
+    answer=but(final=broken.Gated),
+)
+scriptable.another_form("not_final")(but(final=Unannotated))
+scriptable.wrong_answer(
+    "gate_added",
+    why="With a gate it compiles, and is another model: its parameters do not fit the file of the old one.",
+    seen="do not fit the file",
+    answer=but(final=gate_added),
+)
+scriptable.wrong_answer(
+    "export_forgotten",
+    why="script compiles forward and what forward calls. A method that only others call needs @torch.jit.export; without "
+    "it, it is not in the scripted module.",
+    seen="A method that only others call",
+    answer=but(export=broken.Encoder),
+)
+
+
+class Uncalled(nn.Module):
+    """Ignored where the work is done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(3)])
+
+    def forward(self, x: Tensor, depth: int) -> Tensor:
+        return self.run(x, depth)
+
+    @torch.jit.ignore
+    def run(self, x: Tensor, depth: int) -> Tensor:
+        for place in range(depth):
+            x = torch.tanh(self.layers[place](x))
+        return x
+
+
+class IgnoredRows(broken.Strided):
+    def forward(self, x: Tensor, step: int) -> Tensor:
+        return self.rows(x, step)
+
+    @torch.jit.ignore
+    def rows(self, x: Tensor, step: int) -> Tensor:
+        return broken.Strided.forward(self, x, step)
+
+
+class UnusedRun(Uncalled):
+    @torch.jit.unused
+    def run(self, x: Tensor, depth: int) -> Tensor:
+        for place in range(depth):
+            x = torch.tanh(self.layers[place](x))
+        return x
+
+
+scriptable.wrong_answer(
+    "ignored_on_the_hot_path",
+    why="@torch.jit.ignore lets the compiler go on by leaving a call of Python in place: nothing of the work is compiled, "
+    "and the module can neither be saved nor run without Python.",
+    seen="nothing of the work is compiled",
+    answer=but(list=IgnoredRows),
+)
+scriptable.another_form("ignored_on_the_hot_path")(but(layers=Uncalled))
+scriptable.wrong_answer(
+    "unused_on_the_hot_path",
+    why="@torch.jit.unused puts an error in the place of the method: it is for what the scripted model never calls, and "
+    "here it calls it each time.",
+    seen="puts an error in the place of the method",
+    answer=but(layers=UnusedRun),
+)
