@@ -74,8 +74,10 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Finding | None:
     guard.watch(*OWN_MODULES, *{p.check.__module__ for p in exercise.properties})
     if found := _misfit(exercise, answer):
         return found
-    for prop in tuple(exercise.properties):
+    for count, prop in enumerate(tuple(exercise.properties)):
         if found := tried(exercise, prop, answer, seed):
+            if found.verdict == "not attempted" and count:
+                found.message += f" The checks before it hold; it was reached at: {prop.said}."
             return found
     return None
 

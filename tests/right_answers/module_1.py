@@ -232,7 +232,7 @@ class FromTheEntry:
 
     def __dir__(self) -> list[str]:
         entries = [*self._parameters, *self._buffers, *self._modules]
-        return [*vars(self), *dir(type(self)), *filter(str.isidentifier, entries)]
+        return [*vars(self), *dir(type(self)), *entries]  # digits, too
 
 
 RIGHT = {"05.mini_module": [Plain, ByTable, FromTheEntry]}

@@ -181,7 +181,7 @@ def pre_hook_raises(answer: Answer, trial: Trial) -> None:
         require_same(answer, trial, Scene(scene + always_hooks(trial), (number(trial),), {"shift": 2}))
 
 
-@call.property("a hook raises: the always_call hooks that have not run yet run, with the output so far")
+@call.property("a hook raises: the always_call hooks that have not run yet run")
 def hook_raises(answer: Answer, trial: Trial) -> None:
     scene = [
         Hook("a", "post", "global", always=True, returns=number(trial)),

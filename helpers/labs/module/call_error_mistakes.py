@@ -276,18 +276,6 @@ class _(Call):
 
 
 @call.wrong_answer(
-    "output_always_none_on_error",
-    why="The always_call hooks were given None though forward had ended. The output is None only if there is none yet: "
-    "after an error in a hook it is the result so far.",
-    seen="though forward had ended",
-)
-class _(Call):
-    def failed(self, error: Exception) -> None:
-        self.result = None
-        super().failed(error)
-
-
-@call.wrong_answer(
     "error_as_output",
     why="The always_call hooks were given the error in place of the output. Without a result they get None.",
     seen="given the error in place of the output",

@@ -82,6 +82,7 @@ class Spy(nn.Module):
         super().__init__()
         self.name, self.log, self.raises = name, log, scene.raises
         self.child = Spy("child", log, Scene([])) if scene.with_child else None
+        self.ended = self.broken = False  # whether forward has given a result; whether a hook has raised
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         self.log.append(f"forward of {self.name} gets {_arguments(args, kwargs)}")
@@ -89,7 +90,9 @@ class Spy(nn.Module):
             raise self.raises
         numbers = [value for value in (*args, *kwargs.values()) if isinstance(value, int)]
         total = sum(place * value for place, value in enumerate(numbers, 2))
-        return total if self.child is None else self.child(total)
+        result = total if self.child is None else self.child(total)
+        self.ended = True
+        return result
 
 
 def played(scene: Scene, caller: Callable[..., Any]) -> Played:
@@ -121,11 +124,18 @@ def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str
     names = ("args", "kwargs", "output") if hook.with_kwargs else ("args", "output")
 
     def runs(owner: Spy, *given: Any) -> Any:
-        told = ", ".join(f"{name} {shown(value)}" for name, value in zip(names, given, strict=False))
+        # after an error in a hook the output may be that of forward, the one so far, or None
+        is_told = {"output": not (module.broken and owner.ended)}
+        told = ", ".join(
+            f"{name} {shown(value)}"
+            for name, value in zip(names, given, strict=False)
+            if is_told.get(name, True)
+        )
         log.append(f"{hook.title} at {owner.name} gets {told}")
         for name in hook.removes:
             handles[name].remove()
         if hook.raises:
+            module.broken = True
             raise hook.raises
         return None if hook.returns is NOTHING else hook.returns
 

@@ -64,8 +64,8 @@ class Splitting(Replacing):
 
 mistaken(
     "ties_split",
-    "Each name got a new Parameter of its own: weights that were tied are two from now on, and train apart. (No optimizer "
-    "knows them, either.)",
+    "New Parameters were made, one for each name. No optimizer knows them; and weights that were tied are two from now on, "
+    "and train apart.",
     "weights that were tied are two",
 )(Splitting)
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from helpers.exercise import Exercise
 from helpers.labs.module.recorder_models import Scale
+from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 RNG = ("torch RNG",)  # dropout that was left on draws
@@ -195,21 +196,6 @@ def switches_only(answer: Any, trial: Trial) -> None:
         require_grads(trial, backbone, head)
 
 
-@frozen_backbone.property("train() and eval() return the model", changes=RNG)
-def returns_self(answer: Any, trial: Trial) -> None:
-    model, *_ = setting(answer, trial)
-    for said, switch in (("model.train()", model.train), ("model.eval()", model.eval)):
-        trial.given(said)
-        got = switched(trial, switch)
-        trial.true(
-            got is model,
-            f"{said} does not return the model: `model = Model().train()` is common.",
-            expected="self",
-            got=type(got).__name__,
-            observed=type(got).__name__,
-        )
-
-
 @frozen_backbone.property("two training steps move the head, and nothing of the backbone", changes=RNG)
 def steps(answer: Any, trial: Trial) -> None:
     model, backbone, head, x = setting(answer, trial)
@@ -245,3 +231,20 @@ def steps(answer: Any, trial: Trial) -> None:
         expected="a head that learns, its running statistics included",
         observed=("still", still),
     )
+
+
+@frozen_backbone.property("train() and eval() return the model", changes=RNG)
+def returns_self(answer: Any, trial: Trial) -> None:
+    if not right_so_far(frozen_backbone, answer, trial):
+        return  # told there: the return is often forgotten together with something larger
+    model, *_ = setting(answer, trial)
+    for said, switch in (("model.train()", model.train), ("model.eval()", model.eval)):
+        trial.given(said)
+        got = switched(trial, switch)
+        trial.true(
+            got is model,
+            f"{said} does not return the model: `model = Model().train()` is common.",
+            expected="self",
+            got=type(got).__name__,
+            observed=type(got).__name__,
+        )

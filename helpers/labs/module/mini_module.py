@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import functools
 import random
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from helpers.calls import calls_to
-from helpers.exercise import Exercise
+from helpers.exercise import Check, Exercise
 from helpers.labs.module.mini_module_scenes import DICTS, Stage, Step, has_dicts, plays
 from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
@@ -130,26 +132,40 @@ def missing(answer: Any, trial: Trial) -> None:
 CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over, refused, deleted)
 
 
-@mini_module.property(
-    "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError"
-)
+def asked_after(said: str, *before: Check) -> Callable[[Check], Check]:
+    """A property of answers with CORE and these others: small things are forgotten together with larger ones.
+
+    Gives the bare check back: a later one asks it without CORE.
+    """
+
+    def add(check: Check) -> Check:
+        @functools.wraps(check)
+        def asked(answer: Any, trial: Trial) -> None:
+            if not right_so_far(mini_module, answer, trial, *CORE):
+                return  # told there
+            try:
+                for each in before:
+                    each(answer, Trial(trial.seed))
+            except Exception:
+                return
+            check(answer, trial)
+
+        mini_module.property(said)(asked)
+        return check
+
+    return add
+
+
+@asked_after("before __init__ a plain attribute can be set; entries, and missing names, are AttributeError")
 def uninitialised(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return  # told there
     stage = Stage(answer, trial)
     for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1")):
         plays(stage, trial, [step], initialised=False)
-    for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
-        plays(stage, trial, [(f"register_{kind}", "a", value)], initialised=False)
-    plays(
-        stage, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1"), ("get", "t")], initialised=False
-    )
+    plays(stage, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
 
 
-@mini_module.property("copy.deepcopy copies a module with all its entries")
+@asked_after("copy.deepcopy copies a module with all its entries")
 def copied(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return
     side = Stage(answer, trial).ours
     module = side.kind()
     module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
@@ -170,10 +186,8 @@ def copied(answer: Any, trial: Trial) -> None:
     trial.true(twin.w is not module.w and twin.n == 3, "The copy shares its parameter with the module.")
 
 
-@mini_module.property("a name that the class or another place has already is KeyError")
+@asked_after("a name that the class or another place has already is KeyError", uninitialised, copied)
 def taken_names(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return
     stage = Stage(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         for name in ("forward", "scale"):
@@ -185,10 +199,8 @@ def taken_names(answer: Any, trial: Trial) -> None:
     plays(stage, trial, [("set", "forward", "p1")])
 
 
-@mini_module.property("the names '' and 'a.b' are KeyError")
+@asked_after("the names '' and 'a.b' are KeyError", uninitialised, copied, taken_names)
 def bad_names(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return
     stage = Stage(answer, trial)
     for name in ("", "a.b"):
         for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
@@ -196,20 +208,23 @@ def bad_names(answer: Any, trial: Trial) -> None:
         plays(stage, trial, [("set", name, "p1")])
 
 
-@mini_module.property("what is of the wrong kind cannot be registered: TypeError")
+@asked_after(
+    "what is of the wrong kind cannot be registered: TypeError", uninitialised, copied, taken_names, bad_names
+)
 def wrong_kinds(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return
     stage = Stage(answer, trial)
     for kind, values in (("parameter", ("t1", "3", "m1")), ("buffer", ("3", "m1")), ("module", ("t1", "3"))):
         for value in values:
             plays(stage, trial, [(f"register_{kind}", "a", value)])
 
 
-@mini_module.property("an entry that is assigned again keeps its place in the order of its dict")
+@asked_after(
+    "an entry that is assigned again keeps its place in the order of its dict",
+    taken_names,
+    bad_names,
+    wrong_kinds,
+)
 def order(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return
     stage = Stage(answer, trial)
     for kind, values in (("parameter", ("p1", "p2")), ("buffer", ("t1", "t2")), ("module", ("m1", "m2"))):
         module = stage.ours.kind()
@@ -227,10 +242,8 @@ def order(answer: Any, trial: Trial) -> None:
         )
 
 
-@mini_module.property("dir() lists the entries, too")
+@asked_after("dir() lists the entries, too", taken_names, bad_names, wrong_kinds)
 def listed(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial, *CORE):
-        return
     side = Stage(answer, trial).ours
     module = side.kind()
     has_dicts(trial, module)
@@ -238,9 +251,8 @@ def listed(answer: Any, trial: Trial) -> None:
     module.register_buffer("b", side.values["t1"])
     trial.given("m with a parameter w, a buffer b, a module child, a plain n, and scale in its class")
     got = set(dir(module))
-    missing = [
-        name for name in ("w", "b", "child", "n", "scale", "forward", "_parameters") if name not in got
-    ]
+    names = ("w", "b", "child", "n", "scale", "forward", "_parameters")
+    missing = [name for name in names if name not in got]
     trial.true(not missing, f"dir(m) lacks {', '.join(missing)}.", observed=("lacks", missing))
 
 

@@ -46,8 +46,8 @@ class _(Right):
 
 @mini_module.wrong_answer(
     "old_entry_left",
-    why="The new entry was made, and the old one under the same name was left where it was. Python finds what stands in "
-    "__dict__ first, and a name in two dicts is saved twice.",
+    why="The old entry under the same name was left where it was. Then register_parameter refuses the name as taken; or it "
+    "stands in two dicts: Python finds what is in __dict__ first, and the name is saved twice. Take the old one out first.",
     seen="was left where it was",
 )
 class _(Right):

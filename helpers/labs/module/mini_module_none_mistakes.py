@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor, nn
+
 from helpers.labs.module.mini_module import mini_module
 from helpers.labs.module.mini_module_right import DICTS, Right
 
@@ -61,6 +63,19 @@ class _(Right):
             object.__setattr__(self, name, None)
         else:
             self.register_buffer(name, value)
+
+
+@mini_module.another_form("none_deletes_the_entry")
+class _(Right):
+    """All that is no entry takes the name over, as a plain attribute."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" in vars(self) and not isinstance(value, nn.Parameter | Right):
+            if not (name in self._buffers and isinstance(value, Tensor | None)):
+                self.clear(name, "__dict__")
+                object.__setattr__(self, name, value)
+                return
+        Right.__setattr__(self, name, value)
 
 
 @mini_module.wrong_answer(

@@ -208,6 +208,16 @@ class _(Walk):
                 yield pair
 
 
+@form("root_left_out")
+class _(Walk):
+    """Left out where its name would be empty."""
+
+    def __call__(self, module: nn.Module, kind: str, *args: Any, **options: Any) -> Pairs:
+        return (
+            (name, member) for name, member in Walk.__call__(self, module, kind, *args, **options) if name
+        )
+
+
 @named_members.wrong_answer(
     "all_at_once",
     why="A list was filled and given back. next(model.parameters()) asks for one parameter of perhaps thousands, and an "

@@ -66,8 +66,9 @@ class _(Right):
 
 @renamed.wrong_answer(
     "lost_version_compared",
-    why="The version can be None, and None < 4 is a TypeError: each file that has lost its version ends the load.",
-    seen="None < 4 is a TypeError",
+    why="A file may have lost its version: local_metadata['version'] is a KeyError then, .get gives None, and None < 4 is a "
+    "TypeError. Either ends the load.",
+    seen="Either ends the load",
 )
 class _(Right):
     def version(self, state_dict: dict, local_metadata: dict) -> int:
