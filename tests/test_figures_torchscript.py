@@ -57,6 +57,15 @@ def test_numbers_that_python_computed_are_marked(name: str, text: str) -> None:
     assert [text in operation for operation, _, frozen in found.operations if frozen] == [True]
 
 
+def test_the_turns_of_a_loop_are_marked() -> None:
+    found = figures.reading((one := case("loop")).eager, one.traced)
+    of_loop = [
+        (text, frozen) for text, line, frozen in found.operations if "/ (place" in found.lines[line].text
+    ]
+    frozen = [text for text, frozen in of_loop if frozen]
+    assert frozen and frozen == [text for text, _ in of_loop if "select(" in text or "div(" in text]
+
+
 def test_numbers_of_the_source_are_not() -> None:
     def line(x: Tensor) -> Tensor:
         return 2 * x + 1

@@ -77,7 +77,7 @@ def reading(eager: Callable[..., Any], traced: Any) -> Reading:
 
 
 def _numbers(node: torch.Node) -> set[float]:
-    """The numbers that a node computes with: one-element tensors, and the bounds of a slice."""
+    """The numbers that a node computes with: one-element tensors, the bounds of a slice, the place of a row."""
     found = set()
     for at, value in enumerate(node.inputs()):
         if value.node().kind() == "prim::Constant":
@@ -86,15 +86,29 @@ def _numbers(node: torch.Node) -> set[float]:
                 found.add(float(given))  # torch reads a tensor of one number as a number
             elif node.kind() == "aten::slice" and at in (2, 3) and given not in (0, sys.maxsize):
                 found.add(float(given))
+            elif node.kind() == "aten::select" and at == 2:
+                found.add(float(given))
     return found
 
 
 def _literals(tree: ast.FunctionDef, place: int) -> set[float]:
-    """The numbers that are written in a line."""
+    """The numbers that are written in a line, without those in arithmetic with the variable of a loop."""
+    counted = {
+        node.target.id for node in ast.walk(tree) if isinstance(node, ast.For) if _is_name(node.target)
+    }
+    sums = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp)]
+    turns = (node for node in sums if {one.id for one in (node.left, node.right) if _is_name(one)} & counted)
+    within = {id(one) for node in turns for one in (node.left, node.right)}
     constants = (
-        node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.lineno - 1 == place
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.lineno - 1 == place and id(node) not in within
     )
     return {float(node.value) for node in constants if isinstance(node.value, int | float)}
+
+
+def _is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name)
 
 
 def _line(node: torch.Node, file: str, first: int, count: int) -> int:

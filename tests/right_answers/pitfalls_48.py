@@ -138,6 +138,19 @@ def by_scatter_reduce(features, labels, classes):
     return zeros.scatter_reduce(0, labels[:, None].expand_as(features), features, "mean", include_self=False)
 
 
+def token_mean_or_leaf(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Where nothing counts: a zero that can be differentiated, with nothing behind it."""
+    if not (target != pad).any():
+        return torch.zeros((), dtype=logits.dtype, requires_grad=True)
+    return F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=pad)
+
+
+def by_one_hot_with_eps(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """A small number in the denominator, as many write it."""
+    members = F.one_hot(labels, classes).to(features.dtype)
+    return members.T @ features / (members.sum(0) + 1e-8).unsqueeze(1)
+
+
 RIGHT: dict[str, list[Any]] = {
     "10.regression_loss": [mean_of_squares, mse_of_torch, ByDot()],
     "10.repair_class_loss": [
@@ -147,6 +160,19 @@ RIGHT: dict[str, list[Any]] = {
         distilled_or_one_of_both,
     ],
     "10.repair_masked_mean": [masked_sum, masked_where, masked_loop, masked_then_mended, masked_nanmean],
-    "10.repair_token_loss": [token_mean, token_mean_of_kept, token_mean_transposed, token_mean_or_zero],
-    "10.repair_class_means": [added, by_one_hot, by_masks, by_index_put, by_scatter_reduce],
+    "10.repair_token_loss": [
+        token_mean,
+        token_mean_of_kept,
+        token_mean_transposed,
+        token_mean_or_zero,
+        token_mean_or_leaf,
+    ],
+    "10.repair_class_means": [
+        added,
+        by_one_hot,
+        by_masks,
+        by_index_put,
+        by_scatter_reduce,
+        by_one_hot_with_eps,
+    ],
 }

@@ -18,6 +18,7 @@ from helpers.labs.pitfalls import repair_similarity_mistakes as repair_similarit
 from helpers.labs.pitfalls import repair_tied_mistakes as repair_tied_mistakes
 from helpers.labs.pitfalls import repair_token_loss_mistakes as repair_token_loss_mistakes
 from helpers.labs.pitfalls import repair_trajectory_mistakes as repair_trajectory_mistakes
+from helpers.labs.pitfalls import safe_norm_input_mistakes as safe_norm_input_mistakes
 from helpers.labs.pitfalls import safe_norm_mistakes as safe_norm_mistakes
 from helpers.labs.pitfalls import std_var_digit_mistakes as std_var_digit_mistakes
 from helpers.labs.pitfalls import std_var_mistakes as std_var_mistakes

@@ -110,7 +110,7 @@ def told_scale(ratio: Tensor, p: float) -> str:
     return "many numbers"
 
 
-SHAPE = (120, 101)
+SHAPE = (90, 91)
 SIZE = math.prod(SHAPE)
 
 
@@ -124,14 +124,14 @@ def own_work(answer: Answer, trial: Trial) -> None:
 
 @property_of_dropout("each entry has a draw of its own")
 def a_draw_each(answer: Answer, trial: Trial) -> None:
-    for shape in ((30, 31, 2, 32), (40, 50)):  # each dim but one too long to agree by chance
+    for shape in ((24, 25, 2, 26), (40, 50)):  # each dim but one too long to agree by chance
         x = drawn(trial, *shape)
         trial.given(f"dropout(x, 0.5, True), x of shape {shape}")
         got = called(answer, trial, x, 0.5, True)
         require_like(trial, got, x)
         zero = got == 0
         if zero.all() or not zero.any():
-            require_some_of_each(answer, trial, x)
+            require_some_of_each(answer, trial, drawn(trial, 10, 20))
             return  # how many are dropped has a property of its own
         shared = [dim for dim in range(x.ndim) if bool((zero == zero.select(dim, 0).unsqueeze(dim)).all())]
         trial.true(
@@ -199,11 +199,12 @@ def draws_anew(answer: Answer, trial: Trial) -> None:
 @property_of_dropout("the number of zeros is itself random")
 def free_count(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 10, 20)
-    trial.given("dropout(x, 0.5, True), x of shape (10, 20), 20 times")
-    counts = {int((called(answer, trial, x, 0.5, True) == 0).sum()) for _ in range(20)}
+    trial.given("dropout(x, 0.5, True), x of shape (10, 20), 10 times")
+    torch.manual_seed(trial.random.randrange(2**31))
+    counts = {int((answer(x, 0.5, True) == 0).sum()) for _ in range(10)}
     trial.true(
         len(counts) > 1,
-        f"20 times exactly {min(counts)} of 200 entries were dropped. Draws of their own would not agree so well.",
+        f"10 times exactly {min(counts)} of 200 entries were dropped. Draws of their own would not agree so well.",
         expected="numbers around 100",
         observed="always the same number",
     )
@@ -211,9 +212,9 @@ def free_count(answer: Answer, trial: Trial) -> None:
 
 @property_of_dropout("evaluation gives x", in_order=False)
 def evaluated(answer: Answer, trial: Trial) -> None:
-    x = drawn(trial, *SHAPE)
-    for p in (0.3, 0.0, 1.0):
-        trial.given(f"dropout(x, {p}, False), x of shape {SHAPE}")
+    for p, shape in ((0.3, SHAPE), (0.0, (8, 9)), (1.0, (8, 9))):
+        x = drawn(trial, *shape)
+        trial.given(f"dropout(x, {p}, False), x of shape {shape}")
         got = called(answer, trial, x, p, False)
         require_like(trial, got, x)
         zero = got == 0

@@ -53,7 +53,7 @@ BACKWARD = Forbidden(
     ),
     told="which computes the gradients. The exercise asks for the formula.",
 )
-property_of_forward = partial(property_by_hand, layer_norm, FORWARD, in_order=True)
+property_of_forward = partial(property_by_hand, layer_norm, FORWARD, in_order=True, part=0)
 property_of_backward = partial(property_by_hand, layer_norm, BACKWARD, in_order=True)
 
 Answer = tuple[Any, Any]

@@ -91,10 +91,12 @@ def property_by_hand(
     changes: tuple[str, ...] = (),
     *,
     in_order: bool = False,
+    part: int | None = None,
 ) -> Callable[[Check], Check]:
     """Adds a property at which an answer that reaches something forbidden is told that, whatever else is wrong.
 
     in_order: asked only of answers that have the exercise's earlier properties.
+    part: which one of several functions it looks at, if at no other.
     """
     earlier = Gate(*(prop.check for prop in exercise.properties)) if in_order else None
 
@@ -108,6 +110,7 @@ def property_by_hand(
                 stack.callback(_require_none, forbidden, trial, seen)
                 check(forbidden.watched(answer, seen), trial)
 
+        watched.part = part
         return exercise.property(said, changes=changes)(watched)
 
     return add

@@ -15,7 +15,7 @@ expand_then_write = Prediction(
         ),
         "B": Choice(
             "RuntimeError: one place in memory would be written more than once.",
-            "So it is for `table.add_(1)` and `table[:, 0] = 5`. But `table[0]` is an honest view of three numbers, each "
+            "So it is for `table.add_(1)` and `table.mul_(2)`. But `table[0]` is an honest view of three numbers, each "
             "written once, so nothing is found.",
             "every_write_is_refused",
         ),

@@ -122,6 +122,15 @@ def _(pred: Tensor, target: Tensor) -> Tensor:
     return _mse(pred, target.expand_as(pred))
 
 
+@regression_loss.another_form("expanded")
+def _(pred: Tensor, target: Tensor) -> Tensor:
+    try:
+        target = target.expand_as(pred)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    return _mse(pred, target)
+
+
 @regression_loss.wrong_answer(
     "axis_added",
     why="unsqueeze repairs the one order of shapes that was seen in the debugger: a pred of (N,) with a target of (N, 1) "

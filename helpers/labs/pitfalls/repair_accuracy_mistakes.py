@@ -133,3 +133,19 @@ def _(batches: list[Batch]) -> Tensor:
 )
 def _(batches: list[Batch]) -> float:
     return 1 - sum(hits_of(*pair) for pair in batches) / sum(len(target) for _, target in batches)
+
+
+def pairs_compared(border: float, *, over_samples: bool) -> Callable[[list[Batch]], float]:
+    """All hits of all pairs, over the number of pairs, or over that of the samples."""
+
+    def accuracy(batches: list[Batch]) -> float:
+        equal = [(logits > border) == target for logits, target in batches]
+        count = sum(len(pairs) if over_samples else pairs.numel() for pairs in equal)
+        return sum(int(pairs.sum()) for pairs in equal) / count
+
+    return accuracy
+
+
+for _border in (0.0, 0.5):
+    repair_accuracy.another_form("all_pairs")(pairs_compared(_border, over_samples=False))
+    repair_accuracy.another_form("all_pairs")(pairs_compared(_border, over_samples=True))

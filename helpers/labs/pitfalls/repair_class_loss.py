@@ -95,7 +95,20 @@ def far_apart(answer: Any, trial: Trial) -> None:
     _, target, _ = _case(trial)
     logits = 2000 * F.one_hot((target + 1) % 3, 3).float()
     trial.given("logits of 2000 for a wrong class and 0 for the others, float32; the teacher's logits are 0")
-    got = trial.call(answer, logits, target, torch.zeros(5, 3), 0.5)
-    want = _wanted(logits.double(), target, torch.zeros(5, 3).double(), 0.5).float()
+    _finite(answer, trial, logits, target, torch.zeros(5, 3))
+
+
+@repair_class_loss.property("nor do logits of the teacher that are far apart")
+def teacher_far_apart(answer: Any, trial: Trial) -> None:
+    if not right_so_far(repair_class_loss, answer, trial, hard_part, soft_part):
+        return  # told there
+    _, target, _ = _case(trial)
+    trial.given("the teacher's logits are 2000 for one class and 0 for the others, float32; logits are 0")
+    _finite(answer, trial, torch.zeros(5, 3), target, 2000 * F.one_hot(target, 3).float())
+
+
+def _finite(answer: Any, trial: Trial, logits: Tensor, target: Tensor, teacher_logits: Tensor) -> None:
+    got = trial.call(answer, logits, target, teacher_logits, 0.5)
+    want = _wanted(logits.double(), target, teacher_logits.double(), 0.5).float()
     kind = "infinite" if got.isinf() else "nan" if got.isnan() else "another value"
     trial.equal(got, want, "The loss", rtol=1e-4, observed=kind)

@@ -132,6 +132,17 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
         "probability.",
         "never forms the probability",
     ),
+    "log_of_the_teachers_softmax": (
+        distilled(
+            lambda logits, target: F.cross_entropy(logits, target),
+            lambda logits, teacher: (
+                (teacher.softmax(-1) * (teacher.softmax(-1).log() - logits.log_softmax(-1))).sum(-1).mean()
+            ),
+        ),
+        "A teacher that is certain gives a class the probability 0, and 0 times log(0) is NaN. kl_div counts such a class "
+        "as 0, and so does the teacher's log_softmax.",
+        "0 times log(0) is NaN",
+    ),
     "eps_in_the_logarithm": (
         distilled(
             lambda logits, target: F.nll_loss((logits.softmax(-1) + 1e-8).log(), target),

@@ -119,3 +119,20 @@ def _(x: Tensor, mask: Tensor) -> Tensor:
 )
 def _(x: Tensor, mask: Tensor) -> Tensor:
     return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1)
+
+
+@repair_masked_mean.another_form("squeeze_eats_batch")
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return (mask.to(x.dtype).unsqueeze(1) @ filled(x, mask)).squeeze() / mask.sum(1, keepdim=True).clamp(
+        min=1
+    )
+
+
+@repair_masked_mean.another_form("squeeze_eats_batch")
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return (mask.to(x.dtype).unsqueeze(1) @ x).squeeze() / mask.sum(1, keepdim=True)
+
+
+@repair_masked_mean.another_form("squeeze_eats_batch")
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return (filled(x, mask).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)).squeeze()

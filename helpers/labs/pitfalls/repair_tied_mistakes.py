@@ -165,3 +165,24 @@ def _(model: Any, state: State) -> Any:
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return list(model.named_parameters())
+
+
+@repair_tied.another_form("listed_before_load")
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    params = [model.embedding.weight, model.head.bias]
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return params
+
+
+@repair_tied.wrong_answer(
+    "listed_before_tie",
+    why="The list was made while head.weight was a Parameter of its own. The tie puts that one aside, and the optimizer "
+    "keeps it: list last.",
+    seen="while head.weight was a Parameter of its own",
+)
+def _(model: Any, state: State) -> list[nn.Parameter]:
+    params = list(model.parameters())
+    model.load_state_dict(state)
+    model.head.weight = model.embedding.weight
+    return params

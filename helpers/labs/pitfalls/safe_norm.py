@@ -156,8 +156,9 @@ def slope(
 
 
 def rows(trial: Trial, *zero: int) -> Tensor:
-    """A leaf of shape (4, 3), some rows of which are 0."""
+    """A leaf of shape (4, 3), some rows of which are 0, and one entry of a row that is not."""
     x = drawn(trial, 4, 3)
+    x[3, 1] = 0
     x[list(zero)] = 0
     return x.requires_grad_()
 
@@ -167,8 +168,14 @@ def first_derivative(answer: Answer, trial: Trial) -> None:
     if not Gate(at_zero, values).is_open(answer, trial):
         return
     x, c = rows(trial), drawn(trial, 4)
-    trial.given("the gradient of (c * safe_norm(x, 1)).sum(), x of shape (4, 3), no row is 0")
+    trial.given("the gradient of (c * safe_norm(x, 1)).sum(), x of shape (4, 3), no row is 0, one entry is")
     _, found = slope(answer, trial, x, 1, c)
+    trial.true(
+        not x._backward_hooks,
+        "The answer left a hook on x: it will change every gradient that comes to x, also those of other losses.",
+        expected="no hook on the input",
+        observed="hook",
+    )
     (want,) = torch.autograd.grad(norm_of(x, 1), x, c)
     trial.equal(found.detach(), want, "The gradient")
 
@@ -232,7 +239,9 @@ def second_derivative(answer: Answer, trial: Trial) -> None:
     if not Gate(at_zero, values, first_derivative, first_derivative_at_zero).is_open(answer, trial):
         return
     for x, c, v, want in cases_of_curvature(trial):
-        trial.given("the gradient of (v * g).sum(), g that of (c * safe_norm(x, 1)).sum(); no row is 0")
+        trial.given(
+            "the gradient of (v * g).sum(), g that of (c * safe_norm(x, 1)).sum(); no row is 0, one entry is"
+        )
         _, found = slope(answer, trial, x, 1, c)
         second = curvature(trial, x, found, v)
         kind = "0" if not second.any() else plain(second)

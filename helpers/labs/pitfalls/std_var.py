@@ -77,7 +77,9 @@ def kind_of(got: Any, squares: Tensor, power: int) -> Any:
         return (type(got).__name__, str(getattr(got, "dtype", "")), tuple(getattr(got, "shape", ())))
     divisors = squares.flatten() / got.detach().double().flatten() ** power
     if divisors.isfinite().all() and torch.allclose(divisors, divisors[0]):
-        return ("divided by", round(float(divisors[0]), 3), str(got.dtype))
+        coarse = got.dtype == torch.float64 and torch.equal(got, got.float().double())
+        digits = "digits of float32" if coarse else str(got.dtype)
+        return ("divided by", round(float(divisors[0]), 3), digits)
     return plain(got)
 
 

@@ -217,3 +217,14 @@ def _(x: Tensor, dim: Dims, correction: int = 0, keepdim: bool = False) -> Tenso
 def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
     biased = x.square().mean(dim, keepdim=keepdim) - x.mean(dim, keepdim=keepdim).square()
     return torch.sqrt(biased * scaled(x, dim, correction))
+
+
+@std_var.wrong_answer(
+    "computed_in_float32",
+    why="The sums were formed in float32 and converted back: the dtype is right, and half of the digits are gone. x.float() "
+    "and .to(x.dtype) are for half precision only.",
+    seen="half of the digits are gone",
+)
+@with_root
+def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return right_var(x.float(), dim, correction, keepdim).to(x.dtype)

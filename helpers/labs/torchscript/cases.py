@@ -15,7 +15,7 @@ from helpers.labs.torchscript.quiet import quiet
 
 
 class Branch(nn.Module):
-    """Doubles rows whose mean is above a threshold, and lowers the others."""
+    """Doubles x if the mean of all of it is above a threshold, and lowers it by 1 otherwise."""
 
     def __init__(self, threshold: float) -> None:
         super().__init__()

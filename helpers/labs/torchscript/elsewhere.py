@@ -31,7 +31,8 @@ def elsewhere(program: str, *arguments: object) -> str:
 
     Args:
         program: Its text.
-        arguments: What it finds in `sys.argv[1:]`, as text; paths are made absolute.
+        arguments: What it finds in `sys.argv[1:]`, as text. A Path is made absolute; a str goes as it is, and the
+            process stands in an empty folder.
 
     Raises:
         RuntimeError: the program failed; the message ends with the last line of its error.

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 from helpers.labs.torchscript.export_models import WIDTH, Averaged, Branching, Squared
 from helpers.labs.torchscript.quiet import quiet
@@ -26,6 +28,10 @@ MODELS: dict[str, type[nn.Module]] = {"Averaged": Averaged, "Branching": Branchi
 # Words of the errors of torch.export, a name for what they mean, and what they mean.
 REFUSALS = {
     "Could not guard on data-dependent": (
+        "data-dependent",
+        "the code asks for a value of a tensor (an `if`, float(), .item()), and while it is exported there is none",
+    ),
+    "Data-dependent branching": (
         "data-dependent",
         "the code asks for a value of a tensor (an `if`, float(), .item()), and while it is exported there is none",
     ),
@@ -46,6 +52,16 @@ REFUSALS = {
     "no fake impl": ("no fake", "the operator has no fake kernel, so its result's shape is not known"),
     "no autograd formula": ("no formula", "the operator has no autograd formula"),
 }
+
+
+REGISTERED_HERE = (
+    "The check runs your answer in another process, to which an operator of the notebook goes by its Python name only. "
+    "Make it with torch.library.custom_op and call it as `square(x)`, not as torch.ops.NAME.square(x)"
+)
+
+
+class OutOfReach(MemoryError):
+    """The check cannot run this answer where it is. A MemoryError, so that nobody takes the answer for wrong."""
 
 
 @dataclass
@@ -133,6 +149,9 @@ def _asked(answer: Answer, module: nn.Module, x: Tensor, dynamic: tuple[int, ...
     except Exception as error:
         if missing_exercise(error):
             raise
+        if isinstance(error, AttributeError) and "_OpNamespace" in str(error):
+            error.args = (f"{error}. {REGISTERED_HERE}.",)
+            raise
         tell_refusal(error, trial)
         raise
     after = module.state_dict()
@@ -146,7 +165,7 @@ def _asked(answer: Answer, module: nn.Module, x: Tensor, dynamic: tuple[int, ...
         is_as_it_was,
         "The module that was given is another one afterwards: somebody else goes on using it.",
         expected="a module that is left as it is; what differs stands in a module of yours",
-        observed="module changed",
+        observed=("module changed", type(program).__name__),
     )
     return program
 
@@ -184,3 +203,23 @@ def first_sentence(text: str) -> str:
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     told = [line for line in lines if line.startswith("- ")] or lines
     return re.sub(r"0x[0-9a-f]+", "...", told[0])[:200] if told else ""
+
+
+class Calls(TorchDispatchMode):
+    """Notes with which arguments these operators are called in the block."""
+
+    def __init__(self, operators: list[torch._ops.OpOverload]) -> None:
+        super().__init__()
+        self.operators = operators
+        self.seen: list[tuple[torch._ops.OpOverload, Any, Any]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in self.operators:
+            fresh = tree_map_only(Tensor, leaf_like, (args, kwargs or {}))
+            self.seen.append((func, *fresh))
+        return func(*args, **(kwargs or {}))
+
+
+def leaf_like(x: Tensor) -> Tensor:
+    """A copy that autograd may ask the gradient of."""
+    return x.detach().clone().requires_grad_(x.is_floating_point())

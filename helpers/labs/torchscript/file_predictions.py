@@ -36,22 +36,22 @@ tied_files = Prediction(
     "Tied weights, in one file and in two",
     {
         "A": Choice(
-            "One file: 2 x 25 KiB, since there are two keys. Two files: 25 KiB each. Never tied after loading.",
+            "One file: 2 x 25 KiB, since there are two keys. Two files: 25 KiB each. No tensors share memory.",
             "Two keys, but one storage, and storages are what a file holds: each once, by name.",
             "each_key_has_data",
         ),
         "B": Choice(
-            "One file: 25 KiB, tied after loading. Two files: 25 KiB each, tied after loading.",
+            "One file: 25 KiB, its two tensors share memory. Two files: 25 KiB each, their tensors share memory, too.",
             "Two calls of torch.save know nothing of each other, and two calls of torch.load make two tensors.",
             "sharing_spans_files",
         ),
         "C": Choice(
-            "One file: 25 KiB, tied after loading. Two files: 25 KiB each, not tied.",
+            "One file: 25 KiB, its two tensors share memory. Two files: 25 KiB each, their tensors do not.",
             "Sharing is stored within a file. Across files it is lost, without a word.",
         ),
         "D": Choice(
-            "One file: 25 KiB, not tied after loading. Two files: 25 KiB each, not tied.",
-            "torch.load makes one storage for each record, and both tensors look into it: they are tied as before.",
+            "One file: 25 KiB, its two tensors do not share memory. Two files: 25 KiB each, their tensors do not either.",
+            "torch.load makes one storage for each record, and both tensors look into it, as before.",
             "loading_copies",
         ),
     },

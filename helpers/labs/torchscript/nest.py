@@ -152,7 +152,8 @@ def gaps(
                 got = model(xs, h)
             except Exception as error:  # the interpreter's
                 line = str(error).strip().splitlines()[-1][:160]
-                found.append((words, "unrolled" if "out of range" in line else "raised", line))
+                is_unrolled = "out of range" in line or "elements in a list" in line  # xs[place], xs.unbind()
+                found.append((words, "unrolled" if is_unrolled else "raised", line))
                 continue
             if not isinstance(got, tuple) or len(got) != 2:
                 found.append((words, "no pair", f"expected the tuple (ys, h), got {type(got).__name__}"))

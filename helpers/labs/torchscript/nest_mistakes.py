@@ -60,6 +60,21 @@ def _(kind: str) -> torch.jit.ScriptModule:
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
 
 
+class LoopOverUnbound(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for x in xs.unbind(0):
+            y, h = self.cell(x, h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+@nest.another_form("everything_traced")
+def _(kind: str) -> torch.jit.ScriptModule:
+    model = LoopOverUnbound(Cell(Gate()))
+    return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
+
+
 @nest.wrong_answer(
     "everything_scripted",
     why="The compiler reads all of the code, and the Cell holds Python that it refuses. A trace only watches what runs: "

@@ -24,7 +24,7 @@ traced_branch = Prediction(
         ),
         "D": Choice(
             "Tracing itself fails: an `if` on a tensor cannot be recorded.",
-            "That is what torch.export does. trace goes on with a TracerWarning.",
+            "It can be run, and that is all that tracing asks. It goes on, with a TracerWarning.",
             "trace_refuses_branches",
         ),
     },
@@ -150,8 +150,8 @@ untyped_argument = Prediction(
             "script_waits_for_a_call",
         ),
         "C": Choice(
-            "It compiles and unrolls the loop for n = 3, the default.",
-            "Script never unrolls for a value: a loop stays prim::Loop. And there is no default here.",
+            "It compiles, and unrolls the loop, as trace does.",
+            "Script sees no n that it could unroll for: a loop stays prim::Loop.",
             "script_unrolls",
         ),
         "D": Choice(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 import tempfile
@@ -75,6 +76,12 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     torch.save(module.state_dict(), path)
     return run(LOAD + RUN, path, example)
+
+
+@exercise.another_form("state_dict_saved")
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.save(module.state_dict(), path)
+    return copy.deepcopy(module).eval()(*example)
 
 
 @exercise.wrong_answer(

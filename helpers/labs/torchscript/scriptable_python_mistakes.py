@@ -172,3 +172,22 @@ scriptable.wrong_answer(
     seen="The class itself was returned",
     answer=lambda name: REPAIRED[name],
 )
+
+
+class IgnoredSums(broken.Counted):
+    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
+        return self.sums(named)
+
+    @torch.jit.ignore
+    def sums(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
+        return broken.Counted.forward(self, named)
+
+
+scriptable.another_form("ignored_on_the_hot_path")(but(dict=IgnoredSums))
+
+
+@scriptable.another_form("traced_instead")
+def _(name: str) -> nn.Module:
+    if name in ("optional", "final", "export", "ignored"):  # those that tensors alone are given to
+        return torch.jit.trace(BROKEN[name]().eval(), (torch.ones(2, WIDTH),), check_trace=False)
+    return REPAIRED[name]()

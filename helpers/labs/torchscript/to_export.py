@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import torch
 from torch import Tensor, nn
+from torch._functorch import config as functorch_config
 
 from helpers.compare import difference
 from helpers.exercise import Exercise
 from helpers.labs.torchscript import operators as operators  # so that an answer with an operator can be sent
 from helpers.labs.torchscript.export_models import LONGEST
 from helpers.labs.torchscript.exported import (
+    REGISTERED_HERE,
     Answer,
+    Calls,
+    OutOfReach,
     Program,
     first_sentence,
     held,
@@ -23,6 +28,7 @@ from helpers.labs.torchscript.quiet import quiet
 from helpers.trial import Trial
 
 RNG = ("torch RNG", "numpy RNG", "random RNG")  # an answer makes modules, opcheck draws
+SAID = ("FakeTensors", "Shapes", "Dtypes", "alias")  # what opcheck says of a fake kernel
 TORCHS = ("aten", "prims", "prim", "higher_order", "_c10d_functional", "inductor")
 
 to_export = Exercise(
@@ -46,23 +52,26 @@ to_export = Exercise(
 )
 
 
-def results_and_gradients(one: Program, model: nn.Module, x: Tensor) -> tuple[Tensor, list[Tensor | None]]:
-    """What a model gives for x, and the gradients by x and by its parameters, in the order of the module's own."""
+def gradients_of(one: Program, model: nn.Module, x: Tensor, *, ones: bool = False) -> list[Tensor | None]:
+    """The gradients by x and by a model's parameters, in the order of the module's own.
+
+    ones: the gradient of the result is 1 everywhere, and not random.
+    """
     x = x.detach().requires_grad_()
     own = [by_value(model, value) for value in one.module.parameters()]
     out = model(x)
     if not isinstance(out, Tensor) or not out.requires_grad:
-        return out, []
+        return []
     grad_out = torch.randn(out.shape, generator=torch.Generator().manual_seed(3))
     wanted = [x, *(value for value in own if value is not None)]
-    grads = iter(torch.autograd.grad(out, wanted, grad_out, allow_unused=True))
-    return out, [next(grads), *(None if value is None else next(grads) for value in own)]
+    grads = iter(torch.autograd.grad(out, wanted, grad_out**0 if ones else grad_out, allow_unused=True))
+    return [next(grads), *(None if value is None else next(grads) for value in own)]
 
 
 def by_value(model: nn.Module, value: Tensor) -> Tensor | None:
-    """The parameter of a model that has these values."""
-    same = [own for own in model.parameters() if own.shape == value.shape and torch.equal(own, value)]
-    return same[0] if same else None
+    """The parameter of a model that has these values and can be trained."""
+    trained = [own for own in model.parameters() if own.requires_grad]
+    return next((own for own in trained if own.shape == value.shape and torch.equal(own, value)), None)
 
 
 def same_results(one: Program, trial: Trial) -> None:
@@ -169,32 +178,35 @@ def own_operators(one: Program) -> list[torch._ops.OpOverload]:
 def one_operator(answer: Answer, trial: Trial) -> None:
     found = own_operators(program_of(answer, "Squared", trial))
     trial.true(
-        len(found) == 1,
+        len(found) > 0,
         "There is no operator of your own in the graph: torch.export went through the Function, wrote down what its "
-        "forward does, and its backward is lost."
-        if not found
-        else f"There are {len(found)} operators of your own in the graph.",
-        expected="one operator, made with torch.library.custom_op",
-        observed=("operators", len(found)),
+        "forward does, and its backward is lost.",
+        expected="an operator, made with torch.library.custom_op",
+        observed="no operator",
     )
 
 
 def accepted_by_torch(one: Program, trial: Trial) -> None:
-    """What opcheck says of each own operator."""
-    generator = torch.Generator().manual_seed(trial.seed)
-    for op in own_operators(one):
-        for shape in ((4, 2), (3, 5)):
-            x = torch.randn(shape, generator=generator, requires_grad=True)
-            trial.given(f"torch.library.opcheck(operator, (x,)), x of shape {shape}")
-            with quiet():
-                said = torch.library.opcheck(op, (x,), raise_exception=False)
+    """What opcheck says of each own operator, with the arguments that it has in the program."""
+    for example in one.inputs()[:2]:
+        with quiet(), torch.no_grad(), contextlib.suppress(Exception), Calls(own_operators(one)) as calls:
+            one.model(example)  # what it raises is told by another property
+        for op, args, kwargs in calls.seen:
+            shape = next((tuple(x.shape) for x in args if isinstance(x, Tensor)), ())
+            trial.given(f"torch.library.opcheck(operator, args), as the program calls it, x of shape {shape}")
+            with quiet(), functorch_config.patch(cse=False):  # for cse, torch would import all of inductor
+                said = torch.library.opcheck(op, args, kwargs, raise_exception=False)
             failed = sorted(name for name, result in said.items() if result != "SUCCESS")
             trial.true(
                 not failed,
                 f"opcheck says no: {', '.join(failed)}.",
                 expected="SUCCESS for all tests: " + ", ".join(sorted(said)),
                 got=first_line(str(said[failed[0]])) if failed else "",
-                observed=("opcheck", failed, "FakeTensors" in str(said[failed[0]]) if failed else False),
+                observed=(
+                    "opcheck",
+                    failed,
+                    [word for word in SAID if word in str(said.get("test_faketensor"))],
+                ),
             )
 
 
@@ -216,13 +228,17 @@ def same_gradients(one: Program, trial: Trial) -> None:
         trial.given(
             f"lab.{one.name}, x of shape {tuple(x.shape)}: backward with a random gradient of the result"
         )
-        _, want = results_and_gradients(one, one.module, x)
+        want = gradients_of(one, one.module, x)
         try:
             with quiet():
-                _, got = results_and_gradients(one, one.model, x)
+                got = gradients_of(one, one.model, x)
         except RuntimeError as error:
             tell_refusal(error, trial)
-            raise
+            if "fork-based multiprocessing" in str(error):
+                raise OutOfReach(REGISTERED_HERE) from None
+            trial.fail(
+                "The program raised.", got=first_sentence(str(error)), observed=(one.name, "backward raised")
+            )
         names = ["x", *(key for key, _ in one.module.named_parameters())]
         trial.true(
             len(got) > 0,
@@ -230,7 +246,11 @@ def same_gradients(one: Program, trial: Trial) -> None:
             expected="a result through which backward goes",
             observed=(one.name, "no grad"),
         )
-        wrong = {key: kind_of_gradient(have, need) for key, have, need in zip(names, got, want, strict=True)}
+        of_ones = gradients_of(one, one.module, x, ones=True)
+        wrong = {
+            key: kind_of_gradient(have, need, other)
+            for key, have, need, other in zip(names, got, want, of_ones, strict=True)
+        }
         wrong = {key: kind for key, kind in wrong.items() if kind}
         trial.true(
             not wrong,
@@ -240,14 +260,14 @@ def same_gradients(one: Program, trial: Trial) -> None:
         )
 
 
-@to_export.property("the gradients of x and of each parameter", changes=RNG)
-def gradients(answer: Answer, trial: Trial) -> None:
-    for name in ("Averaged", "Branching", "Squared"):
-        held(same_gradients, program_of(answer, name, trial), trial)
+for _name in ("Averaged", "Branching", "Squared"):
+    to_export.property(f"{_name}: the gradients of x and of each parameter", changes=RNG)(
+        lambda answer, trial, name=_name: held(same_gradients, program_of(answer, name, trial), trial)
+    )
 
 
-def kind_of_gradient(got: Tensor | None, want: Tensor | None) -> str:
-    """How a gradient is wrong, or ""."""
+def kind_of_gradient(got: Tensor | None, want: Tensor | None, of_ones: Tensor | None) -> str:
+    """How a gradient is wrong, or "". of_ones: what it would be if the gradient of the result were 1 everywhere."""
     if want is None or got is None:
         is_zero = all(part is None or not part.any() for part in (got, want))
         return "" if is_zero else "missing"
@@ -255,6 +275,8 @@ def kind_of_gradient(got: Tensor | None, want: Tensor | None) -> str:
         return ""
     if difference(2 * got, want, rtol=1e-4, atol=1e-5) is None:
         return "half of what it should be"
+    if of_ones is not None and difference(got, of_ones, rtol=1e-4, atol=1e-5) is None:
+        return "what it would be if the gradient of the result were 1 everywhere"
     if not got.isfinite().all():
         return "not finite"
     return "another one" if got.any() else "zero"

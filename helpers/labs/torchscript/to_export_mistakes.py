@@ -10,7 +10,15 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
 from helpers.labs.torchscript.export_models import Averaged, Branching, Squared
-from helpers.labs.torchscript.export_repairs import Average, Choice, but, exported, right, right_sizes
+from helpers.labs.torchscript.export_repairs import (
+    REPAIRS,
+    Average,
+    Choice,
+    but,
+    exported,
+    right,
+    right_sizes,
+)
 from helpers.labs.torchscript.to_export import to_export
 
 Example = tuple[Tensor, ...]
@@ -243,6 +251,20 @@ def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Exported
         module.forward = types.MethodType(lambda self, x: (x + self.table[: x.shape[1]]).mean(0), module)
         return exported(module, example, dynamic, repair=as_it_is)
     return right(module, example, dynamic)
+
+
+@to_export.another_form("forward_patched")
+def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    if isinstance(module, Branching):
+        module.forward = Choice(module).forward
+        return exported(module, example, dynamic, repair=as_it_is)
+    return right(module, example, dynamic)
+
+
+@to_export.another_form("forward_patched")
+def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    module.forward = REPAIRS[type(module)](module).forward
+    return exported(module, example, dynamic, repair=as_it_is)
 
 
 @to_export.wrong_answer(

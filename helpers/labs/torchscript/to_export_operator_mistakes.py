@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.labs.torchscript.export_models import Branching, Squared
-from helpers.labs.torchscript.export_repairs import Choice, Square, but, operator, square
+from helpers.labs.torchscript.export_repairs import Choice, Square, but, exported, operator, square
 from helpers.labs.torchscript.to_export import to_export
 from helpers.labs.torchscript.to_export_mistakes import as_it_is
 
@@ -152,3 +153,11 @@ to_export.wrong_answer(
     seen="cannot be trained further",
     answer=but(Branching, repair=Copied),
 )
+
+
+@to_export.another_form("weights_frozen")
+def _(
+    module: nn.Module, example: tuple[Tensor, ...], dynamic: tuple[int, ...]
+) -> torch.export.ExportedProgram:
+    frozen = copy.deepcopy(module).requires_grad_(False)
+    return exported(frozen, example, dynamic)
