@@ -74,7 +74,9 @@ class Trial:
                 )
         for value, items in lists:
             if len(value) != len(items) or any(a is not b for a, b in zip(value, items, strict=True)):
-                self.fail("The answer changed the list that it was given.", observed="mutated")
+                self.fail(
+                    f"The answer changed the {type(value).__name__} that it was given.", observed="mutated"
+                )
         return result
 
     def left_changed(self, names: list[str]) -> NoReturn:
