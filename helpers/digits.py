@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from PIL import Image
-from torchvision.datasets import ImageFolder
-from torchvision.transforms.v2.functional import pil_to_tensor
 
 import helpers
+
+if TYPE_CHECKING:
+    from torchvision.datasets import ImageFolder
 
 SPLITS = ("train", "test")
 
@@ -23,7 +26,7 @@ def grey(path: str) -> Image.Image:
 
 def as_float(picture: Image.Image) -> torch.Tensor:
     """A grey picture as float32 of shape (1, 8, 8), from 0 (paper) to 1 (ink)."""
-    return pil_to_tensor(picture).to(torch.float32) / 255
+    return torch.from_numpy(np.array(picture)[None]).to(torch.float32) / 255
 
 
 def digits(split: str = "train", transform: Callable[[Image.Image], Any] = as_float) -> ImageFolder:
@@ -37,6 +40,20 @@ def digits(split: str = "train", transform: Callable[[Image.Image], Any] = as_fl
         ValueError: there is no such split.
         FileNotFoundError: the pictures are not there.
     """
+    from torchvision.datasets import ImageFolder  # here: most labs take the tensors, and it takes a second
+
+    return ImageFolder(_folder(split), transform=transform, loader=grey)
+
+
+def digit_tensors(split: str = "train") -> tuple[torch.Tensor, torch.Tensor]:
+    """The digits in memory: pictures float32 of shape (n, 1, 8, 8) from 0 to 1, labels int64 of shape (n,)."""
+    files = sorted(_folder(split).glob("*/*.png"))  # the order of ImageFolder: by class, then by name
+    pictures = torch.stack([as_float(grey(str(file))) for file in files])
+    return pictures, torch.tensor([int(file.parent.name) for file in files])
+
+
+def _folder(split: str) -> Path:
+    """Where the pictures of a split are; raises what `digits` says."""
     if split not in SPLITS:
         raise ValueError(f"there is no split {split!r}: take one of {', '.join(SPLITS)}")
     folder = helpers.DATA / "digits" / split
@@ -44,10 +61,4 @@ def digits(split: str = "train", transform: Callable[[Image.Image], Any] = as_fl
         raise FileNotFoundError(
             f"data/digits/{split}/ is missing: restore it with `git checkout -- data/digits`"
         )
-    return ImageFolder(folder, transform=transform, loader=grey)
-
-
-def digit_tensors(split: str = "train") -> tuple[torch.Tensor, torch.Tensor]:
-    """The digits in memory: pictures float32 of shape (n, 1, 8, 8) from 0 to 1, labels int64 of shape (n,)."""
-    pictures, labels = zip(*digits(split), strict=True)
-    return torch.stack(pictures), torch.tensor(labels)
+    return folder

@@ -23,10 +23,12 @@ def test_an_item_is_a_grey_picture_and_its_label():
     assert label == 0
 
 
-def test_tensors_hold_the_same_as_the_files():
-    pictures, labels = digit_tensors("test")
-    assert pictures.shape == (200, 1, 8, 8) and labels.dtype == torch.int64
-    assert torch.equal(pictures[57], digits("test")[57][0])
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_tensors_hold_the_same_as_the_files(split):
+    pictures, labels = digit_tensors(split)
+    from_files, their_labels = zip(*digits(split), strict=True)
+    assert torch.equal(pictures, torch.stack(from_files)) and labels.tolist() == list(their_labels)
+    assert pictures.shape[1:] == (1, 8, 8) and labels.dtype == torch.int64
 
 
 def test_only_the_seventeen_grey_values_of_the_origin():
