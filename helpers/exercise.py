@@ -42,11 +42,14 @@ class Property:
     said: the property in words, for the report.
     check: `check(answer, trial)`; says through `trial` what is wrong.
     changes: names of global state (see guard.SLOTS) that a right answer may leave changed.
+    once_right: asked only of answers that have all properties before it (so these come last). A small demand then never hides the
+        name of a big mistake, and a slow one is not run for an answer that a quick one rejects.
     """
 
     said: str
     check: Check
     changes: frozenset[str]
+    once_right: bool = False
 
 
 class Exercise:
@@ -103,11 +106,16 @@ class Exercise:
         """The known wrong answers, by the name of the mistake."""
         return MappingProxyType(self._wrong)
 
-    def property(self, said: str, *, changes: tuple[str, ...] = ()) -> Callable[[Check], Check]:
-        """Adds a property; decorates `check(answer, trial)`."""
+    def property(
+        self, said: str, *, changes: tuple[str, ...] = (), once_right: bool = False
+    ) -> Callable[[Check], Check]:
+        """Adds a property; decorates `check(answer, trial)`. See Property."""
+
+        if not once_right and self.properties and self.properties[-1].once_right:
+            raise ValueError(f"{self.id}: {said!r} is asked of every answer; those with once_right come last")
 
         def add(check: Check) -> Check:
-            self.properties.append(Property(said, check, frozenset(changes)))
+            self.properties.append(Property(said, check, frozenset(changes), once_right))
             return check
 
         return add

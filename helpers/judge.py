@@ -91,12 +91,16 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
     if first.verdict == "not attempted" or not first.said:
         return None
     failing = next(prop for prop in exercise.properties if prop.said == first.said)
-    known = [(name, form) for name, wrong in exercise.wrong.items() for form in (wrong.answer, *wrong.forms)]
-    left = [(name, form) for name, form in known if alike(tried(exercise, failing, form, seed), first)]
-    for prop in exercise.properties:
-        if prop is failing or not left:
-            continue
-        own = tried(exercise, prop, answer, seed)
+    left = [(name, form) for name, wrong in exercise.wrong.items() for form in (wrong.answer, *wrong.forms)]
+    asked = [prop for prop in exercise.properties if not prop.once_right or prop is failing]
+    if failing.once_right:  # all that come before it hold
+        asked = exercise.properties[: exercise.properties.index(failing) + 1]
+    else:
+        asked.insert(0, asked.pop(asked.index(failing)))
+    for prop in asked:
+        if not left:
+            return None
+        own = first if prop is failing else tried(exercise, prop, answer, seed)
         left = [(name, form) for name, form in left if alike(tried(exercise, prop, form, seed), own)]
     names = {name for name, _ in left}
     return names.pop() if len(names) == 1 else None

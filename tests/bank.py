@@ -89,7 +89,13 @@ def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Fi
     guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})
     unseen = io.StringIO()
     with contextlib.redirect_stdout(unseen), contextlib.redirect_stderr(unseen):
-        return {
-            key: [tried(exercise, prop, answer, seed) for prop in exercise.properties]
-            for key, answer in list(_answers(exercise))[part::parts]
-        }
+        return {key: _row(exercise, answer, seed) for key, answer in list(_answers(exercise))[part::parts]}
+
+
+def _row(exercise: Exercise, answer: Any, seed: int) -> list[Finding | None]:
+    """Its outcome at each property; None, too, where it is not asked, since an earlier one does not hold."""
+    row: list[Finding | None] = []
+    for prop in exercise.properties:
+        asked = not prop.once_right or not any(row)
+        row.append(tried(exercise, prop, answer, seed) if asked else None)
+    return row

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from helpers.exercise import Exercise
-from helpers.judge import judge
+from helpers.judge import judge, mistake
 from helpers.trial import Trial
 
 
@@ -32,3 +34,33 @@ def test_a_stub_behind_right_parts_is_told_where_it_was_reached() -> None:
 
     found = judge(halves, untouched, seed=1)
     assert found is not None and found.message == "The stub is still in place."
+
+
+def test_what_is_asked_once_right_hides_no_name_and_runs_for_no_wrong_answer() -> None:
+    doubled = Exercise(
+        "99.doubled", "Doubled", objective="", minutes=1, difficulty="easy", hints=["", "", ""]
+    )
+    asked = []
+
+    @doubled.property("the double")
+    def _(answer, trial: Trial) -> None:
+        trial.true(answer(3) == 6, "Not the double.", observed=answer(3))
+
+    @doubled.property("refuses text", once_right=True)
+    def _(answer, trial: Trial) -> None:
+        asked.append(answer(1))
+        trial.raises(TypeError, lambda: answer("a"), "for text")
+
+    doubled.wrong_answer("square", why="", seen="", answer=lambda x: x**2)
+    doubled.wrong_answer("takes_text", why="", seen="", answer=lambda x: x * 2)
+
+    def square(x: object) -> object:  # with another fault: it takes text, too
+        return x * x if isinstance(x, int) else x
+
+    first = judge(doubled, square, seed=1)
+    assert first is not None and mistake(doubled, square, 1, first) == "square"
+    assert asked == []
+    first = judge(doubled, lambda x: x + x, seed=1)
+    assert first is not None and mistake(doubled, lambda x: x + x, 1, first) == "takes_text"
+    with pytest.raises(ValueError, match="come last"):
+        doubled.property("a late one")
