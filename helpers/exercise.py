@@ -42,14 +42,14 @@ class Property:
     said: the property in words, for the report.
     check: `check(answer, trial)`; says through `trial` what is wrong.
     changes: names of global state (see guard.SLOTS) that a right answer may leave changed.
-    once_right: asked only of answers that have all properties before it (so these come last). A small demand then never hides the
-        name of a big mistake, and a slow one is not run for an answer that a quick one rejects.
+    after: the properties that must hold before this one is asked. A small demand then never hides the name of a
+        big mistake, and a slow one is not run for an answer that a quick one rejects.
     """
 
     said: str
     check: Check
     changes: frozenset[str]
-    once_right: bool = False
+    after: tuple[Property, ...] = ()
 
 
 class Exercise:
@@ -107,15 +107,24 @@ class Exercise:
         return MappingProxyType(self._wrong)
 
     def property(
-        self, said: str, *, changes: tuple[str, ...] = (), once_right: bool = False
+        self,
+        said: str,
+        *,
+        changes: tuple[str, ...] = (),
+        after: tuple[Check, ...] = (),
+        once_right: bool = False,
     ) -> Callable[[Check], Check]:
-        """Adds a property; decorates `check(answer, trial)`. See Property."""
+        """Adds a property; decorates `check(answer, trial)`.
 
-        if not once_right and self.properties and self.properties[-1].once_right:
-            raise ValueError(f"{self.id}: {said!r} is asked of every answer; those with once_right come last")
+        after: checks of earlier properties, which must hold before this one is asked. once_right: all earlier ones.
+        """
+        earlier = {prop.check: prop for prop in self.properties}
+        if unknown := [check for check in after if check not in earlier]:
+            raise ValueError(f"{self.id}: {unknown[0]} is the check of no earlier property")
+        before = tuple(self.properties) if once_right else tuple(earlier[check] for check in after)
 
         def add(check: Check) -> Check:
-            self.properties.append(Property(said, check, frozenset(changes), once_right))
+            self.properties.append(Property(said, check, frozenset(changes), before))
             return check
 
         return add

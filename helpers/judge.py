@@ -91,19 +91,40 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
     if first.verdict == "not attempted" or not first.said:
         return None
     failing = next(prop for prop in exercise.properties if prop.said == first.said)
-    left = [(name, form) for name, wrong in exercise.wrong.items() for form in (wrong.answer, *wrong.forms)]
-    asked = [prop for prop in exercise.properties if not prop.once_right or prop is failing]
-    if failing.once_right:  # all that come before it hold
-        asked = exercise.properties[: exercise.properties.index(failing) + 1]
-    else:
-        asked.insert(0, asked.pop(asked.index(failing)))
-    for prop in asked:
-        if not left:
-            return None
-        own = first if prop is failing else tried(exercise, prop, answer, seed)
-        left = [(name, form) for name, form in left if alike(tried(exercise, prop, form, seed), own)]
+    held = exercise.properties[: exercise.properties.index(failing)]
+    own = Outcomes(
+        exercise, answer, seed, dict.fromkeys((prop.said for prop in held), None) | {first.said: first}
+    )
+    left = [
+        (name, Outcomes(exercise, form, seed))
+        for name, wrong in exercise.wrong.items()
+        for form in (wrong.answer, *wrong.forms)
+    ]
+    for prop in (failing, *exercise.properties):
+        if left:
+            left = [(name, its) for name, its in left if alike(its.at(prop), own.at(prop))]
     names = {name for name, _ in left}
     return names.pop() if len(names) == 1 else None
+
+
+class Outcomes:
+    """What one answer does at each property; each is found out when it is first asked for.
+
+    None where the property holds, and where it is not asked, since one that must hold before it does not.
+    """
+
+    def __init__(
+        self, exercise: Exercise, answer: Any, seed: int, known: dict[str, Finding | None] | None = None
+    ) -> None:
+        self._exercise, self._answer, self._seed = exercise, answer, seed
+        self._known = dict(known or {})
+
+    def at(self, prop: Property) -> Finding | None:
+        if prop.said not in self._known:
+            asked = all(self.at(earlier) is None for earlier in prop.after)
+            found = tried(self._exercise, prop, self._answer, self._seed) if asked else None
+            self._known[prop.said] = found
+        return self._known[prop.said]
 
 
 def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding | None:

@@ -19,7 +19,7 @@ from typing import Any
 import helpers
 from helpers import guard
 from helpers.exercise import Exercise
-from helpers.judge import OWN_MODULES, Finding, alike, tried
+from helpers.judge import OWN_MODULES, Finding, Outcomes, alike
 from tests.wrong_reports import disguised
 
 PATIENCE = 300  # seconds for all answers of an exercise: a few are usual
@@ -89,13 +89,7 @@ def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Fi
     guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})
     unseen = io.StringIO()
     with contextlib.redirect_stdout(unseen), contextlib.redirect_stderr(unseen):
-        return {key: _row(exercise, answer, seed) for key, answer in list(_answers(exercise))[part::parts]}
-
-
-def _row(exercise: Exercise, answer: Any, seed: int) -> list[Finding | None]:
-    """Its outcome at each property; None, too, where it is not asked, since an earlier one does not hold."""
-    row: list[Finding | None] = []
-    for prop in exercise.properties:
-        asked = not prop.once_right or not any(row)
-        row.append(tried(exercise, prop, answer, seed) if asked else None)
-    return row
+        return {
+            key: list(map(Outcomes(exercise, answer, seed).at, exercise.properties))
+            for key, answer in list(_answers(exercise))[part::parts]
+        }

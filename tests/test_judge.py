@@ -62,5 +62,5 @@ def test_what_is_asked_once_right_hides_no_name_and_runs_for_no_wrong_answer() -
     assert asked == []
     first = judge(doubled, lambda x: x + x, seed=1)
     assert first is not None and mistake(doubled, lambda x: x + x, 1, first) == "takes_text"
-    with pytest.raises(ValueError, match="come last"):
-        doubled.property("a late one")
+    with pytest.raises(ValueError, match="no earlier property"):
+        doubled.property("another one", after=(square,))

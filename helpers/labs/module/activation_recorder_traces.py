@@ -10,7 +10,6 @@ import torch
 
 from helpers.labs.module.activation_recorder import NET, activation_recorder, entered, kept, made
 from helpers.labs.module.recorder_models import Boom, Shared, WithPair, changed, hooks_on, setting, storages
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 
@@ -183,10 +182,10 @@ def shared(answer: Any, trial: Trial) -> None:
     )
 
 
-@activation_recorder.property("a module whose result is no tensor is left out, and does not stop the model")
+@activation_recorder.property(
+    "a module whose result is no tensor is left out, and does not stop the model", once_right=True
+)
 def no_tensors(answer: Any, trial: Trial) -> None:
-    if not right_so_far(activation_recorder, answer, trial):
-        return  # told there
     model, x, recorder = made(answer, trial, WithPair)
     trial.given(
         "a model with a module that returns a tuple, as nn.LSTM does; the model itself returns a dict"

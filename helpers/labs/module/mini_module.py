@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
-import functools
 import random
-from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from helpers.calls import calls_to
-from helpers.exercise import Check, Exercise
+from helpers.exercise import Exercise
 from helpers.labs.module.mini_module_scenes import DICTS, Stage, Step, has_dicts, plays
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 mini_module = Exercise(
@@ -132,31 +129,9 @@ def missing(answer: Any, trial: Trial) -> None:
 CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over, refused, deleted)
 
 
-def asked_after(said: str, *before: Check) -> Callable[[Check], Check]:
-    """A property of answers with CORE and these others: small things are forgotten together with larger ones.
-
-    Gives the bare check back: a later one asks it without CORE.
-    """
-
-    def add(check: Check) -> Check:
-        @functools.wraps(check)
-        def asked(answer: Any, trial: Trial) -> None:
-            if not right_so_far(mini_module, answer, trial, *CORE):
-                return  # told there
-            try:
-                for each in before:
-                    each(answer, Trial(trial.seed))
-            except Exception:
-                return
-            check(answer, trial)
-
-        mini_module.property(said)(asked)
-        return check
-
-    return add
-
-
-@asked_after("before __init__ a plain attribute can be set; entries, and missing names, are AttributeError")
+@mini_module.property(
+    "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError", after=CORE
+)
 def uninitialised(answer: Any, trial: Trial) -> None:
     stage = Stage(answer, trial)
     for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1")):
@@ -164,7 +139,7 @@ def uninitialised(answer: Any, trial: Trial) -> None:
     plays(stage, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
 
 
-@asked_after("copy.deepcopy copies a module with all its entries")
+@mini_module.property("copy.deepcopy copies a module with all its entries", after=CORE)
 def copied(answer: Any, trial: Trial) -> None:
     side = Stage(answer, trial).ours
     module = side.kind()
@@ -186,7 +161,9 @@ def copied(answer: Any, trial: Trial) -> None:
     trial.true(twin.w is not module.w and twin.n == 3, "The copy shares its parameter with the module.")
 
 
-@asked_after("a name that the class or another place has already is KeyError", uninitialised, copied)
+@mini_module.property(
+    "a name that the class or another place has already is KeyError", after=(*CORE, uninitialised, copied)
+)
 def taken_names(answer: Any, trial: Trial) -> None:
     stage = Stage(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
@@ -199,7 +176,9 @@ def taken_names(answer: Any, trial: Trial) -> None:
     plays(stage, trial, [("set", "forward", "p1")])
 
 
-@asked_after("the names '' and 'a.b' are KeyError", uninitialised, copied, taken_names)
+@mini_module.property(
+    "the names '' and 'a.b' are KeyError", after=(*CORE, uninitialised, copied, taken_names)
+)
 def bad_names(answer: Any, trial: Trial) -> None:
     stage = Stage(answer, trial)
     for name in ("", "a.b"):
@@ -208,8 +187,9 @@ def bad_names(answer: Any, trial: Trial) -> None:
         plays(stage, trial, [("set", name, "p1")])
 
 
-@asked_after(
-    "what is of the wrong kind cannot be registered: TypeError", uninitialised, copied, taken_names, bad_names
+@mini_module.property(
+    "what is of the wrong kind cannot be registered: TypeError",
+    after=(*CORE, uninitialised, copied, taken_names, bad_names),
 )
 def wrong_kinds(answer: Any, trial: Trial) -> None:
     stage = Stage(answer, trial)
@@ -218,11 +198,14 @@ def wrong_kinds(answer: Any, trial: Trial) -> None:
             plays(stage, trial, [(f"register_{kind}", "a", value)])
 
 
-@asked_after(
+@mini_module.property(
     "an entry that is assigned again keeps its place in the order of its dict",
-    taken_names,
-    bad_names,
-    wrong_kinds,
+    after=(
+        *CORE,
+        taken_names,
+        bad_names,
+        wrong_kinds,
+    ),
 )
 def order(answer: Any, trial: Trial) -> None:
     stage = Stage(answer, trial)
@@ -242,7 +225,7 @@ def order(answer: Any, trial: Trial) -> None:
         )
 
 
-@asked_after("dir() lists the entries, too", taken_names, bad_names, wrong_kinds)
+@mini_module.property("dir() lists the entries, too", after=(*CORE, taken_names, bad_names, wrong_kinds))
 def listed(answer: Any, trial: Trial) -> None:
     side = Stage(answer, trial).ours
     module = side.kind()
@@ -290,10 +273,10 @@ def program(rng: random.Random, length: int) -> list[Step]:
     return [rng.choice(STEPS) for _ in range(length)]
 
 
-@mini_module.property("random programs leave the same names in the same places as on nn.Module")
+@mini_module.property(
+    "random programs leave the same names in the same places as on nn.Module", once_right=True
+)
 def programs(answer: Any, trial: Trial) -> None:
-    if not right_so_far(mini_module, answer, trial):
-        return
     stage = Stage(answer, trial)
     for _ in range(4):
         plays(stage, trial, program(trial.random, 25))

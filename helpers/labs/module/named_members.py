@@ -13,7 +13,6 @@ from helpers.calls import calls_to
 from helpers.compare import shown
 from helpers.exercise import Exercise
 from helpers.labs.module.trees import Node, buffer, forest, node, outline, parameter
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 named_members = Exercise(
@@ -202,10 +201,10 @@ def again(answer: Any, trial: Trial) -> None:
 WALKS = (pairs, order, every_entry, none_left_out, once, equal_values, every_name, own_only, prefixed, again)
 
 
-@named_members.property("one at a time: what stands further on is not looked at before it is asked for")
+@named_members.property(
+    "one at a time: what stands further on is not looked at before it is asked for", after=WALKS
+)
 def lazy(answer: Any, trial: Trial) -> None:
-    if not right_so_far(named_members, answer, trial, *WALKS):
-        return  # told there
     for kind in KINDS:
         module = deep(trial)
         last = getattr(module, "0")
@@ -251,10 +250,8 @@ def own_work(answer: Any, trial: Trial) -> None:
     )
 
 
-@named_members.property("names, order and objects are torch's on random trees, for all options")
+@named_members.property("names, order and objects are torch's on random trees, for all options", after=WALKS)
 def random_trees(answer: Any, trial: Trial) -> None:
-    if not right_so_far(named_members, answer, trial, *WALKS):
-        return
     for (module,) in forest(trial.random, 3):
         for remove_duplicate in (True, False):
             as_torch(answer, trial, module, prefix="net", remove_duplicate=remove_duplicate)

@@ -19,7 +19,6 @@ from helpers.labs.module.state_dict_stage import (
     with_ties,
 )
 from helpers.labs.module.trees import forest, outline
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 state_dict = Exercise(
@@ -143,10 +142,10 @@ def shared(answer: Any, trial: Trial) -> None:
 SAVED = (names, values, none_left_out, unsaved_left_out, each_name, shared)
 
 
-@state_dict.property("_metadata, where there is one, tells each module's version, by the module's name")
+@state_dict.property(
+    "_metadata, where there is one, tells each module's version, by the module's name", after=SAVED
+)
 def metadata(answer: Any, trial: Trial) -> None:
-    if not right_so_far(state_dict, answer, trial, *SAVED):
-        return  # told there
     module = model(trial.generator)
     module.conv2._version = 3
     trial.given("a module with children conv and conv2 (of _version 3), and conv2.0")
@@ -177,10 +176,8 @@ def saved_here(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("on random trees, names and values are torch's")
+@state_dict.property("on random trees, names and values are torch's", after=SAVED)
 def random_saved(answer: Any, trial: Trial) -> None:
-    if not right_so_far(state_dict, answer, trial, *SAVED):
-        return
     for (module,) in forest(trial.random, 3):
         got, want = saved(answer, trial, module), state_of(module)
         has_keys(trial, got, list(want))

@@ -24,18 +24,19 @@ from helpers.labs.module.state_dict_stage import (
     with_extra,
 )
 from helpers.labs.module.trees import forest, outline
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 LOADED = (arrives, stay, apart, no_fault, not_strict, strict, shapes, together)
 
 
 @state_dict.property(
-    "load with assign=True: the file's tensors become the entries, Parameters with the old requires_grad"
+    "load with assign=True: the file's tensors become the entries, Parameters with the old requires_grad",
+    after=(
+        *SAVED,
+        *LOADED,
+    ),
 )
 def assigned(answer: Any, trial: Trial) -> None:
-    if not right_so_far(state_dict, answer, trial, *SAVED, *LOADED):
-        return  # told there
     module, sd = model(trial.generator), file_of(model(seeded(trial)), torch.float64)
     trial.given(
         "a float32 model with the frozen parameter conv2.b, and a file of float64 values; assign=True"
@@ -74,10 +75,8 @@ def assigned(answer: Any, trial: Trial) -> None:
 BEFORE_EXTRA = (*SAVED, metadata, *LOADED, assigned)
 
 
-@state_dict.property("a module's extra state is saved under _extra_state")
+@state_dict.property("a module's extra state is saved under _extra_state", after=BEFORE_EXTRA)
 def extra_saved(answer: Any, trial: Trial) -> None:
-    if not right_so_far(state_dict, answer, trial, *BEFORE_EXTRA):
-        return
     module = with_extra(trial.generator, 7)
     got = saved(answer, trial, module)
     has_keys(trial, got, tuple(state_of(module)))
@@ -88,10 +87,10 @@ def extra_saved(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("load: a module's extra state is set, and is missing or unexpected as any other key")
+@state_dict.property(
+    "load: a module's extra state is set, and is missing or unexpected as any other key", after=BEFORE_EXTRA
+)
 def extra_loaded(answer: Any, trial: Trial) -> None:
-    if not right_so_far(state_dict, answer, trial, *BEFORE_EXTRA):
-        return
     module, other = with_extra(trial.generator, 1), with_extra(seeded(trial), 9)
     trial.given("a file with a module's extra state, {'steps': 9, ...}, as counted._extra_state")
     sd = file_of(other)
@@ -145,10 +144,10 @@ def outcome(load: Any, module: nn.Module, sd: State, strict: bool) -> Any:
     return sorted(missing), sorted(unexpected)
 
 
-@state_dict.property("load: on random trees and damaged files all comes to the same as in torch")
+@state_dict.property(
+    "load: on random trees and damaged files all comes to the same as in torch", after=LOADED
+)
 def random_loaded(answer: Any, trial: Trial) -> None:
-    if not right_so_far(state_dict, answer, trial, *LOADED):
-        return
     for theirs, ours, other in forest(trial.random, 2, 3):
         with torch.no_grad():
             for value in holders(other).values():

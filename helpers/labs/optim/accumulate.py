@@ -20,7 +20,6 @@ from helpers.labs.optim.accumulate_stage import (
     told,
 )
 from helpers.labs.optim.one_thread import one_thread
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 accumulate = Exercise(
@@ -117,11 +116,11 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
         adds(answer, trial, loss_with(index, smoothing), batches)
 
 
-@accumulate.property("the result is the loss of the large batch, a tensor without a graph")
+@accumulate.property(
+    "the result is the loss of the large batch, a tensor without a graph", after=(ragged_ones, asks_the_loss)
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
-    if not right_so_far(accumulate, answer, trial, ragged_ones, asks_the_loss):
-        return  # what is wrong there is told there
     for dtype in (torch.float64, torch.float32):
         model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
         trial.given(f"a model in {dtype}; {told(batches, -100)}")
@@ -142,11 +141,9 @@ def _(answer: Any, trial: Trial) -> None:
         trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
 
 
-@accumulate.property("a batch in which nothing counts adds no gradient")
+@accumulate.property("a batch in which nothing counts adds no gradient", after=(ragged_ones, asks_the_loss))
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
-    if not right_so_far(accumulate, answer, trial, ragged_ones, asks_the_loss):
-        return  # what is wrong there is told there
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))
     trial.given(told(batches, -100))

@@ -42,8 +42,8 @@ TORCHS_OWN = Forbidden(
 Answer = Callable[..., Tensor]
 
 
-def property_of_dropout(said: str, in_order: bool = True) -> Callable[..., Any]:
-    return partial(property_by_hand, dropout, TORCHS_OWN, in_order=in_order)(said, ("torch RNG",))
+def property_of_dropout(said: str, once_right: bool = True) -> Callable[..., Any]:
+    return partial(property_by_hand, dropout, TORCHS_OWN, once_right=once_right)(said, ("torch RNG",))
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -114,7 +114,7 @@ SHAPE = (90, 91)
 SIZE = math.prod(SHAPE)
 
 
-@property_of_dropout("the draws are its own work", in_order=False)
+@property_of_dropout("the draws are its own work", once_right=False)
 def own_work(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 4)
     trial.given("dropout(x, 0.3, True) and dropout(x, 0.3, False), x of shape (3, 4); calls are watched")
@@ -210,7 +210,7 @@ def free_count(answer: Answer, trial: Trial) -> None:
     )
 
 
-@property_of_dropout("evaluation gives x", in_order=False)
+@property_of_dropout("evaluation gives x", once_right=False)
 def evaluated(answer: Answer, trial: Trial) -> None:
     for p, shape in ((0.3, SHAPE), (0.0, (8, 9)), (1.0, (8, 9))):
         x = drawn(trial, *shape)

@@ -53,8 +53,8 @@ BACKWARD = Forbidden(
     ),
     told="which computes the gradients. The exercise asks for the formula.",
 )
-property_of_forward = partial(property_by_hand, layer_norm, FORWARD, in_order=True, part=0)
-property_of_backward = partial(property_by_hand, layer_norm, BACKWARD, in_order=True)
+property_of_forward = partial(property_by_hand, layer_norm, FORWARD, once_right=True)
+property_of_backward = partial(property_by_hand, layer_norm, BACKWARD, once_right=True)
 
 Answer = tuple[Any, Any]
 SEVERAL = (

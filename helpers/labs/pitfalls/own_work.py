@@ -17,7 +17,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers.calls import calls_to
 from helpers.exercise import Check, Exercise
-from helpers.labs.pitfalls.gate import Gate
 from helpers.trial import Trial
 
 PLACES = (torch, torch.Tensor, F, np, np.ndarray)
@@ -80,7 +79,6 @@ class Forbidden:
             with self.reached(seen):
                 return answer(*args, **kwargs)
 
-        run.unwatched = answer
         return run
 
 
@@ -90,28 +88,23 @@ def property_by_hand(
     said: str,
     changes: tuple[str, ...] = (),
     *,
-    in_order: bool = False,
-    part: int | None = None,
+    after: tuple[Check, ...] = (),
+    once_right: bool = False,
 ) -> Callable[[Check], Check]:
     """Adds a property at which an answer that reaches something forbidden is told that, whatever else is wrong.
 
-    in_order: asked only of answers that have the exercise's earlier properties.
-    part: which one of several functions it looks at, if at no other.
+    said, changes, after, once_right: as for Exercise.property.
     """
-    earlier = Gate(*(prop.check for prop in exercise.properties)) if in_order else None
 
     def add(check: Check) -> Check:
         @functools.wraps(check)
         def watched(answer: Any, trial: Trial) -> None:
-            if earlier and not earlier.is_open(answer, trial):
-                return
             seen: list[str] = []
             with contextlib.ExitStack() as stack:
                 stack.callback(_require_none, forbidden, trial, seen)
                 check(forbidden.watched(answer, seen), trial)
 
-        watched.part = part
-        return exercise.property(said, changes=changes)(watched)
+        return exercise.property(said, changes=changes, after=after, once_right=once_right)(watched)
 
     return add
 

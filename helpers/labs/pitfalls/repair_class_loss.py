@@ -10,7 +10,6 @@ from torch import Tensor
 
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.repair_parts import drawn, has_graph
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 repair_class_loss = Exercise(
@@ -88,20 +87,28 @@ def gradient(answer: Any, trial: Trial) -> None:
     trial.equal(grad, want, "The gradient of the logits", rtol=1e-7)
 
 
-@repair_class_loss.property("logits far apart give no infinity and no NaN")
+@repair_class_loss.property(
+    "logits far apart give no infinity and no NaN",
+    after=(
+        hard_part,
+        soft_part,
+    ),
+)
 def far_apart(answer: Any, trial: Trial) -> None:
-    if not right_so_far(repair_class_loss, answer, trial, hard_part, soft_part):
-        return  # told there
     _, target, _ = _case(trial)
     logits = 2000 * F.one_hot((target + 1) % 3, 3).float()
     trial.given("logits of 2000 for a wrong class and 0 for the others, float32; the teacher's logits are 0")
     _finite(answer, trial, logits, target, torch.zeros(5, 3))
 
 
-@repair_class_loss.property("nor do logits of the teacher that are far apart")
+@repair_class_loss.property(
+    "nor do logits of the teacher that are far apart",
+    after=(
+        hard_part,
+        soft_part,
+    ),
+)
 def teacher_far_apart(answer: Any, trial: Trial) -> None:
-    if not right_so_far(repair_class_loss, answer, trial, hard_part, soft_part):
-        return  # told there
     _, target, _ = _case(trial)
     trial.given("the teacher's logits are 2000 for one class and 0 for the others, float32; logits are 0")
     _finite(answer, trial, torch.zeros(5, 3), target, 2000 * F.one_hot(target, 3).float())

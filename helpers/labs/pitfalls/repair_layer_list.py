@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.repair_parts import drawn
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 repair_layer_list = Exercise(
@@ -165,10 +164,16 @@ def copied(answer: Any, trial: Trial) -> None:
         )
 
 
-@repair_layer_list.property("each layer, then relu; at the end times scale", changes=DRAWS)
+@repair_layer_list.property(
+    "each layer, then relu; at the end times scale",
+    changes=DRAWS,
+    after=(
+        layers,
+        scale,
+        twice,
+    ),
+)
 def values(answer: Any, trial: Trial) -> None:
-    if not right_so_far(repair_layer_list, answer, trial, layers, scale, twice):
-        return  # told there
     module, x = _built(answer, trial), drawn(trial, 5, WIDTH, dtype=torch.float32)
     with torch.no_grad():
         for param in module.parameters():

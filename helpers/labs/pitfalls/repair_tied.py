@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.repair_parts import drawn
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 repair_tied = Exercise(
@@ -137,10 +136,16 @@ def _about(names: list[str], want: list[str]) -> str:
     return f"The list lacks {', '.join(name for name in want if name not in names)}."
 
 
-@repair_tied.property("a step of an optimizer on that list moves what the model uses", changes=("torch RNG",))
+@repair_tied.property(
+    "a step of an optimizer on that list moves what the model uses",
+    changes=("torch RNG",),
+    after=(
+        loaded,
+        tied,
+        listed,
+    ),
+)
 def moved(answer: Any, trial: Trial) -> None:
-    if not right_so_far(repair_tied, answer, trial, loaded, tied, listed):
-        return  # told there
     model, _, params = _done(answer, trial)
     old = {name: param.detach().clone() for name, param in model.named_parameters(remove_duplicate=False)}
     trial.given("a backward and a step of SGD on the list that came back")

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.repair_parts import drawn
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial, plain
 
 repair_trajectory = Exercise(
@@ -131,10 +130,16 @@ def own_list(answer: Any, trial: Trial) -> None:
         )
 
 
-@repair_trajectory.property("the positions hang on no graph")
+@repair_trajectory.property(
+    "the positions hang on no graph",
+    after=(
+        positions,
+        arguments,
+        column,
+        own_list,
+    ),
+)
 def no_graph(answer: Any, trial: Trial) -> None:
-    if not right_so_far(repair_trajectory, answer, trial, positions, arguments, column, own_list):
-        return  # told there
     start, velocity = drawn(trial, 3).requires_grad_(), drawn(trial, 3)
     trial.given("a start that requires grad, steps = 2")
     _compare(trial, _path(answer, trial, start, velocity, 2), _wanted(start.detach(), velocity, 2))

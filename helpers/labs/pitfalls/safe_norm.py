@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.gate import Gate
 from helpers.trial import Trial, plain
 
 safe_norm = Exercise(
@@ -84,10 +83,8 @@ def at_zero(answer: Answer, trial: Trial) -> None:
     )
 
 
-@safe_norm.property("away from 0 it is the norm, also where that is tiny")
+@safe_norm.property("away from 0 it is the norm, also where that is tiny", after=(at_zero,))
 def values(answer: Answer, trial: Trial) -> None:
-    if not Gate(at_zero).is_open(answer, trial):
-        return
     for shape, dim in (((4, 3), 1), ((4, 3), 0), ((2, 3, 4), -2), ((5,), 0)):
         x = drawn(trial, *shape)
         trial.given(f"safe_norm(x, {dim}), x of shape {shape}")
@@ -102,10 +99,14 @@ def values(answer: Answer, trial: Trial) -> None:
         trial.equal(got, want, "The norm", rtol=1e-6, atol=0.0, observed=("tiny", kind))
 
 
-@safe_norm.property("float32 stays float32")
+@safe_norm.property(
+    "float32 stays float32",
+    after=(
+        at_zero,
+        values,
+    ),
+)
 def float32(answer: Answer, trial: Trial) -> None:
-    if not Gate(at_zero, values).is_open(answer, trial):
-        return
     x = drawn(trial, 4, 3, dtype=torch.float32)
     x[1] = 0
     trial.given("safe_norm(x, 1), x of shape (4, 3) float32, row 1 is 0")
@@ -163,10 +164,14 @@ def rows(trial: Trial, *zero: int) -> Tensor:
     return x.requires_grad_()
 
 
-@safe_norm.property("the first derivative, away from 0")
+@safe_norm.property(
+    "the first derivative, away from 0",
+    after=(
+        at_zero,
+        values,
+    ),
+)
 def first_derivative(answer: Answer, trial: Trial) -> None:
-    if not Gate(at_zero, values).is_open(answer, trial):
-        return
     x, c = rows(trial), drawn(trial, 4)
     trial.given("the gradient of (c * safe_norm(x, 1)).sum(), x of shape (4, 3), no row is 0, one entry is")
     _, found = slope(answer, trial, x, 1, c)
@@ -234,10 +239,16 @@ def cases_of_curvature(trial: Trial, *zero: int) -> Iterator[tuple[Tensor, Tenso
         yield x, c, v, want
 
 
-@safe_norm.property("the second derivative, away from 0")
+@safe_norm.property(
+    "the second derivative, away from 0",
+    after=(
+        at_zero,
+        values,
+        first_derivative,
+        first_derivative_at_zero,
+    ),
+)
 def second_derivative(answer: Answer, trial: Trial) -> None:
-    if not Gate(at_zero, values, first_derivative, first_derivative_at_zero).is_open(answer, trial):
-        return
     for x, c, v, want in cases_of_curvature(trial):
         trial.given(
             "the gradient of (v * g).sum(), g that of (c * safe_norm(x, 1)).sum(); no row is 0, one entry is"
@@ -248,22 +259,25 @@ def second_derivative(answer: Answer, trial: Trial) -> None:
         trial.equal(second.detach(), want, "The second derivative", observed=kind)
 
 
-@safe_norm.property("the second derivative is finite at 0")
+@safe_norm.property(
+    "the second derivative is finite at 0",
+    after=(
+        at_zero,
+        values,
+        first_derivative,
+        first_derivative_at_zero,
+        second_derivative,
+    ),
+)
 def second_derivative_at_zero(answer: Answer, trial: Trial) -> None:
-    if not Gate(at_zero, values, first_derivative, first_derivative_at_zero, second_derivative).is_open(
-        answer, trial
-    ):
-        return
     for x, c, v, want in cases_of_curvature(trial, 2):
         trial.given("the gradient of (v * g).sum(), g that of (c * safe_norm(x, 1)).sum(); row 2 is 0")
         _, found = slope(answer, trial, x, 1, c)
         finite(trial, curvature(trial, x, found, v), want, (2,), "The second derivative", "")
 
 
-@safe_norm.property("with an eps: the same away from 0, and finite at 0 and close to it")
+@safe_norm.property("with an eps: the same away from 0, and finite at 0 and close to it", once_right=True)
 def with_eps(answer: Answer, trial: Trial) -> None:
-    if not Gate(*(prop.check for prop in safe_norm.properties[:-1])).is_open(answer, trial):
-        return
     x = rows(trial, 1).detach()
     x[2] *= 1e-12
     x.requires_grad_()

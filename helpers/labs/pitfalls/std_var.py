@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.gate import Gate
 from helpers.labs.pitfalls.own_work import (
     Forbidden,
     property_by_hand,
@@ -152,21 +151,17 @@ def require_shape(trial: Trial, got: Any, want: tuple[int, ...]) -> None:
     )
 
 
-var_is_right = Gate(over_one_dim, corrected, over_several_dims, kept_dims)
+VAR_IS_RIGHT = (over_one_dim, corrected, over_several_dims, kept_dims)
 
 
-@property_of_std_var("var over all dims: dim=None")
+@property_of_std_var("var over all dims: dim=None", after=VAR_IS_RIGHT)
 def over_all_dims(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for shape in ((3, 5), (2, 3, 4), (6,)):
         require(trial, answer[1], "var", drawn(trial, *shape), None)
 
 
-@property_of_std_var("float32 stays float32")
+@property_of_std_var("float32 stays float32", after=VAR_IS_RIGHT)
 def float32(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for dim in (0, 1):
         x = drawn(trial, 3, 5, dtype=torch.float32)
         trial.given(f"var(x, {dim}), x of shape (3, 5) float32")
@@ -176,10 +171,11 @@ def float32(answer: Answer, trial: Trial) -> None:
         trial.equal(got, want.float(), "The variance", observed=kind)
 
 
-@property_of_std_var("numbers far from 0 lose nothing: 100 million plus noise has the variance of the noise")
+@property_of_std_var(
+    "numbers far from 0 lose nothing: 100 million plus noise has the variance of the noise",
+    after=VAR_IS_RIGHT,
+)
 def far_from_zero(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     # One pass is off by some 8 in float32, and 2 in float64; two passes, or one by Welford's way, by far less.
     for dtype, offset, text, rtol in ((torch.float32, 1e4, "1e4", 0.05), (torch.float64, 1e8, "1e8", 1e-3)):
         noise = torch.randn(3, 12, generator=trial.generator, dtype=torch.float64)
@@ -192,10 +188,10 @@ def far_from_zero(answer: Answer, trial: Trial) -> None:
         trial.equal(got, want, "The variance", rtol=rtol, observed=("digits lost", name))
 
 
-@property_of_std_var("one entry has no variance: NaN with correction 1, and 0 with correction 0")
+@property_of_std_var(
+    "one entry has no variance: NaN with correction 1, and 0 with correction 0", after=VAR_IS_RIGHT
+)
 def of_one_entry(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for shape, dim in (((1, 4), 0), ((2, 1, 1), (1, 2))):
         x = drawn(trial, *shape)
         trial.given(f"var(x, {dim}), x of shape {shape}: n = 1")
@@ -205,13 +201,11 @@ def of_one_entry(answer: Answer, trial: Trial) -> None:
         trial.equal(trial.call(answer[1], x, dim, correction=0), want, "The variance")
 
 
-edges_are_right = Gate(over_one_dim, corrected, over_several_dims, kept_dims, far_from_zero, of_one_entry)
+EDGES_ARE_RIGHT = (over_one_dim, corrected, over_several_dims, kept_dims, far_from_zero, of_one_entry)
 
 
-@property_of_std_var("no entry has no variance either: NaN with any correction")
+@property_of_std_var("no entry has no variance either: NaN with any correction", after=VAR_IS_RIGHT)
 def of_no_entry(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for shape, dim, correction in (((0,), 0, 0), ((0, 3), 0, 1), ((2, 0), 1, 1)):
         x = drawn(trial, *shape)
         trial.given(f"var(x, {dim}, correction={correction}), x of shape {shape}: n = 0")
@@ -219,37 +213,29 @@ def of_no_entry(answer: Answer, trial: Trial) -> None:
         trial.equal(trial.call(answer[1], x, dim, correction=correction), want, "The variance")
 
 
-@property_of_std_var("std is the root of var, over one dim and over several")
+@property_of_std_var("std is the root of var, over one dim and over several", after=VAR_IS_RIGHT)
 def root(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for shape, dim in (*ONE_DIM[:4], *SEVERAL[:3]):
         require(trial, answer[0], "std", drawn(trial, *shape), dim)
     require(trial, answer[0], "std", drawn(trial, 3, 5, dtype=torch.float32), 1)
 
 
-@property_of_std_var("std hands correction on")
+@property_of_std_var("std hands correction on", after=VAR_IS_RIGHT)
 def root_of_corrected(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for shape, dim, correction in (((5,), 0, 0), ((3, 6), 1, 2), ((2, 3, 4), (0, 2), 0)):
         require(trial, answer[0], "std", drawn(trial, *shape), dim, correction=correction)
 
 
-@property_of_std_var("std hands keepdim on")
+@property_of_std_var("std hands keepdim on", after=VAR_IS_RIGHT)
 def root_with_kept_dims(answer: Answer, trial: Trial) -> None:
-    if not var_is_right.is_open(answer, trial):
-        return
     for dim, want in ((1, (3, 1, 4)), ((0, -1), (1, 5, 1))):
         x = drawn(trial, 3, 5, 4)
         trial.given(f"std(x, {dim}, keepdim=True), x of shape (3, 5, 4)")
         require_shape(trial, trial.call(answer[0], x, dim, keepdim=True), want)
 
 
-@property_of_std_var("std of numbers far from 0, of one entry, and of equal entries")
+@property_of_std_var("std of numbers far from 0, of one entry, and of equal entries", after=EDGES_ARE_RIGHT)
 def root_at_the_edges(answer: Answer, trial: Trial) -> None:
-    if not edges_are_right.is_open(answer, trial):
-        return
     noise = torch.randn(3, 12, generator=trial.generator, dtype=torch.float64)
     x = noise + 1e8
     trial.given("std(x, 1), x of shape (3, 12) float64: 1e8 plus noise of about 1")

@@ -36,7 +36,7 @@ TORCHS_OWN = Forbidden(
     *("instance_norm", "_batch_norm_impl_index", "batch_norm_stats"),
     told="which keeps the running statistics itself.",
 )
-property_of_update_running = partial(property_by_hand, update_running, TORCHS_OWN, in_order=True)
+property_of_update_running = partial(property_by_hand, update_running, TORCHS_OWN, once_right=True)
 
 Answer = Callable[..., Any]
 _kept: list[Tensor] = []  # none is freed during a check: an answer may know its tensors by id

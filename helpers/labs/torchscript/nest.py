@@ -15,7 +15,6 @@ from helpers.labs.torchscript.nest_variants import kind_of_gap
 from helpers.labs.torchscript.quiet import new_types, quiet
 from helpers.labs.torchscript.refusals import refused
 from helpers.labs.torchscript.supported import ScriptExercise
-from helpers.right_so_far import right_so_far
 from helpers.trial import Trial
 
 Answer = Callable[[str], torch.jit.ScriptModule]
@@ -245,10 +244,8 @@ def outermost(answer: Answer, trial: Trial) -> None:
         )
 
 
-@nest.property("script and trace are both used, for either kind", changes=RNG)
+@nest.property("script and trace are both used, for either kind", changes=RNG, once_right=True)
 def both_tools(answer: Answer, trial: Trial) -> None:
-    if not right_so_far(nest, answer, trial):
-        return  # told there
     for kind in KINDS:
         with calls_to(torch.jit.script, torch.jit.trace, torch.jit.trace_module) as seen:
             with quiet():
