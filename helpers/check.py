@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import random
 import re
@@ -11,6 +10,7 @@ import sysconfig
 from typing import Any
 
 import helpers
+from helpers.cells import places, with_cell_numbers
 from helpers.exercise import Exercise
 from helpers.report import Report, strictly
 
@@ -78,7 +78,7 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         found["verdict"],
         mistake=result.mistake if result.mistake in known else None,
         seed=found.get("seed"),
-        where=tuple(_places(found.get("frames") or ())),
+        where=tuple(places(found.get("frames") or ())),
         **text,
         **common,
     )
@@ -104,37 +104,10 @@ def _setting(name: str, default: float, most: float) -> float:
 
 def _plain(text: str) -> str:
     """A text that can be printed, without addresses and paths of this machine; cells by their number."""
-    for file, number in _cell_numbers().items():
-        text = text.replace(file, f"Cell In[{number}]")
+    text = with_cell_numbers(text)
     for folder in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(helpers.ROOT)):
         text = text.replace(folder + os.sep, "")
     text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
     text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)  # colours and bells
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _places(frames: Any) -> list[str]:
-    """Frames of the learner's code in words: `Cell In[3], line 2, in f: return x`."""
-    from helpers.judge import is_learners
-
-    numbers = _cell_numbers()
-    places = []
-    for file, line, function in frames:
-        if file == "<string>" or not is_learners(file):
-            continue
-        number = numbers.get(file)
-        cell = f"Cell In[{number}]" if number else os.path.basename(file)
-        code = linecache.getline(file, line).strip()
-        places.append(f"{cell}, line {line}, in {function}" + (f": {code}" if code else ""))
-    return places
-
-
-def _cell_numbers() -> dict[str, int]:
-    """File name of a cell's code -> number of the cell."""
-    try:
-        from IPython import get_ipython
-
-        return dict(get_ipython().compile._filename_map)
-    except (ImportError, AttributeError):
-        return {}

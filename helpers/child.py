@@ -12,7 +12,6 @@ import ctypes
 import faulthandler
 import io
 import json
-import linecache
 import multiprocessing
 import os
 import pickle
@@ -33,6 +32,7 @@ import torch._inductor.config  # noqa: F401  use_deterministic_algorithms import
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward with a gradient given imports it: 0.35 s
 
 from helpers import guard
+from helpers.cells import know_cells
 from helpers.children import KEPT
 from helpers.exercise import Exercise
 from helpers.judge import Finding, frames_of, judge, mistake, tried
@@ -68,8 +68,7 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
         os.environ.clear()
         os.environ.update(order.environ)
         os.chdir(order.folder)
-        for file, text in order.sources.items():
-            linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+        know_cells(order.sources)
         exercise = pickle.loads(order.exercise)
         answer = pickle.loads(order.answer)
         for part in answer if isinstance(answer, tuple) else (answer,):

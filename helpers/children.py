@@ -11,18 +11,17 @@ import json
 import multiprocessing
 import multiprocessing.util  # noqa: F401  before our own atexit: it joins children, which must be gone by then
 import os
-import signal
 import struct
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from helpers.exercise import Exercise
+from helpers.fork_server import fork_server, no_main_module
+from helpers.process_tree import end_tree
 
 KEPT = 16384  # characters of an answer's output that are kept
 READY = 60.0  # seconds in which a child must be ready
@@ -104,30 +103,12 @@ class Child:
 
     def kill(self) -> None:
         """Ends the child and everything that it started."""
-        below = _descendants(self.pid)
-        for kill, pid in [(os.killpg, self.pid), (os.kill, self.pid), *((os.kill, pid) for pid in below)]:
-            try:
-                kill(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
+        end_tree(self.pid)
         for pipe in (self.channel, self._output, self._dump):
             pipe.close()
 
     def exit_code(self) -> int | None:
         return None
-
-
-def _descendants(pid: int) -> list[int]:
-    """The processes below one, on Linux; also those that left its group."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as file:
-                for child in map(int, file.read().split()):
-                    found += [child, *_descendants(child)]
-    except OSError:
-        pass
-    return found
 
 
 class Spare(Child):
@@ -136,15 +117,14 @@ class Spare(Child):
     def __init__(self, lab: str) -> None:
         from helpers import child
 
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["helpers.child"])
+        context = fork_server()
         channel, their_channel = context.Pipe()
         output, their_output = context.Pipe(duplex=False)
         dump, their_dump = context.Pipe(duplex=False)
         self.process = context.Process(
             target=child.main, args=(their_channel, their_output, their_dump, lab), daemon=False
         )
-        with _no_main_module():
+        with no_main_module():
             self.process.start()
         for pipe in (their_channel, their_output, their_dump):
             pipe.close()
@@ -257,17 +237,3 @@ def _reap() -> None:
             if not process.is_alive():
                 process.join(0)
                 _graves.remove(process)
-
-
-@contextmanager
-def _no_main_module() -> Iterator[None]:
-    """Hides the file of __main__, which the child would import a second time."""
-    main = sys.modules.get("__main__")
-    hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if getattr(main, name, None)}
-    for name in hidden:
-        setattr(main, name, None)
-    try:
-        yield
-    finally:
-        for name, value in hidden.items():
-            setattr(main, name, value)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import linecache
 import os
 import pickle
 import random
@@ -22,6 +21,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.cells import cell_sources
 from helpers.children import KEPT, Child, Fork, prepare, taken
 from helpers.exercise import Exercise
 
@@ -66,7 +66,7 @@ def _in_spare(exercise: Exercise, answer: Any, blob: bytes, seed: int, seconds: 
             seed,
             seconds,
             torch.get_num_threads(),
-            _cell_sources(),
+            cell_sources(),
             os.getcwd(),
             dict(os.environ),
             list(sys.path),
@@ -275,15 +275,6 @@ def by_value(answer: Any) -> bytes:
     file = io.BytesIO()
     Pickler(file, protocol=5).dump(answer)
     return file.getvalue()
-
-
-def _cell_sources() -> dict[str, str]:
-    """The text of the notebook's cells, so that inspect.getsource works in the child."""
-    return {
-        file: "".join(entry[2])
-        for file, entry in list(linecache.cache.items())
-        if "ipykernel_" in file and len(entry) == 4
-    }
 
 
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.M)

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from helpers.ranks.export import export, gathered
+    from helpers.ranks.exported import export, gathered
     from helpers.ranks.failures import RankError
     from helpers.ranks.launch import run
     from helpers.ranks.link import Link
@@ -27,8 +27,8 @@ _HOME = {
     "Link": "link",
     "RankError": "failures",
     "Traffic": "traffic",
-    "export": "export",
-    "gathered": "export",
+    "export": "exported",
+    "gathered": "exported",
     "run": "launch",
 }
 

@@ -12,7 +12,8 @@ from helpers.process_tree import end_tree
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # until the other end is closed: by its owner, or by the system when that died
+    while os.read(0, 1):  # nothing comes; it ends when the other end is closed, by its owner or by its death
+        pass
     end_tree(os.getpid())
 
 

@@ -1,95 +1,82 @@
-"""What torchrun starts on every rank: `torchrun ... -m helpers.ranks.payload FOLDER` runs an exported function.
-
-Rank 0 writes the results of all ranks into the folder; a rank that raises writes its traceback there.
-"""
+"""A function and its arguments as bytes; where that fails, which of them is to blame."""
 
 from __future__ import annotations
 
-import datetime
-import os
-import pickle
-import sys
-import threading
-import time
-import traceback
-from pathlib import Path
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import cloudpickle
-import torch
-import torch.distributed as dist
-from torch.distributed.elastic.multiprocessing.errors import record
-
-PAYLOAD, RESULTS, ERRORS = "payload.pkl", "results.pkl", "errors"
+from helpers.isolate import by_value
 
 
-def backend() -> str:
-    """nccl where each rank of this machine has a GPU of its own, else gloo."""
-    local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    if torch.cuda.is_available() and dist.is_nccl_available() and torch.cuda.device_count() >= local:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-        return "nccl"
-    return "gloo"
+def packed(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+    """Both together, with all of the notebook that they refer to.
 
-
-def run_payload(folder: Path) -> None:
-    """Runs the exported function in a process group that torchrun's variables describe."""
-    exported = pickle.loads((folder / PAYLOAD).read_bytes())
-    function, args, kwargs = exported["call"]
-    seconds = exported["group_timeout"]
-    timeout = None if seconds is None else datetime.timedelta(seconds=seconds)
-    dist.init_process_group(backend(), timeout=timeout)
-    result = function(*args, **kwargs)
-    results = _of_all_ranks(cloudpickle.dumps(result))
-    if results is not None:
-        _write(folder / RESULTS, pickle.dumps(results))
-    dist.barrier()  # no rank leaves while another still talks to it
-    dist.destroy_process_group()
-
-
-def _of_all_ranks(result: bytes) -> list[Any] | None:
-    """On rank 0 what every rank returned, as bytes: classes of a notebook are unknown to plain pickle."""
-    results = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
-    dist.gather_object(result, results)
-    return results
-
-
-def _write(path: Path, data: bytes) -> None:
-    """The whole file or none, whenever somebody looks."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_bytes(data)
-    os.replace(beside, path)
-
-
-def _note_error(folder: Path, error: BaseException) -> None:
-    (folder / ERRORS).mkdir(exist_ok=True)
-    rank = os.environ["RANK"]
-    own = traceback.TracebackException.from_exception(error)
-    here = str(Path(__file__))
-    while own.stack and own.stack[0].filename in (here, record.__code__.co_filename):
-        del own.stack[0]  # how we got to the function tells nobody anything
-    text = f"rank {rank} raised {type(error).__name__}: {error}\n{''.join(own.format())}"
-    attempts = len(list((folder / ERRORS).glob(f"rank{rank}-*")))
-    _write(folder / ERRORS / f"rank{rank}-{attempts}.txt", text.encode())
-
-
-def _end_with_agent() -> None:
-    """torchrun's agent was killed: nobody will end this rank, which may sit in a collective for ever."""
-    agent = os.getppid()
-    while os.getppid() == agent:
-        time.sleep(0.5)
-    os._exit(17)
-
-
-@record
-def main(folder: Path) -> None:
-    threading.Thread(target=_end_with_agent, daemon=True).start()
+    Raises:
+        TypeError: something cannot be copied to another process; the message says what.
+    """
     try:
-        run_payload(folder)
-    except BaseException as error:
-        _note_error(folder, error)
-        raise
+        return by_value((fn, args))
+    except Exception as error:
+        why = f"{type(error).__name__}: {str(error)[:200]}"
+        raise TypeError(f"{_culprit(fn, args)} cannot be copied to the ranks. ({why})") from None
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+def _culprit(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    for number, value in enumerate(args):
+        if not _can_travel(value):
+            return f"argument {number + 1} after fn, {_kind(value)},"
+    chain, thing = _name(fn), fn
+    for _ in range(8):
+        bad = next(((name, value) for name, value in _used(thing) if not _can_travel(value)), None)
+        if bad is None:
+            break
+        name, thing = bad
+        chain += (
+            f" uses {name}, {_kind(thing)},"
+            if not isinstance(thing, types.FunctionType)
+            else f" uses {name}, which"
+        )
+    return chain.removesuffix(", which")
+
+
+def _can_travel(value: Any) -> bool:
+    try:
+        by_value(value)
+    except Exception:
+        return False
+    return True
+
+
+def _used(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values that a function refers to: globals, closure, the object that it is bound to."""
+    if isinstance(thing, types.MethodType):
+        yield "self", thing.__self__
+        thing = thing.__func__
+    if not isinstance(thing, types.FunctionType):
+        return
+    for name in _names(thing.__code__):
+        if name in thing.__globals__:
+            yield name, thing.__globals__[name]
+    for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=False):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not bound yet
+            pass
+    yield from ((f"a default, {value!r:.40}", value) for value in thing.__defaults__ or ())
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _name(fn: Any) -> str:
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def _kind(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"

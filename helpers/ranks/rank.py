@@ -205,7 +205,9 @@ def _settle(rank: int, order: Order) -> None:
     os.chdir(order.folder)
     know_cells(order.sources)
     torch.set_num_threads(order.threads)
-    for put, state in zip((random.setstate, numpy.random.set_state, torch.set_rng_state), order.generators, strict=True):
+    for put, state in zip(
+        (random.setstate, numpy.random.set_state, torch.set_rng_state), order.generators, strict=True
+    ):
         put(state)
 
 

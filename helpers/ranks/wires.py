@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import Any
 
-KEPT = 1 << 17  # bytes that a rank may print
+KEPT = 1 << 15  # bytes that a rank may print
 OUT, ERR, CUT = range(3)  # kinds of printed pieces; CUT: what follows is left out
 _SIZE = struct.Struct("!Q")
 _PIECE = struct.Struct("!BH")

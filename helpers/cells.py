@@ -1,0 +1,59 @@
+"""Places in a notebook, in words: `Cell In[3], line 2, in f: return x`."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterable
+
+Frame = tuple[str, int, str]  # file, line, function
+
+
+def cell_numbers() -> dict[str, int]:
+    """File name of a cell's code -> number of the cell."""
+    try:
+        from IPython import get_ipython
+
+        return dict(get_ipython().compile._filename_map)
+    except (ImportError, AttributeError):
+        return {}
+
+
+def cell_sources() -> dict[str, str]:
+    """File name -> text of the notebook's cells, so that another process can show and inspect them."""
+    return {
+        file: "".join(entry[2])
+        for file, entry in list(linecache.cache.items())
+        if "ipykernel_" in file and len(entry) == 4
+    }
+
+
+def know_cells(sources: dict[str, str]) -> None:
+    """In that other process: makes the cells known to tracebacks and to inspect.getsource."""
+    for file, text in sources.items():
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+
+
+def with_cell_numbers(text: str) -> str:
+    """A text in which the files of cells are told as `Cell In[3]`."""
+    if "ipykernel_" not in text and "<ipython-input" not in text:
+        return text
+    for file, number in cell_numbers().items():
+        text = text.replace(file, f"Cell In[{number}]")
+    return text
+
+
+def places(frames: Iterable[Frame]) -> list[str]:
+    """Frames of the learner's code in words; others are left out."""
+    from helpers.judge import is_learners
+
+    numbers = cell_numbers()
+    found = []
+    for file, line, function in frames:
+        if file == "<string>" or not is_learners(file):
+            continue
+        number = numbers.get(file)
+        cell = f"Cell In[{number}]" if number else os.path.basename(file)
+        code = linecache.getline(file, line).strip()
+        found.append(f"{cell}, line {line}, in {function}" + (f": {code}" if code else ""))
+    return found

@@ -1,0 +1,315 @@
+"""Wrong answers to 08.ring_reduce_scatter whose sums or slices are wrong, or whose ranks wait for ever."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from helpers.labs.allreduce.ring_reduce_scatter import ring_reduce_scatter
+from helpers.labs.allreduce.wrong_parts import exchanged, first_half, place
+
+
+def chunks_of(x: Tensor, world: int) -> tuple[Tensor, ...]:
+    return x.contiguous().view(-1).tensor_split(world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "returns_the_numbers",
+    why="The chunk itself is returned. The caller asks where it stands: a slice of the flattened x, made of two whole "
+    "numbers.",
+    seen="The caller asks where it stands",
+)
+def _(x: Tensor, rank: int, world: int) -> Tensor:
+    chunks = chunks_of(x, world)
+    first_half(chunks, rank, world)
+    return chunks[(rank + 1) % world]
+
+
+@ring_reduce_scatter.wrong_answer(
+    "returns_nothing",
+    why="The work is done in x and nothing is returned. Nobody can know from outside which part of x is complete.",
+    seen="which part of x is complete",
+)
+def _(x: Tensor, rank: int, world: int) -> None:
+    first_half(chunks_of(x, world), rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "slice_of_chunk_rank",
+    why="The slice is that of chunk `rank`, as if everybody owned the chunk of their own number. Rank r sends chunk r "
+    "away at step 0; the last one that comes to it, complete, is chunk r + 1.",
+    seen="as if everybody owned the chunk of their own number",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    first_half(chunks_of(x, world), rank, world)
+    return place(x, rank, world, ahead=0)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "starts_one_chunk_early",
+    why="The ring is right but starts with chunk rank - 1, so rank r ends with chunk r. NCCL's reduce_scatter does that; "
+    "here the second half starts from chunk r + 1, and both must agree.",
+    seen="The ring is right but starts with chunk rank - 1",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 2) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[(rank - step - 1) % world], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world, ahead=0)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "right_for_two_ranks_only",
+    why="The chunk index runs forwards, rank + step. With two ranks forwards and backwards are the same; with more, a "
+    "rank sends on a chunk that it has not received yet. What arrived at this step is what leaves at the next.",
+    seen="forwards and backwards are the same",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank + step - 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[(rank + step) % world], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank + step + 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[(rank + step) % world], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "sends_the_same_chunk_each_step",
+    why="Each rank sends its chunk `rank` again and again, and never passes on what it has added up. The index has to "
+    "go back by one at each step.",
+    seen="again and again, and never passes on",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[rank], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("sends_the_same_chunk_each_step")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for _ in range(world - 1):
+        mine = chunks[(rank - 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[rank], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "copies_where_it_should_add",
+    why="What arrives replaces the own numbers. In the first half it is added to them; replacing is the second half.",
+    seen="What arrives replaces the own numbers",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        exchanged(chunks[(rank - step) % world], chunks[(rank - step - 1) % world], rank, world)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "one_step_too_few",
+    why="N ranks need N - 1 steps, so that each chunk meets every rank once. Here one is missing, and each sum lacks "
+    "one rank's numbers.",
+    seen="each sum lacks one rank",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 2):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[(rank - step) % world], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "one_step_too_many",
+    why="`range(world)` is one step too many: after N - 1 steps the sums are complete, and at the next one a complete "
+    "sum is added to a rank's own numbers once more.",
+    seen="is one step too many",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[(rank - step) % world], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world, ahead=0)
+
+
+@ring_reduce_scatter.another_form("one_step_too_many")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        exchanged(chunks[(rank - step) % world], buffer, rank, world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "all_send_first",
+    why="Everybody stands in a blocking send to the right, and nobody receives: the ring is stuck at its first step. "
+    "Post the irecv before the send.",
+    seen="the ring is stuck at its first step",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
+        dist.recv(buffer, (rank - 1) % world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "all_receive_first",
+    why="Everybody stands in a blocking recv from the left, and nobody has sent yet. Post the irecv, which returns at "
+    "once, then send.",
+    seen="Everybody stands in a blocking recv",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        dist.recv(buffer, (rank - 1) % world)
+        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "irecv_without_wait",
+    why="The buffer is added before its message is there. irecv returns at once; only wait() says that the numbers have "
+    "arrived.",
+    seen="added before its message is there",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        dist.irecv(buffer, (rank - 1) % world)
+        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("irecv_without_wait")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.zeros_like(mine)
+        dist.irecv(buffer, (rank - 1) % world)
+        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
+        mine += buffer
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("irecv_without_wait")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    buffer = torch.empty_like(chunks[0])
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        arrives = buffer[: len(mine)]
+        dist.irecv(arrives, (rank - 1) % world)
+        leaves = dist.isend(chunks[(rank - step) % world], (rank + 1) % world)
+        leaves.wait()
+        mine += arrives
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "one_buffer_sends_and_receives",
+    why="One buffer holds the partial sum that leaves and takes the one that comes. Until the isend is waited for, the "
+    "buffer belongs to it: what arrives meanwhile is sent on in place of the own sum. Two buffers, or wait first.",
+    seen="holds the partial sum that leaves and takes the one that comes",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    travelling = chunks[rank].clone()
+    for step in range(world - 1):
+        leaves = dist.isend(travelling, (rank + 1) % world)
+        travelling = travelling[: len(chunks[(rank - step - 1) % world])]
+        dist.recv(travelling, (rank - 1) % world)
+        leaves.wait()
+        travelling += chunks[(rank - step - 1) % world]
+    chunks[(rank + 1) % world].copy_(travelling)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("one_buffer_sends_and_receives")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    travelling = chunks[rank].clone()
+    for step in range(world - 1):
+        arrives = dist.irecv(travelling, (rank - 1) % world)
+        dist.send(travelling, (rank + 1) % world)
+        arrives.wait()
+        travelling += chunks[(rank - step - 1) % world]
+    chunks[(rank + 1) % world].copy_(travelling)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "mean",
+    why="Each complete chunk is divided by the number of ranks. What is asked is the sum; a mean is one division more, "
+    "outside.",
+    seen="Each complete chunk is divided",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = chunks_of(x, world)
+    first_half(chunks, rank, world)
+    chunks[(rank + 1) % world].div_(world)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "works_on_a_copy",
+    why="The partial sums are made in a copy of x, and x stays as it was. Chunks have to be views of x: adding to them "
+    "then is adding to x.",
+    seen="made in a copy of x, and x stays",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    first_half(chunks_of(x.clone(), world), rank, world)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("works_on_a_copy")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    chunks = list(chunks_of(x, world))
+    for step in range(world - 1):
+        mine = (rank - step - 1) % world
+        buffer = torch.empty_like(chunks[mine])
+        exchanged(chunks[(rank - step) % world], buffer, rank, world)
+        chunks[mine] = chunks[mine] + buffer
+    return place(x, rank, world)

@@ -1,0 +1,141 @@
+"""What each rank's x shall hold at the end: of a whole all-reduce, and of the two halves of the ring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.trial import Trial
+
+Explain = Callable[[], list[list[str]] | None]
+"""What every rank holds, in symbols; it costs a run."""
+
+
+class AllReduce:
+    """Every rank ends with the sum. more: further arguments of the answer."""
+
+    only_copies = False
+
+    def __init__(self, *more: Any) -> None:
+        self.more = more
+
+    def wanted(self, world: int, count: int) -> list[str]:
+        """What each element is a sum of, in symbols."""
+        return [full_sum(world)] * count
+
+    def results(self, xs: list[Tensor]) -> list[Tensor]:
+        """What may stand in x.flatten() at the end, in the parts that count. xs: flattened, as given."""
+        return [total(xs)]
+
+    def parts(self, trial: Trial, results: list[Any], count: int, held: Explain) -> list[slice]:
+        """By rank: the part of x.flatten() that counts. results: what the answer returned."""
+        return [slice(0, count) for _ in results]
+
+
+class AllGather(AllReduce):
+    """The complete chunk (rank + 1) % world of each rank comes to all ranks."""
+
+    only_copies = True
+
+    def wanted(self, world: int, count: int) -> list[str]:
+        return [
+            f"x{owner}" for owner, place in enumerate_owners(cuts(count, world)[0]) for _ in range(*place)
+        ]
+
+    def results(self, xs: list[Tensor]) -> list[Tensor]:
+        return [
+            torch.cat([xs[owner][slice(*place)] for owner, place in enumerate_owners(cut)])
+            for cut in cuts(len(xs[0]), len(xs))
+        ]
+
+
+class ReduceScatter(AllReduce):
+    """Rank r ends with the sum in chunk (r + 1) % world, and returns where that is."""
+
+    def parts(self, trial: Trial, results: list[Any], count: int, held: Explain) -> list[slice]:
+        world = len(results)
+        for rank, found in enumerate(results):
+            if type(found) is slice and found.step in (None, 1) and _whole_numbers(found):
+                continue
+            kind = type(found).__name__
+            trial.fail(
+                f"Rank {rank} returned {found}, which is no slice of whole numbers with step 1."
+                if type(found) is slice
+                else f"Rank {rank} returned {'None' if found is None else f'a {kind}'}. The chunk is told as a slice.",
+                expected="slice(start, stop): where the own chunk stands in x.flatten()",
+                got=kind,
+                observed=("kind", kind),
+            )
+        places = [found.indices(count)[:2] for found in results]
+        for cut in cuts(count, world):
+            if all(_same(places[rank], cut[(rank + 1) % world]) for rank in range(world)):
+                return [slice(*place) for place in places]
+        self._wrong_slices(trial, places, count, held)
+
+    def _wrong_slices(self, trial: Trial, places: list[tuple[int, int]], count: int, held: Explain) -> None:
+        world = len(places)
+        want = [cuts(count, world)[0][(rank + 1) % world] for rank in range(world)]
+        rank = next(r for r in range(world) if not _same(places[r], want[r]))
+        symbols = held()
+        summed = [[i for i, text in enumerate(own) if text == full_sum(world)] for own in symbols or []]
+        complete = f" Complete on it: elements {summed[rank] or 'none'}." if symbols else ""
+        trial.fail(
+            f"Rank {rank} returned slice{places[rank]}, but its chunk is {(rank + 1) % world}, slice{want[rank]}."
+            + complete,
+            expected=f"by rank {', '.join(f'slice{place}' for place in want)}",
+            got=f"by rank {', '.join(f'slice{place}' for place in places)}",
+            observed=("slices", places, summed, any(map(_counted_twice, symbols or []))),
+        )
+
+
+def full_sum(world: int) -> str:
+    return " + ".join(f"x{rank}" for rank in range(world))
+
+
+def total(xs: list[Tensor]) -> Tensor:
+    """The sum, in order of ranks."""
+    result = xs[0].clone()
+    for x in xs[1:]:
+        result += x
+    return result
+
+
+Cut = list[tuple[int, int]]
+"""Where each of the chunks starts and stops."""
+
+
+def cuts(count: int, world: int) -> list[Cut]:
+    """Ways to cut `count` elements into `world` chunks; the first is torch.tensor_split's, which the exercise names.
+
+    The others are no worse, so that nobody fails for them: a longer chunk each until all is used, the rest last, even.
+    """
+    short, more = divmod(count, world)
+    long = short + bool(more)
+    ways = [
+        [rank * short + min(rank, more) for rank in range(world)],
+        [min(rank * long, count) for rank in range(world)],
+        [rank * short for rank in range(world)],
+        [rank * count // world for rank in range(world)],
+    ]
+    return [list(zip(starts, [*starts[1:], count], strict=True)) for starts in ways]
+
+
+def enumerate_owners(cut: Cut) -> list[tuple[int, tuple[int, int]]]:
+    """(the rank that owns it after the first half, place) of each chunk, in order of places."""
+    return [((chunk - 1) % len(cut), place) for chunk, place in enumerate(cut)]
+
+
+def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two places are the same; all empty ones are."""
+    return one == other or (one[0] >= one[1] and other[0] >= other[1])
+
+
+def _counted_twice(symbols: list[str]) -> bool:
+    return any(term[0] != "x" for text in symbols for term in text.split(" + ") if term.count("x") == 1)
+
+
+def _whole_numbers(place: slice) -> bool:
+    return all(isinstance(end, int | None) for end in (place.start, place.stop))

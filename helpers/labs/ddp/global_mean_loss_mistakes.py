@@ -1,0 +1,206 @@
+"""What people write for 07.global_mean_loss: what is reduced, and by what it is divided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.autograd import Function
+
+from helpers.labs.ddp.global_mean_loss import global_mean_loss
+
+
+def total_of(count: int, group: Any, op: Any = dist.ReduceOp.SUM) -> int:
+    total = torch.tensor(count)
+    dist.all_reduce(total, op=op, group=group)
+    return int(total)
+
+
+def size_of(group: Any) -> int:
+    return dist.get_world_size(group)
+
+
+class Summed(Function):
+    """The sum over the ranks; backward sums the gradients, as torch.distributed.nn.all_reduce does."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
+        ctx.group = group
+        total = x.clone()
+        dist.all_reduce(total, group=group)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        total = grad_out.clone()
+        dist.all_reduce(total, group=ctx.group)
+        return total, None
+
+
+@global_mean_loss.wrong_answer(
+    "mean_of_means",
+    why="Each rank divides by its own count, and DDP averages over ranks: a mean of means. A sample on a rank with few of them "
+    "counts more than one on a rank with many.",
+    seen="a mean of means",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum / count
+
+
+@global_mean_loss.another_form("mean_of_means")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum / max(count, 1)
+
+
+@global_mean_loss.another_form("mean_of_means")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return Summed.apply(loss_sum / max(count, 1), group) / size_of(group)
+
+
+@global_mean_loss.another_form("mean_of_means")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return Summed.apply(loss_sum / count, group) / size_of(group)
+
+
+@global_mean_loss.wrong_answer(
+    "divided_by_own_count",
+    why="The losses of all ranks are added up, and the sum is divided by the number of this rank's samples only.",
+    seen="is divided by the number of this rank's samples only",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return Summed.apply(loss_sum, group) / count
+
+
+@global_mean_loss.another_form("divided_by_own_count")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return Summed.apply(loss_sum, group) / max(count, 1)
+
+
+@global_mean_loss.another_form("divided_by_own_count")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum * size_of(group) / max(count, 1)
+
+
+@global_mean_loss.another_form("divided_by_own_count")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum * size_of(group) / count
+
+
+@global_mean_loss.wrong_answer(
+    "reduced_without_gradient",
+    why="The loss itself is added up over the ranks, on a copy outside of the graph: the number is right, and nothing can be "
+    "trained with it. Add up the counts; the losses stay where they are.",
+    seen="and nothing can be trained with it",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    both = torch.stack([loss_sum.detach(), loss_sum.new_tensor(count)])
+    dist.all_reduce(both, group=group)
+    return both[0] / both[1]
+
+
+@global_mean_loss.another_form("reduced_without_gradient")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return torch.tensor(loss_sum.item() * size_of(group) / total_of(count, group))
+
+
+@global_mean_loss.wrong_answer(
+    "fresh_leaf",
+    why="requires_grad_() on a detached number makes a new leaf: backward() runs, ends there, and no parameter hears of it.",
+    seen="makes a new leaf",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    both = torch.stack([loss_sum.detach(), loss_sum.new_tensor(count)])
+    dist.all_reduce(both, group=group)
+    return (both[0] / both[1]).requires_grad_()
+
+
+@global_mean_loss.another_form("fresh_leaf")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return (loss_sum.detach() * size_of(group) / total_of(count, group)).requires_grad_()
+
+
+@global_mean_loss.wrong_answer(
+    "loss_reduced_in_place",
+    why="dist.all_reduce(loss_sum) writes the sum into loss_sum, and autograd does not see it: the value is that of all ranks, "
+    "the gradient that of this rank alone, without the factor world.",
+    seen="and autograd does not see it",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    dist.all_reduce(loss_sum, group=group)
+    return loss_sum / total_of(count, group)
+
+
+@global_mean_loss.another_form("loss_reduced_in_place")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    dist.all_reduce(loss_sum, group=group)
+    return loss_sum * size_of(group) / total_of(count, group)
+
+
+@global_mean_loss.another_form("loss_reduced_in_place")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    summed = loss_sum.clone()
+    dist.all_reduce(summed, group=group)
+    return summed / total_of(count, group)
+
+
+@global_mean_loss.another_form("loss_reduced_in_place")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    summed = loss_sum.clone()
+    dist.all_reduce(summed, group=group)
+    return summed * size_of(group) / total_of(count, group)
+
+
+@global_mean_loss.wrong_answer(
+    "world_forgotten",
+    why="Divided by the number of all samples, and DDP divides by the number of ranks once more: the learning rate is world "
+    "times smaller than it seems.",
+    seen="once more: the learning rate is world",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum / total_of(count, group)
+
+
+@global_mean_loss.another_form("world_forgotten")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum / count * (count / total_of(count, group))
+
+
+@global_mean_loss.wrong_answer(
+    "world_twice",
+    why="Backward through an all-reduce adds up the gradients of all ranks, so world is in there already; the factor brings it "
+    "in a second time.",
+    seen="so world is in there already",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return Summed.apply(loss_sum, group) * size_of(group) / total_of(count, group)
+
+
+@global_mean_loss.another_form("world_twice")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum * size_of(group) ** 2 / total_of(count, group)
+
+
+@global_mean_loss.wrong_answer(
+    "sum_left_alone",
+    why="Nothing is divided by the number of samples: this trains on a sum, and the step grows with the batch.",
+    seen="this trains on a sum",
+)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum * size_of(group)
+
+
+@global_mean_loss.another_form("sum_left_alone")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum * 1
+
+
+@global_mean_loss.another_form("sum_left_alone")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum
+
+
+@global_mean_loss.another_form("sum_left_alone")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return Summed.apply(loss_sum, group)

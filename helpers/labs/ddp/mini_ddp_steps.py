@@ -1,0 +1,237 @@
+"""Exercise 07.mini_ddp, after the first backward: more steps, no_sync, and small things asked of right answers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from helpers.labs.ddp.buckets import kind_of_messages
+from helpers.labs.ddp.ddp_parts import (
+    UNIT,
+    Kinds,
+    Layers,
+    Scene,
+    after_last_gradient,
+    all_reduces,
+    between,
+    gradients,
+    kind_of,
+    of_rank,
+    on_each,
+)
+from helpers.labs.ddp.mini_ddp import SIZES, TWO, mini_ddp, own
+from helpers.ranks.checking import over_gloo
+from helpers.ranks.in_threads import Event, note
+from helpers.trial import Trial
+
+LEFT_OVER = "this step's mean and, added to it, what the step before had left in the bucket"
+
+
+@mini_ddp.property(
+    "the next backward starts anew, with gradients set to None or to zero before it", after=(own,)
+)
+def again(answer: type, trial: Trial) -> None:
+    for to_none in (False, True):
+        trial.given(f"2 steps on 3 ranks, before each module.zero_grad(set_to_none={to_none})")
+        scene = Scene(trial, SIZES, steps=2)
+
+        def steps(answer: type, scene: Scene = scene, to_none: bool = to_none) -> list[list[Tensor | None]]:
+            module = scene.module()
+            ddp, found = answer(module, TWO), []
+            for step in range(2):
+                module.zero_grad(set_to_none=to_none)
+                scene.backward(ddp, step)
+                found.append(gradients(module))
+            return found
+
+        run = on_each(trial, answer, steps, ranks=3)
+        for step in range(2):
+            found = [by_step[step] for by_step in run.results]
+            more = leftovers(scene) if step else []
+            scene.same(
+                trial,
+                found,
+                step,
+                when=f"After the backward of step {step + 1}",
+                more=lambda _, more=more: more,
+            )
+
+
+def leftovers(scene: Scene) -> Kinds:
+    """What step 2 gives if the bucket still holds the result of step 1: once, or once from each rank."""
+    before, now = scene.mean(0), scene.mean(1)
+    return [
+        (LEFT_OVER, [count * b + n for b, n in zip(before, now, strict=True)]) for count in (scene.ranks, 1)
+    ]
+
+
+@mini_ddp.property(
+    "in no_sync nothing is sent; the next backward outside exchanges the whole sum, once", after=(own,)
+)
+def no_sync(answer: type, trial: Trial) -> None:
+    trial.given("two batches inside `with ddp.no_sync():` (forward and backward), a third outside; 3 ranks")
+    scene = Scene(trial, SIZES, steps=3)
+
+    def steps(answer: type) -> list[list[Tensor | None]]:
+        module = scene.module()
+        ddp, found = answer(module, TWO), []
+        note("starts")
+        with ddp.no_sync():
+            for step in range(2):
+                scene.backward(ddp, step)
+                found.append(gradients(module))
+        note("inside")
+        scene.backward(ddp, 2)
+        note("ends")
+        return [*found, gradients(module)]
+
+    run = on_each(trial, answer, steps, ranks=3)
+    events = of_rank(run, 0)
+    inside = all_reduces(between(events, "starts", "inside"))
+    trial.true(
+        not inside,
+        f"Inside no_sync {len(inside)} all-reduces were sent: that is what no_sync is there to save.",
+        expected="no message inside, one exchange at the next backward outside",
+        got=f"{len(inside)} all-reduces in two backward passes inside",
+        observed=("sends inside", sends_in_backward(between(events, "starts", "inside"))),
+    )
+    local = [[scene.own(step, rank) for step in range(3)] for rank in range(3)]
+    for step in range(2):
+        for rank, grads in enumerate(run.results):
+            want = [sum(g) for g in zip(*local[rank][: step + 1], strict=True)]
+            for i, want_i in enumerate(want):
+                got = grads[step][i]
+                kind = kind_of(got, want_i, [("part", want_i / 3)])
+                trial.equal(
+                    got,
+                    want_i,
+                    f"Inside no_sync, after batch {step + 1}, on rank {rank}: the gradient of weight {i}, which is "
+                    "the plain sum of this rank's own gradients",
+                    observed=("inside", step, kind if kind != "other" else None),
+                )
+    scene.same(
+        trial,
+        [grads[2] for grads in run.results],
+        0,
+        1,
+        2,
+        when="After two batches in no_sync and one outside",
+        more=lambda rank: [
+            ("the mean of the LAST batch alone: what had added up before is lost", scene.mean(2)),
+            (
+                "this rank's own sum of no_sync, and of the last batch the mean: the sum itself was not exchanged",
+                [a + b + c for a, b, c in zip(*local[rank][:2], scene.mean(2), strict=True)],
+            ),
+        ],
+    )
+    wrong = kind_of_messages(all_reduces(between(events, "inside", "ends")), SIZES, UNIT, TWO)
+    trial.true(
+        not wrong,
+        f"The all-reduces of the backward after no_sync are not those of one exchange: {wrong}.",
+        expected="one all-reduce a bucket, as ever",
+        observed=("after no_sync", wrong),
+    )
+
+
+def sends_in_backward(events: list[Event]) -> bool:
+    """Whether an all-reduce is sent before the last of several backward passes is over, or only after that."""
+    return bool(all_reduces(events[: after_last_gradient(events) - len(SIZES)]))
+
+
+class Tied(Layers):
+    """Weight 0 is used twice, under two names; weight 1 is frozen."""
+
+    def __init__(self, starts: list[Tensor]) -> None:
+        super().__init__(starts)
+        self.weights[1].requires_grad_(False)
+        self.again = self.weights[0]
+
+    def forward(self, x: Tensor, **how: object) -> Tensor:
+        return super().forward(super().forward(x), order=(0,))
+
+
+@mini_ddp.property(
+    "frozen parameters are left out; a parameter under two names is exchanged once", after=(own,)
+)
+def frozen_and_tied(answer: type, trial: Trial) -> None:
+    trial.given("2 ranks; weight 1 of 3 is frozen, weight 0 has two names and is used twice")
+    scene = Scene(trial, SIZES, ranks=2, kind=Tied)
+
+    def step(answer: type) -> list[Tensor | None]:
+        module = scene.module()
+        scene.backward(answer(module, TWO), 0)
+        return gradients(module)
+
+    run = on_each(trial, answer, step, ranks=2)
+    scene.same(trial, run.results, 0, when="After one backward", none_is_zero=True)
+
+
+@mini_ddp.property("parameters of several dtypes, each with its own gradient", once_right=True)
+def dtypes(answer: type, trial: Trial) -> None:
+    trial.given(
+        "weights of float64, float32, float32, float64 in this order; bucket_bytes=1000: one dtype a bucket"
+    )
+    single, double = torch.float32, torch.float64
+    scene = Scene(trial, (3, 5, 2, 4), ranks=2, dtypes=(double, single, single, double))
+
+    def step(answer: type) -> list[Tensor | None]:
+        module = scene.module()
+        scene.backward(answer(module, 1000), 0)
+        return gradients(module)
+
+    scene.same(trial, on_each(trial, answer, step, ranks=2).results, 0, when="After one backward")
+
+
+@mini_ddp.property("without zero_grad, the mean gradient of the next backward is added", once_right=True)
+def adds(answer: type, trial: Trial) -> None:
+    trial.given("two backward passes on 3 ranks with no zero_grad between them")
+    scene = Scene(trial, SIZES, steps=2)
+
+    def steps(answer: type) -> list[Tensor | None]:
+        module = scene.module()
+        ddp = answer(module, TWO)
+        for step in range(2):
+            scene.backward(ddp, step)
+        return gradients(module)
+
+    scene.same(trial, on_each(trial, answer, steps, ranks=3).results, 0, 1, when="After two backward passes")
+
+
+@mini_ddp.property("one rank alone; no_sync that an exception leaves", once_right=True)
+def alone_and_after_an_error(answer: type, trial: Trial) -> None:
+    def after_an_error(answer: type) -> list[Tensor | None]:
+        module = scene.module()
+        ddp = answer(module, TWO)
+        try:
+            with ddp.no_sync():
+                raise KeyError
+        except KeyError:
+            pass
+        scene.backward(ddp, 0)
+        return gradients(module)
+
+    for ranks in (1, 3):
+        trial.given(f"{ranks} ranks; an exception leaves a `with ddp.no_sync():`, then one ordinary step")
+        scene = Scene(trial, SIZES, ranks=ranks)
+        found = on_each(trial, answer, after_an_error, ranks=ranks).results
+        scene.same(trial, found, 0, when="After the step")
+
+
+@mini_ddp.property("and on three processes over gloo, the same", once_right=True)
+def over_processes(answer: type, trial: Trial) -> None:
+    trial.given("two steps on 3 processes over gloo")
+    scene = Scene(trial, SIZES, steps=2)
+
+    def steps() -> list[list[Tensor | None]]:
+        module = scene.module()
+        ddp, found = answer(module, TWO), []
+        for step in range(2):
+            module.zero_grad()
+            scene.backward(ddp, step)
+            found.append(gradients(module))
+        return found
+
+    results = over_gloo(trial, steps, ranks=3)
+    for step in range(2):
+        found = [by_step[step] for by_step in results]
+        scene.same(trial, found, step, when=f"After the backward of step {step + 1} of 2")

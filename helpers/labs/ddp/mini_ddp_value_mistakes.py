@@ -1,0 +1,216 @@
+"""What people write for 07.mini_ddp: gradients that are not the mean, values that ranks do not share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from helpers.labs.ddp.mini_ddp import mini_ddp
+from helpers.labs.ddp.mini_ddp_right import Averaged, Group
+
+
+@mini_ddp.wrong_answer(
+    "sum_instead_of_mean",
+    why="all_reduce sums by default. Without the division the gradient, and with it the learning rate, is world size "
+    "times too big.",
+    seen="all_reduce sums by default",
+)
+class _(Averaged):
+    def packed(self, bucket: Group) -> Tensor:
+        return super().packed(bucket) * self.world
+
+
+@mini_ddp.wrong_answer(
+    "divided_twice",
+    why="The gradients were divided on the way in, and once more on the way out (or ReduceOp.AVG did it already).",
+    seen="divided on the way in, and once more",
+)
+class _(Averaged):
+    def send(self, flat: Tensor) -> Any:
+        return dist.all_reduce(flat, op=dist.ReduceOp.AVG, async_op=True)
+
+
+@mini_ddp.wrong_answer(
+    "parameters_not_broadcast",
+    why="Equal gradients keep equal ranks equal; they do not make them equal. Rank 0's values must be sent once, at "
+    "construction.",
+    seen="they do not make them equal",
+)
+class _(Averaged):
+    def shared(self) -> list[Tensor]:
+        return list(self.module.buffers())
+
+
+@mini_ddp.wrong_answer(
+    "nothing_broadcast",
+    why="Neither parameters nor buffers were sent: every rank goes on with what it happened to start with.",
+    seen="Neither parameters nor buffers were sent",
+)
+class _(Averaged):
+    def share(self) -> None:
+        pass
+
+
+@mini_ddp.wrong_answer(
+    "buffers_not_broadcast",
+    why="Parameters are not all that a module computes with: running statistics and masks are buffers, and no "
+    "gradient ever brings them together.",
+    seen="no gradient ever brings them together",
+)
+class _(Averaged):
+    def shared(self) -> list[Tensor]:
+        return list(self.module.parameters())
+
+
+@mini_ddp.wrong_answer(
+    "frozen_not_broadcast",
+    why="The frozen parameters were left out of the broadcast, too. They get no gradient, but every rank computes "
+    "with them.",
+    seen="left out of the broadcast, too",
+)
+class _(Averaged):
+    def shared(self) -> list[Tensor]:
+        return [*self.trainable(), *self.module.buffers()]
+
+
+@mini_ddp.another_form("buffers_not_broadcast")
+class _(Averaged):
+    def shared(self) -> list[Tensor]:
+        return self.trainable()
+
+
+@mini_ddp.wrong_answer(
+    "mean_of_start_values",
+    why="Averaging the start values of all ranks makes them equal, but to nothing that anybody initialised: the mean "
+    "of three random starts is a third of the spread, and a loaded checkpoint of rank 0 is lost.",
+    seen="to nothing that anybody initialised",
+)
+class _(Averaged):
+    def share(self) -> None:
+        for tensor in self.shared():
+            total = tensor.detach().to(torch.float64)
+            dist.all_reduce(total)
+            tensor.detach().copy_(total / self.world)
+
+
+@mini_ddp.wrong_answer(
+    "parameters_replaced",
+    why="setattr with a new Parameter leaves the old one to whoever holds it already, an optimizer say. Copy the numbers "
+    "into the parameter that is there.",
+    seen="leaves the old one to whoever holds it",
+)
+class _(Averaged):
+    def share(self) -> None:
+        for owner in self.module.modules():
+            for name, param in list(owner.named_parameters(recurse=False)):
+                value = param.detach().clone()
+                dist.broadcast(value, 0)
+                setattr(owner, name, nn.Parameter(value, requires_grad=param.requires_grad))
+            for _, buffer in owner.named_buffers(recurse=False):
+                dist.broadcast(buffer, 0)
+
+
+@mini_ddp.wrong_answer(
+    "not_copied_back",
+    why="torch.cat makes a new tensor. all_reduce changed that one; param.grad was never told.",
+    seen="param.grad was never told",
+)
+class _(Averaged):
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        pass
+
+
+@mini_ddp.wrong_answer(
+    "never_waits",
+    why="async_op=True returns before the numbers are there. Until wait() has returned, the bucket holds what this rank "
+    "put in, or something half-way.",
+    seen="returns before the numbers are there",
+)
+class _(Averaged):
+    def finish(self) -> None:
+        for bucket, flat, _work in self.flying:
+            self.unpack(bucket, flat)
+        self.begin()
+
+
+@mini_ddp.wrong_answer(
+    "waits_for_the_last_only",
+    why="One variable held the request, and each launch overwrote it: at the end only the last bucket was waited for. "
+    "Each request has its own wait.",
+    seen="each launch overwrote it",
+)
+class _(Averaged):
+    def finish(self) -> None:
+        if self.flying:
+            self.flying[-1][2].wait()
+        for bucket, flat, _work in self.flying:
+            self.unpack(bucket, flat)
+        self.begin()
+
+
+@mini_ddp.wrong_answer(
+    "only_rank_zero_gets_it",
+    why="dist.reduce leaves the result on one rank. Every rank makes its own optimizer step, so every rank needs it.",
+    seen="leaves the result on one rank",
+)
+class _(Averaged):
+    def send(self, flat: Tensor) -> Any:
+        return dist.reduce(flat, 0, async_op=True)
+
+
+@mini_ddp.wrong_answer(
+    "last_bucket_lost",
+    why="The last bucket never becomes full, and what is not full was never closed: the first parameters of the module "
+    "stand in no bucket.",
+    seen="The last bucket never becomes full",
+)
+class _(Averaged):
+    def groups(self) -> list[Group]:
+        *groups, _ = super().groups()
+        return groups
+
+
+@mini_ddp.wrong_answer(
+    "launched_with_first_gradient",
+    why="The bucket left when its first gradient came. It has to leave with the last one.",
+    seen="left when its first gradient came",
+)
+class _(Averaged):
+    def launch_complete(self) -> None:
+        while self.launched < len(self.buckets) and not self.ready.isdisjoint(self.buckets[self.launched]):
+            self.launch(self.buckets[self.launched])
+            self.launched += 1
+
+    def packed(self, bucket: Group) -> Tensor:
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        return torch.cat([grad.flatten() for grad in grads]) / self.world
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        parts = flat.split([param.numel() for param in bucket])
+        for param, part in zip(bucket, parts, strict=True):
+            param.grad = part.view_as(param).clone()
+
+
+@mini_ddp.wrong_answer(
+    "arguments_lost",
+    why="forward(self, x) knows one argument. A wrapper does not know the module's signature: *args and **kwargs.",
+    seen="does not know the module's signature",
+)
+class _(Averaged):
+    def forward(self, x: Tensor) -> Any:
+        return self.module(x)
+
+
+@mini_ddp.wrong_answer(
+    "frozen_in_the_buckets",
+    why="A frozen parameter never gets a gradient. A bucket that waits for one is never sent.",
+    seen="A bucket that waits for one is never sent",
+)
+class _(Averaged):
+    def groups(self) -> list[Group]:
+        from helpers.labs.ddp.mini_ddp_right import grouped
+
+        return grouped(list(self.module.parameters())[::-1], self.bucket_bytes)

@@ -1,0 +1,202 @@
+"""Exercise 07.shard_indices: which samples a rank takes in an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch.utils.data.distributed import DistributedSampler
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.trial import Trial
+
+Answer = Callable[..., list[int]]
+
+shard_indices = Exercise(
+    "07.shard_indices",
+    "Each rank takes its share",
+    objective="Deal the samples of an epoch to the ranks: equally many each, every sample somewhere, the same order on "
+    "all ranks and another one in each epoch.",
+    minutes=20,
+    difficulty="easy",
+    hints=[
+        "No rank talks to another one here. So all of them have to make the same order, each on its own, and then take "
+        "different places of it. What must their generators have in common, and what may not be in the seed?",
+        "The length first: each rank gets `n // world` samples with drop_last and `ceil(n / world)` without it. Make an "
+        "order of exactly `each * world` samples, by cutting its end or by starting it again. If n is smaller than world, "
+        "once again is not enough.",
+        "`generator = torch.Generator().manual_seed(seed + epoch)`, "
+        "`order = torch.randperm(n, generator=generator).tolist()`; then `(order * times)[:total]` with enough times, and "
+        "`order[rank:total:world]`.",
+    ],
+)
+
+
+def right_shares(
+    n: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int
+) -> list[list[int]]:
+    """By rank: what torch's sampler gives."""
+    shares = []
+    for rank in range(world):
+        sampler = DistributedSampler(
+            range(n),  # type: ignore[arg-type]
+            num_replicas=world,
+            rank=rank,
+            shuffle=shuffle,
+            seed=seed,
+            drop_last=drop_last,
+        )
+        sampler.set_epoch(epoch)
+        shares.append(list(sampler))
+    return shares
+
+
+def compare(
+    answer: Answer,
+    trial: Trial,
+    n: int,
+    world: int,
+    epoch: int = 0,
+    *,
+    shuffle: bool = False,
+    drop_last: bool = False,
+    seed: int = 0,
+) -> None:
+    """Asks for the share of each rank; what is wrong between the ranks is said before a single wrong value."""
+    trial.given(
+        f"shard_indices({n}, rank, {world}, epoch={epoch}, {shuffle=}, {drop_last=}, {seed=}) on each rank"
+    )
+    shares = []
+    for rank in range(world):
+        got = trial.call(answer, n, rank, world, epoch, shuffle=shuffle, drop_last=drop_last, seed=seed)
+        _is_list_of_ints(trial, got, rank)
+        shares.append(got)
+    wants = right_shares(n, world, epoch, shuffle=shuffle, drop_last=drop_last, seed=seed)
+    if shares == wants:
+        return
+    _equally_long(trial, shares)
+    if n % world == 0:
+        _apart(trial, shares)
+    for rank, (got, want) in enumerate(zip(shares, wants, strict=True)):
+        trial.equal(got, want, f"The samples of rank {rank}", observed=shares)
+
+
+def _is_list_of_ints(trial: Trial, got: object, rank: int) -> None:
+    kind = type(got).__name__
+    trial.true(
+        got is not None, "The answer returned None. Is a `return` missing?", got="None", observed="None"
+    )
+    trial.true(isinstance(got, list), f"Rank {rank} gets no list.", expected="list", got=kind, observed=kind)
+    strange = next((type(item).__name__ for item in got if type(item) is not int), None)
+    trial.true(
+        strange is None,
+        f"The list of rank {rank} holds something else than plain ints.",
+        expected="plain ints, as `.tolist()` gives them",
+        got=strange,
+        observed=("item", strange),
+    )
+
+
+def _equally_long(trial: Trial, shares: list[list[int]]) -> None:
+    lengths = [len(share) for share in shares]
+    trial.true(
+        len(set(lengths)) == 1,
+        "The ranks get different numbers of samples. A rank with more of them starts a step that the others do not "
+        "start, and waits in its all-reduce for ever.",
+        expected="equally many on each rank",
+        got=f"by rank: {lengths}",
+        observed=shares,
+    )
+
+
+def _apart(trial: Trial, shares: list[list[int]]) -> None:
+    for one, own in enumerate(shares):
+        for other in range(one):
+            twice = sorted(set(own) & set(shares[other]))
+            trial.true(
+                not twice,
+                f"Ranks {other} and {one} both take the samples {twice[:4]}, although world divides n: other samples are "
+                "then taken by nobody.",
+                expected="each sample on one rank",
+                got=f"rank {other}: {shares[other]}, rank {one}: {own}",
+                observed=shares,
+            )
+
+
+@shard_indices.property(
+    "in order, world divides n: every world-th sample, beginning with the rank's own number"
+)
+def in_order(answer: Answer, trial: Trial) -> None:
+    for n, world in ((12, 3), (8, 4), (5, 1)):
+        compare(answer, trial, n, world)
+
+
+@shard_indices.property("where world does not divide n, the order is begun again until all have equally many")
+def padded(answer: Answer, trial: Trial) -> None:
+    for n, world in ((10, 4), (7, 3), (5, 2)):
+        compare(answer, trial, n, world)
+
+
+@shard_indices.property("fewer samples than ranks: each rank still has one")
+def few_samples(answer: Answer, trial: Trial) -> None:
+    for n, world in ((2, 5), (1, 4), (3, 8)):
+        compare(answer, trial, n, world)
+
+
+@shard_indices.property("with drop_last, the end of the order is dropped instead")
+def dropped(answer: Answer, trial: Trial) -> None:
+    for n, world in ((10, 4), (11, 3), (3, 5), (12, 4)):
+        compare(answer, trial, n, world, drop_last=True)
+
+
+@shard_indices.property("with shuffle, all ranks deal from the one permutation of this seed")
+def shuffled(answer: Answer, trial: Trial) -> None:
+    for n, world in ((24, 3), (20, 4)):
+        compare(answer, trial, n, world, shuffle=True, seed=trial.random.randrange(100, 10_000))
+
+
+@shard_indices.property("with shuffle, each epoch has an order of its own")
+def epochs(answer: Answer, trial: Trial) -> None:
+    seed = trial.random.randrange(100, 10_000)
+    for epoch in (1, 2, trial.random.randrange(10, 90)):
+        compare(answer, trial, 24, 3, epoch, shuffle=True, seed=seed)
+
+
+@shard_indices.property("without shuffle, epoch and seed change nothing")
+def epochs_in_order(answer: Answer, trial: Trial) -> None:
+    compare(answer, trial, 12, 3, 5, seed=7)
+
+
+@shard_indices.property(
+    "with shuffle, what is dealt twice is the start of the permutation, what is dropped its end"
+)
+def shuffled_and_uneven(answer: Answer, trial: Trial) -> None:
+    for drop_last in (False, True):
+        for n, world in ((23, 4), (3, 7)):
+            seed, epoch = trial.random.randrange(100, 10_000), trial.random.randrange(3, 90)
+            compare(answer, trial, n, world, epoch, shuffle=True, drop_last=drop_last, seed=seed)
+
+
+@shard_indices.property("the order is yours: torch's DistributedSampler is what you write here")
+def own_work(answer: Answer, trial: Trial) -> None:
+    trial.given("shard_indices(7, 1, 3, 2, shuffle=True, drop_last=False)")
+    with calls_to(DistributedSampler) as seen:
+        answer(7, 1, 3, 2, shuffle=True, drop_last=False)
+    trial.true(
+        not seen,
+        "The answer calls torch's DistributedSampler, which it re-creates.",
+        expected="randperm and slices",
+        got="DistributedSampler",
+        observed="DistributedSampler",
+    )
+
+
+@shard_indices.property(
+    "and equal to torch's DistributedSampler for sixty more draws of all arguments", once_right=True
+)
+def like_torch(answer: Answer, trial: Trial) -> None:
+    draw = trial.random.randrange
+    for _ in range(60):
+        shuffle, drop_last = draw(2) == 1, draw(2) == 1
+        n, world, epoch, seed = draw(1, 30), draw(1, 9), draw(6), draw(2000)
+        compare(answer, trial, n, world, epoch, shuffle=shuffle, drop_last=drop_last, seed=seed)
