@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import linecache
+import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,13 @@ def answers(notebook: Path, exercises: dict[str, Exercise]) -> dict[str, Any]:
     Imports, functions, classes and upper-case constants of the notebook are executed, nothing else.
     """
     module = types.ModuleType("__reference__")
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            _define("".join(cell["source"]), f"{notebook.name}:{cell['id']}", module)
+    sys.modules[module.__name__] = module  # a dataclass looks its module up while it is made
+    try:
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                _define("".join(cell["source"]), f"{notebook.name}:{cell['id']}", module)
+    finally:
+        del sys.modules[module.__name__]  # nobody can import it: answers travel to other processes by value
     found = {}
     for id, exercise in exercises.items():
         if notebook.name.startswith(id.partition(".")[0]):

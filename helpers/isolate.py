@@ -268,8 +268,13 @@ def by_value(answer: Any) -> bytes:
                 module, name = single[id(value)]
                 return getattr, (importlib.import_module(module), name)
             # torch.backends.cudnn and torch.ops are modules of classes of their own, which pickle refuses.
-            if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
-                return importlib.import_module, (value.__name__,)
+            if isinstance(value, types.ModuleType):
+                if sys.modules.get(value.__name__) is value:
+                    return importlib.import_module, (value.__name__,)
+                # torch._C._functions is a module that cannot be imported, only reached.
+                above, _, name = value.__name__.rpartition(".")
+                if above in sys.modules and getattr(sys.modules[above], name, None) is value:
+                    return getattr, (importlib.import_module(above), name)
             return super().reducer_override(value)
 
     file = io.BytesIO()

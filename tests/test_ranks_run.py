@@ -214,10 +214,8 @@ def on_forked_threads() -> float:
     return float(model.module.weight.grad[0, 0])
 
 
-@pytest.mark.parametrize(
-    "method", [m for m in ("fork", "spawn") if m in multiprocessing.get_all_start_methods()]
-)
-def test_other_ways_to_start(method: str, capsys: pytest.CaptureFixture) -> None:
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_every_way_to_start(method: str, capsys: pytest.CaptureFixture) -> None:
     torch.relu(torch.ones(4_000_000))
     torch.nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward()
     assert ranks.run(on_forked_threads, ranks=2, start_method=method) == [0.5, 0.5]

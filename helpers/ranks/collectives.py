@@ -33,9 +33,6 @@ class Call:
     reduction: str | None = None
     same_shapes: bool = True
 
-    def tensors(self) -> list[Tensor]:
-        return [*self.inputs, *self.outputs]
-
     def differs_from(self, other: Call) -> tuple[str, str, str] | None:
         """In what, how this one is told and how the other; None if they fit together."""
         if self.name != other.name:

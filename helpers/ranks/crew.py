@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -174,7 +174,8 @@ def _started(order: in_rank.Order, method: str) -> list[Member]:
 def _start(order: in_rank.Order, method: str) -> list[Member]:
     pipes = wires(order.ranks, fork_server() if method == "forkserver" else mp.get_context(method))
     try:
-        with no_main_module():
+        # A forked rank would keep what is hidden; the others would run __main__ again.
+        with nullcontext() if method == "fork" else no_main_module():
             started = mp.start_processes(
                 in_rank.main, (order, pipes), nprocs=order.ranks, start_method=method, join=False
             )

@@ -1,6 +1,6 @@
 """A process group in memory, for ranks that are threads of one process (see stage.py).
 
-The rules are gloo's: a blocking send is a rendezvous, tensors must be contiguous, what is sent and received must have
+The rules are gloo's: a blocking send is a rendezvous, messages are contiguous, what is sent and received must have
 the same size, the n-th collective of each rank is the same one. `torch.distributed` calls these methods on the group,
 so whatever way its functions were imported, they end here.
 """
@@ -59,7 +59,7 @@ class MemoryGroup(dist.ProcessGroup):
         stage, wires = self.wires.stage, self.wires
         stage.pause()
         if not tensor.is_contiguous():
-            raise ValueError("Tensors must be contiguous")
+            raise RuntimeError("input tensor has to be contiguous")
         if peer is not None and not 0 <= peer < self.size():
             raise ValueError(f"Rank {peer} is none of the {self.size()} ranks of the group")
         kind = _called(("send", "isend") if sends else ("recv", "irecv"))
@@ -102,14 +102,10 @@ class MemoryGroup(dist.ProcessGroup):
 
     # Collectives ----------------------------------------------------------------------------------------------
 
-    def _meet(self, call: collectives.Call, *, log: str | None = None) -> Work:
+    def _meet(self, call: collectives.Call) -> Work:
         stage, wires = self.wires.stage, self.wires
         stage.pause()
-        for tensor in call.tensors():
-            if not tensor.is_contiguous():
-                raise ValueError("Tensors must be contiguous")
-        kind = log or call.name
-        stage.tell(kind, None, sum(map(nbytes, call.inputs)))
+        stage.tell(call.name, None, sum(map(nbytes, call.inputs)))
         meetings = wires.meetings[self.name]
         if self._met == len(meetings):
             meetings.append(Meeting(self.size()))
@@ -124,7 +120,7 @@ class MemoryGroup(dist.ProcessGroup):
             if wires.late:
                 meeting.deliver(me)
 
-        work = Work(wires, kind, None, meeting.complete, done)
+        work = Work(wires, call.name, None, meeting.complete, done)
         work.tensors = call.outputs
         return work
 

@@ -210,11 +210,15 @@ def waits_for_all(exercise: Exercise, task: AllReduce) -> None:
         trial.true(
             not left,
             f"Nobody waited for {len(left)} request{'' if len(left) == 1 else 's'}, first of all: "
-            f"{(left or [''])[0]}. Until wait() returns, its tensor belongs to the transfer.",
+            f"{_in_words((left or [''])[0])}. Until wait() returns, its tensor belongs to the transfer.",
             expected="wait() on each request before the function returns",
             got=f"{len(left)} without",
             observed=("unwaited", sorted({text.split(": ")[-1].split(",")[0] for text in left})),
         )
+
+
+def _in_words(request: str) -> str:
+    return request.replace("isend, rank", "isend to rank").replace("irecv, rank", "irecv from rank")
 
 
 def any_timing(exercise: Exercise, task: AllReduce) -> None:

@@ -70,7 +70,7 @@ def few_rounds(answer: Answer, trial: Trial) -> None:
             "halves in each.",
             expected=f"at most {limit} rounds",
             got=f"{found} rounds",
-            observed=("rounds", world, found),
+            observed=("rounds", world, found, [traffic.bytes_out for traffic in run.traffic]),
         )
 
 

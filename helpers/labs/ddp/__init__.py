@@ -38,4 +38,6 @@ from helpers.labs.ddp.timeline import Timeline as Timeline
 from helpers.labs.ddp.timeline import laid_out as laid_out
 from helpers.labs.ddp.timeline import measured as measured
 from helpers.labs.ddp.timeline import watch as watch
+from helpers.labs.ddp.train import train as train
+from helpers.labs.ddp.training_job import Job as Job
 from helpers.labs.ddp.unused_parameters import unused_parameters as unused_parameters

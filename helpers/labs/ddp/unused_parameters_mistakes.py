@@ -102,7 +102,7 @@ class _(Searching):
     def absent(self, out: Tensor) -> Group:
         if not out.requires_grad:
             return []
-        absent = super().absent(out)
+        absent = set(super().absent(out))
         flags = torch.tensor([float(param in absent) for param in self.trainable()])
         dist.broadcast(flags, 0)
         return [param for param, flag in zip(self.trainable(), flags.tolist(), strict=True) if flag]

@@ -1,0 +1,300 @@
+"""Wrong answers to 08.pipelined_allreduce."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from helpers.labs.allreduce.pipelined import pipelined_allreduce
+from helpers.labs.allreduce.wrong_parts import exchanged, first_half, second_half, through_chunks
+
+
+def segment_length(x: Tensor, segment_bytes: int) -> int:
+    return max(1, segment_bytes // x.element_size())
+
+
+def ring_in_segments(chunks: tuple[Tensor, ...], rank: int, world: int, length: int) -> None:
+    """Right: all segments of a step on their way at once."""
+    for step in range(2 * (world - 1)):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        arrive = [dist.irecv(piece, (rank - 1) % world) for piece in buffer.split(length)]
+        leave = [
+            dist.isend(piece, (rank + 1) % world) for piece in chunks[(rank - step) % world].split(length)
+        ]
+        for request, piece, target in zip(arrive, buffer.split(length), mine.split(length), strict=True):
+            request.wait()
+            target.copy_(target + piece if step < world - 1 else piece)
+        for request in leave:
+            request.wait()
+
+
+@pipelined_allreduce.wrong_answer(
+    "segments_in_sequence",
+    why="Each segment is sent, received and added before the next one starts. That is the ring with more start-up times: "
+    "the gain comes only when the next segment travels while this one is added.",
+    seen="That is the ring with more start-up times",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(2 * (world - 1)):
+            mine, outgoing = chunks[(rank - step - 1) % world], chunks[(rank - step) % world]
+            buffer = torch.empty_like(mine)
+            leaving, arriving = outgoing.split(length), buffer.split(length)
+            for at in range(max(len(leaving), len(arriving))):
+                requests = [dist.irecv(arriving[at], (rank - 1) % world)] if at < len(arriving) else []
+                requests += [dist.isend(leaving[at], (rank + 1) % world)] if at < len(leaving) else []
+                for request in requests:
+                    request.wait()
+            mine.copy_(mine + buffer if step < world - 1 else buffer)
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "segment_of_elements",
+    why="segment_bytes is used as a number of elements. A float32 has four bytes, a float64 eight: divide by "
+    "x.element_size().",
+    seen="used as a number of elements",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, segment_bytes))
+
+
+@pipelined_allreduce.wrong_answer(
+    "four_bytes_assumed",
+    why="Four bytes an element are assumed. That holds for float32; ask x.element_size().",
+    seen="Four bytes an element are assumed",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = max(1, segment_bytes // 4)
+    through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, length))
+
+
+@pipelined_allreduce.wrong_answer(
+    "chunks_sent_whole",
+    why="segment_bytes is not used: each chunk travels whole, and is added when all of it is there.",
+    seen="segment_bytes is not used",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        first_half(chunks, rank, world)
+        second_half(chunks, rank, world)
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "last_segment_lost",
+    why="`length // segment` segments leave out the last one, which is shorter. Round up, or use split, which keeps it.",
+    seen="leave out the last one, which is shorter",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def whole(chunk: Tensor) -> Tensor:
+        return chunk[: len(chunk) // length * length] if len(chunk) > length else chunk
+
+    through_chunks(x, world, lambda chunks: ring_in_segments(tuple(map(whole, chunks)), rank, world, length))
+
+
+@pipelined_allreduce.wrong_answer(
+    "segment_smaller_than_an_element",
+    why="segment_bytes // element_size is 0 when a segment is smaller than one element, and nothing can be cut into "
+    "pieces of 0. A message holds at least one element: max(1, ...).",
+    seen="A message holds at least one element",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_bytes // x.element_size()
+    through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, length))
+
+
+@pipelined_allreduce.wrong_answer(
+    "one_buffer_for_all_segments",
+    why="All irecvs of a step are posted into one buffer of a segment's length, so a later segment overwrites an earlier "
+    "one. Each message under way needs memory of its own.",
+    seen="Each message under way needs memory of its own",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(2 * (world - 1)):
+            mine = chunks[(rank - step - 1) % world]
+            buffer, targets = torch.empty_like(mine[:length]), mine.split(length)
+            arrive = [dist.irecv(buffer[: len(target)], (rank - 1) % world) for target in targets]
+            leave = [dist.isend(p, (rank + 1) % world) for p in chunks[(rank - step) % world].split(length)]
+            for request in arrive + leave:
+                request.wait()
+            for target in targets:
+                target.copy_(target + buffer[: len(target)] if step < world - 1 else buffer[: len(target)])
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "waits_for_the_last_only",
+    why="Only the last request of a step is waited for. Messages of one pair arrive in order, so the sums come out right; "
+    "but nothing says that the others are done, and torch wants wait() on each.",
+    seen="Only the last request of a step is waited for",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(2 * (world - 1)):
+            mine = chunks[(rank - step - 1) % world]
+            buffer = torch.empty_like(mine)
+            arrive = [dist.irecv(piece, (rank - 1) % world) for piece in buffer.split(length)]
+            leave = [dist.isend(p, (rank + 1) % world) for p in chunks[(rank - step) % world].split(length)]
+            leave[-1].wait()
+            arrive[-1].wait()
+            mine.copy_(mine + buffer if step < world - 1 else buffer)
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "isend_without_wait",
+    why="The sums are right, but the isends are never waited for, and x may still be read when the function returns.",
+    seen="and x may still be read when the function returns",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(2 * (world - 1)):
+            mine = chunks[(rank - step - 1) % world]
+            buffer = torch.empty_like(mine)
+            arrive = [dist.irecv(piece, (rank - 1) % world) for piece in buffer.split(length)]
+            for piece in chunks[(rank - step) % world].split(length):
+                dist.isend(piece, (rank + 1) % world)
+            for request in arrive:
+                request.wait()
+            mine.copy_(mine + buffer if step < world - 1 else buffer)
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "added_before_it_has_come",
+    why="The buffer is added while its segments are still on their way; they are waited for afterwards. Wait first, "
+    "segment by segment.",
+    seen="they are waited for afterwards",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(2 * (world - 1)):
+            mine = chunks[(rank - step - 1) % world]
+            buffer = torch.empty_like(mine)
+            arrive = [dist.irecv(piece, (rank - 1) % world) for piece in buffer.split(length)]
+            leave = [dist.isend(p, (rank + 1) % world) for p in chunks[(rank - step) % world].split(length)]
+            mine.copy_(mine + buffer if step < world - 1 else buffer)
+            for request in arrive + leave:
+                request.wait()
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "all_send_first",
+    why="The segments are sent by blocking sends before anybody receives: the ring is stuck at the first segment. Post "
+    "the irecvs first.",
+    seen="the ring is stuck at the first segment",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(2 * (world - 1)):
+            mine = chunks[(rank - step - 1) % world]
+            buffer = torch.empty_like(mine)
+            for piece in chunks[(rank - step) % world].split(length):
+                dist.send(piece, (rank + 1) % world)
+            for piece in buffer.split(length):
+                dist.recv(piece, (rank - 1) % world)
+            mine.copy_(mine + buffer if step < world - 1 else buffer)
+
+    through_chunks(x, world, work)
+
+
+@pipelined_allreduce.wrong_answer(
+    "second_half_adds",
+    why="What arrives is added in the second half, too. There the segments are complete and replace what stands there.",
+    seen="There the segments are complete and replace",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    length = segment_length(x, segment_bytes)
+    chunks = x.contiguous().view(-1).tensor_split(world)
+    for step in range(2 * (world - 1)):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = torch.empty_like(mine)
+        for leaving, arriving in zip(
+            chunks[(rank - step) % world].split(length), buffer.split(length), strict=True
+        ):
+            exchanged(leaving, arriving, rank, world)
+        mine += buffer
+
+
+@pipelined_allreduce.wrong_answer(
+    "a_ring_for_each_segment",
+    why="x is cut into segments, and each goes through a ring of its own, one after the other. Its messages are a segment "
+    "divided by the ranks: many small ones, and none overlaps with another.",
+    seen="each goes through a ring of its own",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    flat = x.contiguous().view(-1)
+    for segment in flat.split(segment_length(x, segment_bytes)):
+        chunks = segment.tensor_split(world)
+        first_half(chunks, rank, world)
+        second_half(chunks, rank, world)
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
+@pipelined_allreduce.wrong_answer(
+    "segments_through_rank_0",
+    why="The segments overlap, but all go through rank 0, which moves N - 1 times x. The bytes have to be the ring's.",
+    seen="The segments overlap, but all go through rank 0",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    flat = x.contiguous().view(-1)
+    pieces = flat.split(segment_length(x, segment_bytes))
+    if rank:
+        for requests in ([dist.isend(p, 0) for p in pieces], [dist.irecv(p, 0) for p in pieces]):
+            for request in requests:
+                request.wait()
+    else:
+        for source in range(1, world):
+            buffer = torch.empty_like(flat)
+            for request in [dist.irecv(p, source) for p in buffer.split(len(pieces[0]) or 1)]:
+                request.wait()
+            flat += buffer
+        for request in [dist.isend(p, target) for target in range(1, world) for p in pieces]:
+            request.wait()
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
+@pipelined_allreduce.wrong_answer(
+    "calls_a_collective",
+    why="dist.all_reduce cuts into segments by itself, in C++. Here you do it, with messages.",
+    seen="cuts into segments by itself",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    dist.all_reduce(x)
+
+
+@pipelined_allreduce.wrong_answer(
+    "contiguous_copy_reduced",
+    why="`x.contiguous()` of a column is a copy, and the sums stay in it. Copy them back into x.",
+    seen="and the sums stay in it. Copy them back",
+)
+def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    chunks = x.contiguous().view(-1).tensor_split(world)
+    ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
