@@ -13,6 +13,7 @@ from helpers.labs.ddp import shard_indices_mistakes as shard_indices_mistakes
 from helpers.labs.ddp import shard_indices_order_mistakes as shard_indices_order_mistakes
 from helpers.labs.ddp import sync_batch_norm_backward_mistakes as sync_batch_norm_backward_mistakes
 from helpers.labs.ddp import sync_batch_norm_mistakes as sync_batch_norm_mistakes
+from helpers.labs.ddp import train_mistakes as train_mistakes
 from helpers.labs.ddp import unused_parameters_mistakes as unused_parameters_mistakes
 from helpers.labs.ddp.data_parallel import data_parallel as data_parallel
 from helpers.labs.ddp.global_mean_loss import global_mean_loss as global_mean_loss
