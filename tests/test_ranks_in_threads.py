@@ -196,7 +196,11 @@ def test_collectives_give_what_gloo_gives() -> None:
     def fn() -> list[Any]:
         rank, world = dist.get_rank(), dist.get_world_size()
         mine = torch.tensor([1.0, 2.0]) + 10 * rank
-        total, most, mean = mine.new_zeros(2, 2)[:, 0].copy_(mine), mine.clone(), mine.clone()  # one with steps
+        total, most, mean = (
+            mine.new_zeros(2, 2)[:, 0].copy_(mine),
+            mine.clone(),
+            mine.clone(),
+        )  # one with steps
         dist.all_reduce(total)
         dist.all_reduce(most, dist.ReduceOp.MAX)
         dist.all_reduce(mean, dist.ReduceOp.AVG)

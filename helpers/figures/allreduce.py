@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from helpers.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, white
+from helpers.labs.allreduce.cost_model import in_words
 
 Cost = Callable[[float], float]  # nbytes -> seconds
 Row = tuple[str, int, int, float]  # algorithm, world, nbytes, seconds
@@ -39,7 +40,7 @@ def cost_curves(
     """Time against size, both as powers of ten, one line an algorithm.
 
     A line is flat as long as messages cost more than bytes, and then rises with the size; where two lines cross, the
-    fastest changes, and the strip below says which one that is.
+    fastest changes, and the strip along the lower edge has the colour of the fastest.
 
     Args:
         costs: By name; `LOOKS` knows four.
@@ -47,8 +48,8 @@ def cost_curves(
         sizes: From where to where.
         fitted: The worlds whose points were used for the fit: they are filled, the others empty.
     """
-    figure, axes = white(7.2, 4.2)
-    axes.set(xscale="log", yscale="log", xlim=sizes, xlabel="bytes of the vector", ylabel="seconds")
+    figure, axes = white(6.8, 4.6)
+    axes.set(xscale="log", yscale="log", xlim=sizes, xlabel="bytes of the vector", ylabel="time")
     axes.grid(axis="x", color="#eeeeee", linewidth=0.7)
     grid = _spaced(*sizes)
     for name, cost in costs.items():
@@ -61,8 +62,9 @@ def cost_curves(
     _fastest(axes, costs, grid)
     axes.set_title(title, fontsize=10, loc="left")
     axes.xaxis.set_major_formatter(lambda nbytes, _: size_in_words(nbytes))
+    axes.yaxis.set_major_formatter(lambda seconds, _: in_words(seconds))
     figure.legend(
-        handles=_keys(costs, measured, fitted), frameon=False, fontsize=9, loc="outside right upper"
+        handles=_keys(costs, measured, fitted), frameon=False, fontsize=9, loc="outside lower center", ncols=3
     )
     return figure
 
@@ -109,12 +111,14 @@ def _keys(costs: Mapping[str, Cost], measured: Sequence[Row], fitted: Sequence[i
     if worlds - set(fitted):
         label = "measured, not in the fit" if fitted else "measured"
         keys.append(Line2D([], [], markerfacecolor="white", label=label, **dot))
-    keys.append(Line2D([], [], color=GREY, linewidth=5, label="below: the fastest"))
+    keys.append(Line2D([], [], color=GREY, linewidth=5, label="lower edge: the fastest"))
     return keys
 
 
 def cost_curves_alt(costs: Mapping[str, Cost], title: str, sizes: tuple[float, float] = (1e3, 1e9)) -> str:
     """What `cost_curves` shows, in words."""
     order = [name for name, *_ in fastest(costs, _spaced(*sizes))]
-    shown = f"Seconds against bytes, from {size_in_words(sizes[0])} to {size_in_words(sizes[1])}, one line each for"
+    shown = (
+        f"Time against bytes, from {size_in_words(sizes[0])} to {size_in_words(sizes[1])}, one line each for"
+    )
     return f"{title}. {shown} {', '.join(costs)}. From short to long vectors the fastest is: {', then '.join(order)}."

@@ -33,7 +33,7 @@ class Member:
 
     def __init__(self, rank: int, process: Any, ends: Ends) -> None:
         self.rank, self.process, self.ends = rank, process, ends
-        self.ready = self.gone = False
+        self.ready = self.joined = self.gone = False
         self.ended: dict[str, Any] | None = None
         self.dump = b""
         self.inbox, self.pieces = Inbox(), Inbox()
@@ -59,6 +59,9 @@ class Crew:
 
     def is_ready(self) -> bool:
         return all(member.ready or member.ended for member in self.members)
+
+    def has_joined(self) -> bool:
+        return all(member.joined or member.ended for member in self.members)
 
     def busy(self) -> list[Member]:
         return [member for member in self.members if member.ended is None]
@@ -107,8 +110,9 @@ class Crew:
         member.inbox.add(chunk)
         try:
             for message in member.inbox.messages():
-                if message["kind"] == "ready":
+                if message["kind"] in ("ready", "joined"):
                     member.ready = True
+                    member.joined = message["kind"] == "joined"
                 elif member.ended is None:
                     self._end(member, message)
         except (ValueError, TypeError, KeyError):

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ from helpers.process_tree import end_tree
 from helpers.ranks.exported_errors import ERRORS, errors, log_of, what_is_known
 
 PAYLOAD, RESULTS = "payload.pkl", "results.pkl"
+# Without it the ranks of a second attempt find the addresses of the first in the store that torchrun keeps, and
+# gloo cannot connect.
+OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 PLACE = "HOST0"  # stands in the commands until somebody says which machine is node 0
 
 
@@ -49,9 +52,7 @@ class Exported:
         if self.interface:
             variables["GLOO_SOCKET_IFNAME"] = self.interface
         if self.max_restarts:
-            # Else the ranks of the second attempt find the first one's addresses in the store that
-            # torchrun keeps, and gloo cannot connect.
-            variables["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
+            variables[OWN_STORE] = "1"
         return variables
 
     def arguments(self, node: int = 0) -> list[str]:
@@ -73,37 +74,39 @@ class Exported:
     def run_here(self, timeout: float = 60.0, share_store: bool = False) -> list[Any]:
         """Runs all nodes' commands on this machine and returns the results, or raises RankError.
 
-        After `timeout` seconds, and when this process ends, nothing of it is left. share_store: leave out the
-        variable that restarts on gloo need, to see what happens then.
+        After `timeout` seconds, and when this process ends, nothing of it is left. What the ranks print goes to
+        torchrun-node0.txt ... in the folder. share_store: leave out the variable that restarts on gloo need, to
+        see what happens then.
         """
         from helpers.ranks.failures import RankError
 
         _clear(self.folder)
-        variables = {} if share_store else self.environment()
-        agents = self._started_here({"OMP_NUM_THREADS": "1"} | os.environ | variables)
+        path = os.pathsep.join(filter(None, [str(helpers.ROOT), os.environ.get("PYTHONPATH")]))
+        environ = {"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": path}
+        if share_store:
+            environ.pop(OWN_STORE, None)
+        elif self.max_restarts:
+            environ[OWN_STORE] = "1"
+        agents = self._started_here(environ)
         try:
             codes = _exit_codes(agents, time.monotonic() + timeout)
         finally:
             for agent in agents:
-                end_tree(agent.pid)
+                if agent.poll() is None:
+                    end_tree(agent.pid)
                 agent.stdin.close()
                 agent.wait()
         if any(code != 0 for code in codes):
-            late = f"torchrun was not done after {timeout:g} s and was ended."
-            said = "torchrun failed." if any(codes) else late
-            raise RankError("\n".join([said, *what_is_known(self.folder, self.nodes)]))
+            late = None in codes and not any(codes)
+            said = f"torchrun was not done after {timeout:g} s and was ended." if late else "torchrun failed."
+            text = "\n".join([said, *what_is_known(self.folder, self.nodes)])
+            raise RankError(text, kind="timed out" if late else "raised")
         return self.results()
 
-    def _started_here(self, variables: dict[str, str]) -> list[subprocess.Popen[bytes]]:
+    def _started_here(self, environ: dict[str, str]) -> list[subprocess.Popen[bytes]]:
         """One agent for each node, each with its lines in a file of its own."""
-        here = Exported(
-            self.folder.resolve(),
-            self.nodes,
-            self.per_node,
-            self.max_restarts,
-            "127.0.0.1",
-            _free_port(),
-            None,
+        here = replace(
+            self, folder=self.folder.resolve(), address="127.0.0.1", port=_free_port(), interface=None
         )
         agents = []
         for node in range(self.nodes):
@@ -114,8 +117,7 @@ class Exported:
                         stdin=subprocess.PIPE,  # the agent ends when this is closed
                         stdout=log,
                         stderr=subprocess.STDOUT,
-                        cwd=helpers.ROOT,
-                        env=variables,
+                        env=environ,
                         start_new_session=True,
                     )
                 )

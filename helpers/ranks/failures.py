@@ -55,6 +55,9 @@ def failure(crew: Crew, seconds: float, order: Order) -> RankError:
     where = whereabouts(crew, others)
     if first is None and not crew.is_ready():
         return RankError("The processes did not start in time: the machine may be too busy.", "not started")
+    if first is None and not crew.has_joined():
+        said = "".join(f"\nrank {rank} {text}" for rank, text in where.items())
+        return RankError(f"The ranks did not get ready in time.{said}", "not started", others=where)
     if first is None:
         text, kind = f"No result within {seconds:g} s: {_ranks(crew.busy())} still at work.", "timed out"
         waits = all(where[member.rank].startswith("waits") for member in crew.busy())

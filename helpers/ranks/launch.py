@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 32  # ranks on one machine
 STARTED = 120.0  # seconds in which all processes must have started
+JOINED = 20.0  # seconds, beyond the limit, in which they must have the function and a process group
 SETTLED = 0.3  # seconds after the first failure in which others may fail, too, or come to where they wait
 BURIED = (
     1.0  # the same where a rank lost its connection: another one's process has ended, and that is the cause
@@ -60,7 +61,7 @@ def run(
     generators as they are here. What ranks print comes out here, rank by rank, as `[rank 1] ...`.
 
     Args:
-        timeout: Seconds after which all is ended; they count from when every process has started.
+        timeout: Seconds after which all is ended; they count from when every rank has joined the group.
         backend: None is gloo, with NCCL for CUDA tensors where every rank can have a GPU of its own.
         traffic: Count messages and bytes: `.traffic` of what is returned.
         link: A slow link between the ranks, in software.
@@ -84,7 +85,7 @@ def run(
         ranks=ranks,
         port=store.port,
         backend=backend or _best_backend(ranks, method),
-        seconds=STARTED + timeout,
+        seconds=STARTED + JOINED + 2 * timeout,
         threads=1 if method == "fork" else max(1, torch.get_num_threads() // ranks),
         group_timeout=group_timeout,
         detail=detail,
@@ -124,6 +125,11 @@ def _follow(crew: Crew, timeout: float) -> None:
         pass
     if not crew.is_ready():
         return
+    until = time.monotonic() + JOINED + timeout
+    while not crew.has_joined() and not crew.failed() and crew.listen(until):
+        pass
+    if not crew.has_joined() and not crew.failed():
+        return
     until = time.monotonic() + timeout
     while crew.busy() and not crew.failed() and crew.listen(until):
         pass
@@ -156,7 +162,7 @@ def _tell_where(crew: Crew) -> None:
 
 def _refuse(fn: Any, ranks: Any, timeout: Any, group_timeout: Any) -> None:
     if this_rank() is not None:
-        raise RuntimeError(f"ranks.run was called inside of rank {this_rank()}: call it in the notebook.")
+        raise RuntimeError("ranks.run was called inside of a rank: call it in the notebook.")
     if not callable(fn):
         raise TypeError(
             f"ranks.run takes a function, got {type(fn).__name__}. Pass fn itself, without calling it."

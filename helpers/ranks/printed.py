@@ -22,6 +22,7 @@ class Printed:
         self._raw = [b""] * count
         self._raw_size = [0] * count
         self._ended = [False] * count
+        self._last = None
         self.logged: list[list[str]] = [[] for _ in range(count)]
 
     def take(self, rank: int, kind: int, text: str) -> None:
@@ -87,7 +88,11 @@ class Printed:
     def _put_out(self) -> None:
         for rank, lines in enumerate(self._waiting):
             for kind, line in lines:
-                (sys.stderr if kind == ERR else sys.stdout).write(f"[rank {rank}] {line}\n")
+                stream, other = (sys.stderr, sys.stdout) if kind == ERR else (sys.stdout, sys.stderr)
+                if stream is not self._last:
+                    other.flush()  # a notebook sends each on its own: what comes first stays first
+                    self._last = stream
+                stream.write(f"[rank {rank}] {line}\n")
             lines.clear()
             if not self._ended[rank]:
                 return

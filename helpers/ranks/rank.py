@@ -81,20 +81,21 @@ def main(rank: int, order: Order, wires: Wires) -> None:
     tell, end = send, _wait_for_end  # taken now: the function may replace them
     tell(ends.channel, {"kind": "ready"})
     try:
-        message = _outcome(rank, order)
+        message = _outcome(rank, order, ends.channel)
     except BaseException as error:  # raised by what is ours, or by what the function left behind
         message = _raised("unready", error)
     tell(ends.channel, message)
     end()
 
 
-def _outcome(rank: int, order: Order) -> dict[str, Any]:
+def _outcome(rank: int, order: Order, channel: Connection) -> dict[str, Any]:
     _settle(rank, order)
     try:
         fn, args = pickle.loads(order.call)
     except BaseException as error:
         return _raised("unbuilt", error)
     _join(rank, order)
+    send(channel, {"kind": "joined"})
     counter = None
     with ExitStack() as stack:
         try:

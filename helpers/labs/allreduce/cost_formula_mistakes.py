@@ -58,6 +58,19 @@ def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma:
     return 2 * (world - 1) * (alpha + chunk * beta) + (world - 1) * chunk * gamma
 
 
+@cost.another_form("chunks_rounded")
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    chunk = nbytes // world if algorithm == "ring" else nbytes
+    return messages * alpha + 2 * (world - 1) * chunk * beta + added * gamma
+
+
+@cost.another_form("chunks_rounded")
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + int(carried) * beta + int(added) * gamma
+
+
 @cost.wrong_answer(
     "only_the_larger_part",
     why="max() of two parts lets the smaller one vanish, as if both ran at the same time. A message first starts, then "

@@ -61,6 +61,8 @@ WAYS["one_phase"] = [
     chosen(half, "ring.carried"),
     chosen(half, "ring.carried", "naive.carried"),
     chosen(half, "naive.carried"),
+    half | scaled(lambda world: 0.0, "ring.added", "naive.added"),
+    half | scaled(lambda world: 2.0, "ring.added", "naive.added"),
 ]
 
 steps = scaled(lambda world: world / (world - 1) if world > 1 else 1, *ALL)
@@ -71,6 +73,9 @@ WAYS["as_many_steps_as_ranks"] = [
     chosen(steps, *SENT),
     chosen(steps, "ring.messages", "ring.carried"),
     chosen(steps, "naive.messages", "naive.carried"),
+    chosen(steps, "ring.added", "naive.added"),
+    chosen(steps, "ring.added"),
+    chosen(steps, "naive.added"),
 ]
 
 everyone = scaled(lambda world: world, "ring.messages", "ring.carried", "ring.added")

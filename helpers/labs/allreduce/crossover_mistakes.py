@@ -41,13 +41,8 @@ crossover.wrong_answer(
     seen="The border is a constant.",
     answer=lambda world, alpha, beta, gamma: [(0, "tree"), (65536, "ring")],
 )
-for constant in (2**10, 2**12, 2**15, 2**17, 2**18, 2**20, 2**22, 10**4, 10**5, 10**6):
-    crossover.another_form("fixed_threshold")(lambda *_, at=constant: [(0, "tree"), (at, "ring")])
-    crossover.another_form("fixed_threshold")(
-        lambda world, *_, at=constant: [(0, "tree"), (at, "ring")] if world > 3 else [(0, "ring")]
-    )
 crossover.another_form("fixed_threshold")(
-    lambda world, *_: [(0, "tree"), (65536, "ring")] if world > 3 else [(0, "ring")]
+    lambda world, *_: [(0, "tree"), (10**5, "ring")] if world > 3 else [(0, "ring")]
 )
 
 

@@ -176,16 +176,17 @@ def predicts(answer: Any, trial: Trial) -> None:
 
 @fit_alpha_beta.property("every row weighs the same: the errors are taken as shares", once_right=True)
 def weighs(answer: Any, trial: Trial) -> None:
-    _, _, rows = noisy(trial)
-    trial.given(f"{len(rows)} rows: {NOISY}")
-    want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
-    trial.true(
-        all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
-        "The pair is not the one with the smallest sum of ((predicted - measured) / measured) ** 2.",
-        expected=pair_in_words(*want),
-        got=pair_in_words(*got),
-        observed=list(got),
-    )
+    for _ in range(3):  # a fit of some of the rows comes near by chance, but not three times
+        _, _, rows = noisy(trial)
+        trial.given(f"{len(rows)} rows: {NOISY}")
+        want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
+        trial.true(
+            all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+            "The pair is not the one with the smallest sum of ((predicted - measured) / measured) ** 2.",
+            expected=pair_in_words(*want),
+            got=pair_in_words(*got),
+            observed=list(got),
+        )
 
 
 @fit_alpha_beta.property("rows of world 1 say nothing", once_right=True)

@@ -234,6 +234,30 @@ for name, (why, seen, all_columns) in WRONG_COUNTS.items():
 
 
 @fit_alpha_beta.wrong_answer(
+    "gamma_fitted_too",
+    why="A third unknown was fitted. In every row half as many bytes are added as sent, so times cannot tell beta from gamma, "
+    "and least squares shares beta out among the two.",
+    seen="times cannot tell beta from gamma",
+)
+def _(rows: list[Row]) -> Pair:
+    return three_unknowns(rows, 1.0)
+
+
+@fit_alpha_beta.another_form("gamma_fitted_too")
+def _(rows: list[Row]) -> Pair:
+    return three_unknowns(rows, 0.0)
+
+
+def three_unknowns(rows: list[Row], power: float) -> Pair:
+    """alpha and beta of a fit that looks for gamma as well."""
+    weights = np.array([row[3] ** -power for row in rows])
+    paid = np.array([terms(*row[:3]) for row in rows], dtype=float)
+    times = np.array([row[3] for row in rows])
+    alpha, beta, _ = np.linalg.lstsq(paid * weights[:, None], times * weights, rcond=None)[0]
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.wrong_answer(
     "rows_of_one_algorithm",
     why="Only the rows of one algorithm were used. Those of the other know the same alpha and beta, and here they are all "
     "there is.",

@@ -9,7 +9,7 @@ FILE = Path(__file__).resolve().parents[3] / "data" / "link_times.json"
 
 
 def kept_times() -> list[tuple[str, int, int, float]]:
-    """Rows (algorithm, world, nbytes, seconds); each is the median of five runs, and of a run the slowest rank.
+    """Rows (algorithm, world, nbytes, seconds); each is the median of nine runs, and of a run the slowest rank.
 
     Where, when and how they were measured stands in data/link_times.json beside them.
     """

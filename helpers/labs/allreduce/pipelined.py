@@ -33,6 +33,13 @@ pipelined_allreduce = Exercise(
 )
 
 TASK = AllReduce(4)
+SEGMENTS = (
+    (torch.float32, 256, 32),
+    (torch.float32, 44, 16),
+    (torch.float64, 44, 32),
+    (torch.float32, 44, 10**6),
+)
+"""dtype, elements of x on four ranks, bytes of a segment: many, a shorter one at the end, two sizes of elements, one."""
 
 contract.on_four_ranks(
     pipelined_allreduce, TASK, "with segments of 4 bytes, on four ranks each rank's x becomes the sum"
@@ -46,11 +53,7 @@ ring_traffic.ring_bytes(pipelined_allreduce, TASK, phases=2)
     "messages go to neighbours, and none is larger than segment_bytes", once_right=True
 )
 def segments(answer: Answer, trial: Trial) -> None:
-    for dtype, count, segment in (
-        (torch.float32, 64, 32),
-        (torch.float64, 44, 32),
-        (torch.float32, 44, 10**6),
-    ):
+    for dtype, count, segment in SEGMENTS:
         trial.given(f"4 ranks, x of {count} numbers ({str(dtype)[6:]}), segment_bytes={segment}")
         xs = [small_numbers(trial, (count,), dtype) for _ in range(4)]
         memory = (count,) if dtype == torch.float32 else None

@@ -137,8 +137,8 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
 
 @pipelined_allreduce.wrong_answer(
     "waits_for_the_last_only",
-    why="Only the last request of a step is waited for. Messages of one pair arrive in order, so the sums come out right; "
-    "but nothing says that the others are done, and torch wants wait() on each.",
+    why="Only the last request of a step is waited for. That the last message has come does not say that the others "
+    "have: their segments are added too early. Each request has a wait() of its own.",
     seen="Only the last request of a step is waited for",
 )
 def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:

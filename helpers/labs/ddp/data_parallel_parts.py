@@ -74,7 +74,7 @@ class Inner(nn.Module):
 
 
 class Net(nn.Module):
-    """Sub-modules, one of them under two names; a parameter of its own; buffers that are read and written."""
+    """Sub-modules, one of them under two names; a parameter of its own; buffers that are read and written; a mode."""
 
     def __init__(self, trial: Trial) -> None:
         super().__init__()
@@ -94,6 +94,7 @@ class Net(nn.Module):
 
     def _computed(self, x: Tensor, hidden: Tensor, factor: float, mask: Tensor | None) -> Tensor:
         y = (hidden.tanh() + x.sum(1, keepdim=True)) @ self.out.T * factor + self.shift
+        y = y if self.training else y / 2
         return y if mask is None else y * mask
 
     def right(self, x: Tensor, factor: float = 1.0, mask: Tensor | None = None) -> Tensor:

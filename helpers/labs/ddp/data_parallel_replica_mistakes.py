@@ -125,6 +125,15 @@ def _keeping_all(module: nn.Module, n: int) -> list[nn.Module]:
 also("buffers_shared", replicate=_keeping_all)
 
 
+wrong(
+    "replicas_in_eval_mode",
+    "The replicas are put into eval mode: dropout and BatchNorm then do in training what they should not do. A replica has "
+    "the mode of its module.",
+    "A replica has the mode of its module",
+    replicate=lambda module, n: [replica.eval() for replica in right_replicate(module, n)],
+)
+
+
 def _loop(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
     return [mod(x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
 

@@ -12,9 +12,11 @@ from helpers.trial import Trial
 
 @data_parallel.property("replicate gives n modules that compute what the module computes")
 def replicas_compute(answer: Answer, trial: Trial) -> None:
-    for n in (1, 3):
-        net = Net(trial)
-        trial.given(f"replicate(net, {n}), net with sub-modules, a tied one and a buffer")
+    for n, mode in ((1, True), (3, True), (2, False)):
+        net = Net(trial).train(mode)
+        trial.given(
+            f"replicate(net, {n}), net with sub-modules, a tied one and a buffer, {'train' if mode else 'eval'} mode"
+        )
         replicas = _replicas(answer, trial, net, n)
         for place, replica in enumerate(replicas):
             x = drawn(trial, 2, 4)

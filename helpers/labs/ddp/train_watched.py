@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from helpers.labs.ddp.training_job import Job
 from helpers.ranks.in_threads import in_threads
+from helpers.ranks.stage import stage
 
 Train = Callable[[Path, Job, int], Any]
 PARTS = ("weights", "momentum", "generator", "epoch of the sampler", "samples")
@@ -73,8 +75,12 @@ def uninterrupted(ckpt: Path, job: Job, epochs: int) -> None:
             job.step(x, y)
 
 
+@functools.lru_cache(maxsize=16)
 def reference(seed: int, epochs: int, ranks: int) -> list[tuple[list[Place], list[Tensor]]]:
-    """By rank: where each step of the uninterrupted training starts, and the weights at its end."""
+    """By rank: where each step of the uninterrupted training starts, and the weights at its end.
+
+    Kept, since all known mistakes are tried with the seeds of the answer.
+    """
 
     def on_rank() -> tuple[list[Place], list[Tensor]]:
         job = WatchedJob(seed)
@@ -88,11 +94,13 @@ def reference(seed: int, epochs: int, ranks: int) -> list[tuple[list[Place], lis
 class Watch:
     """What is done to the file at path. renames: the rank of each new file that took its place.
 
-    kill_at: the rename, counted from 0, before which the process is killed. faults: what must not be done to it.
+    kill_at: the rename, counted from 0, before which the process is killed. slow: the other ranks go as far as they
+    can before a new file takes its place. faults: what must not be done to it.
     """
 
     path: Path
     kill_at: int | None = None
+    slow: bool = False
     renames: list[int] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -101,6 +109,8 @@ class Watch:
             self.renames.append(dist.get_rank())
             if self.kill_at == len(self.renames) - 1:
                 raise Killed
+            while self.slow and (now := stage()) and now.let_others():
+                pass
         elif event == "os.rename" and self.is_path(args[0]):
             self.faults.append("moves the older file away first")
         elif event == "os.remove" and self.is_path(args[0]):
@@ -117,12 +127,12 @@ _installed: list[bool] = []
 
 
 @contextmanager
-def watched(path: Path, kill_at: int | None = None) -> Iterator[Watch]:
+def watched(path: Path, kill_at: int | None = None, slow: bool = False) -> Iterator[Watch]:
     """Watches a file. Python keeps an audit hook for ever, so there is one for all, which asks who is watching."""
     if not _installed:
         _installed.append(True)
         sys.addaudithook(lambda event, args: _watches[-1].saw(event, args) if _watches else None)
-    _watches.append(Watch(path, kill_at))
+    _watches.append(Watch(path, kill_at, slow))
     try:
         yield _watches[-1]
     finally:

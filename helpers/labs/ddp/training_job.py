@@ -18,7 +18,7 @@ class Job:
     loader: yields this rank's batches (x of shape (batch, 3), y of shape (batch, 1)), both float32.
     """
 
-    def __init__(self, seed: int = 0, samples: int = 12, batch_size: int = 2) -> None:
+    def __init__(self, seed: int = 0, samples: int = 8, batch_size: int = 2) -> None:
         torch.manual_seed(seed)  # the same weights and data on every rank
         x = torch.randn(samples, 3)
         data = TensorDataset(x, x.sin().sum(1, keepdim=True))
