@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+import torch
+import torch.distributed as dist
 
 from helpers.figures.allreduce import cost_curves, cost_curves_alt, fastest, size_in_words
+from helpers.figures.allreduce_ports import busy_share, ports, ports_alt
 from helpers.figures.slider import png
 from helpers.labs.allreduce.cost_model import seconds
 from helpers.labs.allreduce.crossover import meeting
 from helpers.labs.allreduce.least_squares import solved, weighted
 from helpers.labs.allreduce.link_times import kept_times
+from helpers.labs.allreduce.port_times import transfers
 
 LINK = (1e-3, 1e-8)
 
@@ -60,3 +64,62 @@ def test_the_kept_times_of_two_and_four_ranks_predict_eight_within_a_fifth() -> 
     assert len(held_out) >= 6
     for name, world, nbytes, taken in held_out:
         assert seconds(name, world, nbytes, *pair) == pytest.approx(taken, rel=0.2)
+
+
+def naive(x: torch.Tensor, rank: int, world: int) -> None:
+    received = [torch.empty_like(x) for _ in range(world)]
+    if rank:
+        dist.send(x, 0)
+        dist.recv(x, 0)
+        return
+    for source in range(1, world):
+        dist.recv(received[source], source)
+    x.copy_(sum(received[1:], start=x))
+    for request in [dist.isend(x, target) for target in range(1, world)]:
+        request.wait()
+
+
+def ring(x: torch.Tensor, rank: int, world: int) -> None:
+    chunks, right, left = x.tensor_split(world), (rank + 1) % world, (rank - 1) % world
+    for step in range(2 * (world - 1)):
+        adds = step < world - 1
+        mine = chunks[(rank - step - 1 + (not adds) * world) % world]
+        incoming = torch.empty_like(mine)
+        requests = [
+            dist.P2POp(dist.isend, chunks[(rank - step) % world].clone(), right),
+            dist.P2POp(dist.irecv, incoming, left),
+        ]
+        for request in dist.batch_isend_irecv(requests):
+            request.wait()
+        mine.copy_(mine + incoming if adds else incoming)
+
+
+@pytest.mark.parametrize("world", [2, 3, 5])
+@pytest.mark.parametrize("allreduce", [naive, ring])
+def test_the_ports_of_a_run_are_busy_as_long_as_the_model_says(allreduce, world: int) -> None:
+    nbytes = 4 * 30_000
+    run = transfers(allreduce, world, nbytes, *LINK)
+    assert max(transfer.end for transfer in run) == pytest.approx(
+        seconds(allreduce.__name__, world, nbytes, *LINK)
+    )
+    assert busy_share(run, world) == pytest.approx(1.0 if allreduce is ring else 1 / world)
+
+
+def test_no_port_has_two_messages_at_a_time() -> None:
+    run = transfers(naive, 4, 4000, *LINK)
+    for side in ("sender", "receiver"):
+        for rank in range(4):
+            own = sorted((one.start, one.end) for one in run if getattr(one, side) == rank)
+            assert all(end <= start for (_, end), (start, _) in zip(own, own[1:], strict=False))
+
+
+def test_each_message_has_a_bar_at_both_ends() -> None:
+    runs = {"naive": transfers(naive, 4, 4000, *LINK), "ring": transfers(ring, 4, 4000, *LINK)}
+    figure = ports(runs, 4, "title")
+    assert [len(axes.patches) for axes in figure.axes] == [2 * 6, 2 * 24]
+    assert "naive takes 6.24 ms" in ports_alt(runs, 4)
+
+
+def test_one_rank_alone_sends_nothing() -> None:
+    assert transfers(ring, 1, 4000, *LINK) == []
+    ports({"ring": []}, 1, "title")

@@ -123,7 +123,7 @@ def test_no_process_is_left_when_the_kernel_is_killed(how: str) -> None:
     with pytest.raises(ConnectionAbortedError):
         kernel.run(HANGS.format(how=how).replace("ranks=3", "ranks=3, timeout=3"), kill)
     assert len(family) >= 4
-    gone = all_gone(family, 60 if how == HOLDS_THE_GIL else 10)
+    gone = all_gone(family, 40 if how == HOLDS_THE_GIL else 10)
     kernel.stop()
     assert gone
 

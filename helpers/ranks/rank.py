@@ -34,7 +34,7 @@ from helpers.ranks.wires import ERR, OUT, Ends, Output, Wires, send
 
 # Makes a rank say where it is. Not one that a lesson on preemption would use.
 ASK = getattr(signal, "SIGRTMAX", None) or getattr(signal, "SIGUSR2", None)
-LAST = 10.0  # seconds after its limit in which a rank ends even if nobody does it
+LAST = 5.0  # seconds after its limit in which a rank ends even if nobody does it
 
 _here: int | None = None
 
@@ -46,13 +46,17 @@ def this_rank() -> int | None:
 
 @dataclass
 class Order:
-    """What the ranks are asked to do. call: the pickled function and its arguments."""
+    """What the ranks are asked to do.
+
+    call: the pickled function and its arguments. seconds: for the function; seconds_to_join: for what comes before.
+    """
 
     call: bytes
     ranks: int
     port: int
     backend: str
     seconds: float
+    seconds_to_join: float
     threads: int
     group_timeout: float | None = None
     detail: bool = False
@@ -77,7 +81,8 @@ def main(rank: int, order: Order, wires: Wires) -> None:
     _here = rank
     ends = wires.only(rank)
     _stay_apart(ends.channel)
-    _take_over(ends, order.seconds + LAST)
+    _take_over(ends)
+    _end_after(order.seconds_to_join + LAST)
     tell, end = send, _wait_for_end  # taken now: the function may replace them
     tell(ends.channel, {"kind": "ready"})
     try:
@@ -96,6 +101,7 @@ def _outcome(rank: int, order: Order, channel: Connection) -> dict[str, Any]:
         return _raised("unbuilt", error)
     _join(rank, order)
     send(channel, {"kind": "joined"})
+    _end_after(order.seconds + LAST)
     counter = None
     with ExitStack() as stack:
         try:
@@ -161,8 +167,13 @@ def _wait_for_end() -> None:
 _dump_file: Any = None
 
 
-def _take_over(ends: Ends, seconds: float) -> None:
-    """Prints and error dumps go into the pipes; a last alarm for a launcher that is gone."""
+def _end_after(seconds: float) -> None:
+    """For a launcher that is gone: the thread that waits for that needs Python, this needs nothing."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=_dump_file)
+
+
+def _take_over(ends: Ends) -> None:
+    """Prints and error dumps go into the pipes."""
     global _dump_file
     os.dup2(ends.raw.fileno(), 1)
     os.dup2(ends.raw.fileno(), 2)
@@ -174,8 +185,6 @@ def _take_over(ends: Ends, seconds: float) -> None:
     faulthandler.enable(file=_dump_file)
     if ASK is not None:
         faulthandler.register(ASK, file=_dump_file, all_threads=True)
-    # The thread that waits for the launcher's end needs Python; this needs nothing.
-    faulthandler.dump_traceback_later(seconds, exit=True, file=_dump_file)
     try:
         import resource
 

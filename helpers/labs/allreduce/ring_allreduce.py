@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from helpers.exercise import Exercise
 from helpers.labs.allreduce import contract, ring_traffic
+from helpers.labs.allreduce.runs import Answer
 from helpers.labs.allreduce.tasks import AllReduce
+from helpers.trial import Trial
 
 ring_allreduce = Exercise(
     "08.ring_allreduce",
@@ -23,7 +25,12 @@ ring_allreduce = Exercise(
 
 TASK = AllReduce()
 
-contract.on_four_ranks(ring_allreduce, TASK, "on four ranks each rank's x becomes the sum over the ranks")
+
+@ring_allreduce.property("on four ranks each rank's x becomes the sum over the ranks")
+def on_four_ranks(answer: Answer, trial: Trial) -> None:
+    contract.on_four_ranks(answer, trial, TASK)
+
+
 contract.only_messages(ring_allreduce, TASK)
 contract.waits_for_all(ring_allreduce, TASK)
 ring_traffic.ring_bytes(ring_allreduce, TASK, phases=2)

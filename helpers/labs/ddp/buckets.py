@@ -14,15 +14,16 @@ def kind_of_messages(sent: list[int], sizes: Sequence[int], unit: int, bucket_by
     backwards = [size * unit for size in reversed(sizes)]
     if not sent:
         return "there is none"
+    buckets = cut(sent, backwards)
+    if buckets and fits(buckets, bucket_bytes):
+        return ""
     if sent == [sum(backwards)]:
         return "one for all parameters together"
     if sorted(sent) == sorted(backwards):
         return "one for each parameter"
-    if buckets := cut(sent, backwards):
-        if fits(buckets, bucket_bytes):
-            return ""
-        if fits(buckets, bucket_bytes * unit):
-            return "the buckets are too big: bucket_bytes counts bytes, not numbers"
+    if buckets and fits(buckets, bucket_bytes * unit):
+        return "the buckets are too big: bucket_bytes counts bytes, not numbers"
+    if buckets:
         return "the buckets have other sizes than bucket_bytes asks for"
     if (buckets := cut(sent, backwards[::-1])) and fits(buckets, bucket_bytes):
         return (

@@ -31,8 +31,17 @@ def outputs(answer: Answer, trial: Trial) -> None:
         with quiet_threads():
             got = listed(trial, trial.call(answer[2], mods, inputs, kwargs), "parallel_apply")
         wants = [mod.right(x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
-        if not _are_in_another_order(got, wants):  # told below, where the last one is ready first
-            trial.equal(got, wants, "The outputs")
+        if _are_in_another_order(got, wants):
+            continue  # told below, where the last one is ready first
+        trial.true(
+            len(got) == n,
+            f"Expected {n} outputs, one of each module.",
+            expected=n,
+            got=len(got),
+            observed=("length", n, len(got)),
+        )
+        for place, (out, want) in enumerate(zip(got, wants, strict=True)):
+            trial.equal(out, want, f"The output of module {place}")
 
 
 def _are_in_another_order(got: list, wants: list[Tensor]) -> bool:

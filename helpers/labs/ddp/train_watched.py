@@ -109,8 +109,9 @@ class Watch:
             self.renames.append(dist.get_rank())
             if self.kill_at == len(self.renames) - 1:
                 raise Killed
-            while self.slow and (now := stage()) and now.let_others():
-                pass
+            for _ in range(20 if self.slow and not self.renames[-1] else 0):
+                if (now := stage()) and not now.let_others():
+                    break
         elif event == "os.rename" and self.is_path(args[0]):
             self.faults.append("moves the older file away first")
         elif event == "os.remove" and self.is_path(args[0]):
