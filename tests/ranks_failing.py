@@ -165,6 +165,12 @@ def swallows_everything() -> None:
             pass
 
 
+@fails("timed out", None, r"^rank 0 is at .*os\.write")
+def prints_for_ever() -> None:
+    while True:
+        os.write(1, b"yes\n" * 1000)
+
+
 @fails("timed out", None, r"^rank 1 does not answer\.$")
 def stops_itself() -> None:
     if rank() == 1:

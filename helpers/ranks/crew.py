@@ -70,7 +70,9 @@ class Crew:
         return [member for member in self.members if member.ended and member.ended["kind"] != "returned"]
 
     def listen(self, until: float) -> bool:
-        """Reads what comes next; False if nothing came until then."""
+        """Reads what comes next; False if nothing came until then, or it is later, however much there is to read."""
+        if time.monotonic() > until:
+            return False
         live = {end: member for member in self.members for end in member.waited_for()}
         ready = wait(list(live), timeout=max(0.0, until - time.monotonic()))
         for end in ready:

@@ -227,6 +227,8 @@ for name, (why, seen) in WHY.items():
     cost.wrong_answer(name, why=why, seen=seen, answer=flawed(first))
     for flaws in others:
         cost.another_form(name)(flawed(flaws))
+# What often comes beside another mistake: the additions, or the root's port.
+BESIDE = ("adds_in_both_phases", "gamma_ignored", "added_once", "root_at_once", "only_sending_is_limited")
 for one, other in combinations(WHY, 2):
-    if not WAYS[one][0].keys() & WAYS[other][0].keys():
+    if other in BESIDE and not WAYS[one][0].keys() & WAYS[other][0].keys():
         cost.another_form(one)(flawed(WAYS[one][0] | WAYS[other][0]))

@@ -67,7 +67,7 @@ class ReduceScatter(AllReduce):
                 else f"Rank {rank} returned {'None' if found is None else f'a {kind}'}. The chunk is told as a slice.",
                 expected="slice(start, stop): where the own chunk stands in x.flatten()",
                 got=kind,
-                observed=("kind", kind),
+                observed=("kind", kind, complete_elements(held(), world)),
             )
         places = [found.indices(count)[:2] for found in results]
         for cut in cuts(count, world):
@@ -80,7 +80,7 @@ class ReduceScatter(AllReduce):
         want = [cuts(count, world)[0][(rank + 1) % world] for rank in range(world)]
         rank = next(r for r in range(world) if not _same(places[r], want[r]))
         symbols = held()
-        summed = [[i for i, text in enumerate(own) if text == full_sum(world)] for own in symbols or []]
+        summed = complete_elements(symbols, world)
         complete = f" Complete on it: elements {summed[rank] or 'none'}." if symbols else ""
         trial.fail(
             f"Rank {rank} returned slice{places[rank]}, but its chunk is {(rank + 1) % world}, slice{want[rank]}."
@@ -89,6 +89,11 @@ class ReduceScatter(AllReduce):
             got=f"by rank {', '.join(f'slice{place}' for place in places)}",
             observed=("slices", places, summed, any(map(_counted_twice, symbols or []))),
         )
+
+
+def complete_elements(symbols: list[list[str]] | None, world: int) -> list[list[int]]:
+    """By rank: the elements that hold the sum over all ranks."""
+    return [[i for i, text in enumerate(own) if text == full_sum(world)] for own in symbols or []]
 
 
 def full_sum(world: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch.distributed as dist
@@ -133,6 +133,16 @@ class _(Averaged):
         if self.syncs:
             self.queue()
             self.launch([param])
+
+
+@mini_ddp.another_form("one_message_a_parameter")
+class _(Averaged):
+    def arrived(self, param: nn.Parameter) -> None:
+        dist.all_reduce(param.grad)
+        param.grad /= self.world
+
+    def no_sync(self) -> Any:
+        return nullcontext()
 
 
 @mini_ddp.wrong_answer(

@@ -103,6 +103,29 @@ class Averaged(nn.Module):
             param.grad.copy_(part.view_as(param))
 
 
+class Viewed(Averaged):
+    """Gradients are views of buckets that stay."""
+
+    def begin(self) -> None:
+        super().begin()
+        if "flats" not in self.__dict__:
+            self.flats = [torch.zeros(sum(p.numel() for p in g), dtype=g[0].dtype) for g in self.buckets]
+
+    def count(self, param: nn.Parameter) -> None:
+        super().count(param)
+        for bucket, flat in zip(self.buckets, self.flats, strict=True):
+            for other, part in zip(bucket, flat.split([p.numel() for p in bucket]), strict=True):
+                if other is param:
+                    view = part.view_as(param)
+                    param.grad = view.copy_(param.grad / self.world)
+
+    def packed(self, bucket: Group) -> Tensor:
+        return next(flat for group, flat in zip(self.buckets, self.flats, strict=True) if group is bucket)
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        pass
+
+
 class Forgiving(Averaged):
     """What has no gradient at the end of a backward counts as ready, with zeros."""
 

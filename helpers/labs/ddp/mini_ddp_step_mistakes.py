@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.labs.ddp.mini_ddp import mini_ddp
-from helpers.labs.ddp.mini_ddp_right import Averaged, Group
+from helpers.labs.ddp.mini_ddp_right import Averaged, Group, Viewed
 
 
 @mini_ddp.wrong_answer(
@@ -31,6 +31,14 @@ class _(Averaged):
     def finish(self) -> None:
         super().finish()
         self.queued = True
+
+
+@mini_ddp.another_form("stale_counters")
+class _(Viewed):
+    def finish(self) -> None:
+        launched = self.launched
+        super().finish()
+        self.launched = launched
 
 
 @mini_ddp.wrong_answer(
@@ -61,6 +69,14 @@ class _(Averaged):
         parts = flat.split([param.numel() for param in bucket])
         for param, part in zip(bucket, parts, strict=True):
             param.grad = part.view_as(param).clone()
+
+
+@mini_ddp.another_form("still_ready")
+class _(Viewed):
+    def finish(self) -> None:
+        ready = self.ready
+        super().finish()
+        self.ready = ready
 
 
 @mini_ddp.wrong_answer(

@@ -31,7 +31,7 @@ LEFT_OVER = "this step's mean and, added to it, what the step before had left in
     "the next backward starts anew, with gradients set to None or to zero before it", after=(own,)
 )
 def again(answer: type, trial: Trial) -> None:
-    for to_none in (False, True):
+    for to_none, delivery in ((False, "late"), (True, "early")):
         trial.given(f"2 steps on 3 ranks, before each module.zero_grad(set_to_none={to_none})")
         scene = Scene(trial, SIZES, steps=2)
 
@@ -44,7 +44,7 @@ def again(answer: type, trial: Trial) -> None:
                 found.append(gradients(module))
             return found
 
-        run = on_each(trial, answer, steps, ranks=3)
+        run = on_each(trial, answer, steps, ranks=3, delivery=delivery)
         for step in range(2):
             found = [by_step[step] for by_step in run.results]
             more = leftovers(scene) if step else []
