@@ -87,6 +87,7 @@ def run(
         backend=backend or _best_backend(ranks, method),
         seconds=timeout,
         seconds_to_join=STARTED + JOINED + timeout,
+        forked=method == "fork",
         threads=1 if method == "fork" else max(1, torch.get_num_threads() // ranks),
         group_timeout=group_timeout,
         detail=detail,

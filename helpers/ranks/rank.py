@@ -49,6 +49,7 @@ class Order:
     """What the ranks are asked to do.
 
     call: the pickled function and its arguments. seconds: for the function; seconds_to_join: for what comes before.
+    forked: the ranks are forked from the launcher itself.
     """
 
     call: bytes
@@ -58,6 +59,7 @@ class Order:
     seconds: float
     seconds_to_join: float
     threads: int
+    forked: bool = False
     group_timeout: float | None = None
     detail: bool = False
     traffic: bool = False
@@ -82,7 +84,7 @@ def main(rank: int, order: Order, wires: Wires) -> None:
     ends = wires.only(rank)
     _stay_apart(ends.channel)
     _take_over(ends)
-    _end_after(order.seconds_to_join + LAST)
+    _end_after(order.seconds_to_join + LAST, order)
     tell, end = send, _wait_for_end  # taken now: the function may replace them
     tell(ends.channel, {"kind": "ready"})
     try:
@@ -101,7 +103,7 @@ def _outcome(rank: int, order: Order, channel: Connection) -> dict[str, Any]:
         return _raised("unbuilt", error)
     _join(rank, order)
     send(channel, {"kind": "joined"})
-    _end_after(order.seconds + LAST)
+    _end_after(order.seconds + LAST, order)
     counter = None
     with ExitStack() as stack:
         try:
@@ -167,9 +169,14 @@ def _wait_for_end() -> None:
 _dump_file: Any = None
 
 
-def _end_after(seconds: float) -> None:
-    """For a launcher that is gone: the thread that waits for that needs Python, this needs nothing."""
-    faulthandler.dump_traceback_later(seconds, exit=True, file=_dump_file)
+def _end_after(seconds: float, order: Order) -> None:
+    """For a launcher that is gone: the thread that waits for that needs Python, this needs nothing.
+
+    Not after a fork: if the launcher has such a limit itself (the process of a check has), faulthandler would wait for
+    its thread, which did not come along.
+    """
+    if not order.forked:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=_dump_file)
 
 
 def _take_over(ends: Ends) -> None:

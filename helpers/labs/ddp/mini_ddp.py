@@ -36,7 +36,7 @@ mini_ddp = Exercise(
     difficulty="hard",
     names=("MiniDDP",),
     kind="class",
-    seconds=15,
+    seconds=30,
     hints=[
         "Who tells you that a gradient is complete? param.register_post_accumulate_grad_hook(hook) calls hook(param) "
         "each time when the engine has added to param.grad. All else hangs on this hook.",

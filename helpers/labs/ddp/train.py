@@ -32,7 +32,7 @@ train = Exercise(
     minutes=40,
     difficulty="hard",
     core=False,
-    seconds=15,
+    seconds=30,
     hints=[
         "What does the first step after a restart depend on? Weights, the optimizer's state, the order of the samples, "
         "the dropout masks. Which of them are the same on all ranks, and which not?",

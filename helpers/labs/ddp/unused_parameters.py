@@ -34,7 +34,7 @@ unused_parameters = Exercise(
     difficulty="medium",
     names=("UnusedDDP",),
     kind="class",
-    seconds=15,
+    seconds=30,
     hints=[
         "A rank cannot know what the others use. So every rank has to send every bucket in every backward: what has no "
         "gradient here adds zeros to the sum.",
