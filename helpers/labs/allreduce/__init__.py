@@ -4,6 +4,7 @@ from helpers.labs.allreduce import cost_formula_mistakes as cost_formula_mistake
 from helpers.labs.allreduce import cost_mistakes as cost_mistakes
 from helpers.labs.allreduce import crossover_mistakes as crossover_mistakes
 from helpers.labs.allreduce import fit_mistakes as fit_mistakes
+from helpers.labs.allreduce import fit_step_mistakes as fit_step_mistakes
 from helpers.labs.allreduce import naive_message_mistakes as naive_message_mistakes
 from helpers.labs.allreduce import naive_mistakes as naive_mistakes
 from helpers.labs.allreduce import pipelined_mistakes as pipelined_mistakes

@@ -25,6 +25,12 @@ def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma:
     return messages * alpha + carried / beta + added / gamma
 
 
+@cost.another_form("beta_is_bandwidth")
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + (carried / beta if beta else 0.0) + added * gamma
+
+
 def known(algorithm: str, world: int, nbytes: float) -> tuple[float, float, float]:
     """Messages, bytes carried and bytes added of the two algorithms that an answer must know."""
     if algorithm not in ("naive", "ring"):

@@ -51,7 +51,13 @@ ALL = (*SENT, "ring.added", "naive.added")
 WAYS: dict[str, list[Flaws]] = {}
 
 whole = scaled(lambda world: world, "ring.carried", "ring.added")
-WAYS["whole_vector_each_step"] = [chosen(whole, "ring.carried"), whole]
+added_twice = scaled(lambda world: 2.0 * world, "ring.added") | scaled(lambda world: 2.0, "naive.added")
+WAYS["whole_vector_each_step"] = [
+    chosen(whole, "ring.carried"),
+    whole,
+    chosen(whole, "ring.carried") | added_twice,
+    chosen(whole, "ring.carried") | chosen(added_twice, "ring"),
+]
 
 half = scaled(lambda world: 0.5, *SENT)
 WAYS["one_phase"] = [

@@ -66,7 +66,7 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
             rises and name != other,
             f"({after:g}, {other!r}) follows ({size:g}, {name!r}).",
             expected="sizes that rise and algorithms that change from entry to entry",
-            observed=("order", rises, _told(table, world, prices)),
+            observed="the same again" if rises else ("falls", _told(table, world, prices)),
         )
     return table
 

@@ -185,6 +185,12 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "naive"), (1, "ring")] if world > 1 else [(0, "naive")]
 
 
+@crossover.another_form("naive_for_short_ones")
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    border = right(world, alpha, beta, gamma)[-1][0]
+    return [(0, "naive"), (border, "ring")] if border else [(0, "naive")]
+
+
 @crossover.wrong_answer(
     "names_swapped",
     why="The names are the wrong way round: the tree, with few rounds of the whole vector, is for short ones.",
@@ -193,6 +199,12 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
 def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     table = right(world, alpha, beta, gamma)
     return [(0, "ring"), (table[1][0], "tree")] if len(table) == 2 else table
+
+
+@crossover.another_form("names_swapped")
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    table = right(world, alpha, beta, gamma)
+    return [(0, "ring"), (table[1][0], "tree")] if len(table) == 2 else [(0, "tree")]
 
 
 @crossover.wrong_answer(
@@ -228,6 +240,12 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
 def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     sizes = [0, *(2**power for power in range(10, 31))]
     return [(size, fastest(world, max(1, size), alpha, beta, gamma)) for size in sizes]
+
+
+@crossover.another_form("an_entry_a_size")
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    sizes = [2**power for power in range(41)]
+    return [(size, fastest(world, size, alpha, beta, gamma)) for size in sizes]
 
 
 @crossover.wrong_answer(

@@ -189,6 +189,31 @@ def weighs(answer: Any, trial: Trial) -> None:
         )
 
 
+@fit_alpha_beta.property(
+    "all rows are used: where worlds or algorithms disagree, the best lies between", once_right=True
+)
+def between(answer: Any, trial: Trial) -> None:
+    """Rows of one world, or of one algorithm, are all too long, and the others too short: no part is like the whole."""
+    for part in (0, 1):
+        alpha, beta = a_link(trial)
+        rows = measured(("naive", "ring"), (2, 4), alpha, beta)
+        longer = trial.random.choice((-1, 1))
+        rows = [
+            (*row[:3], row[3] * (1 + 0.06 * (longer if row[part] in ("naive", 2) else -longer)))
+            for row in rows
+        ]
+        groups = "of naive and of the ring" if part == 0 else "of world 2 and of world 4"
+        trial.given(f"{len(rows)} rows {groups}: all of the one 6 % too long, all of the other 6 % too short")
+        want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
+        trial.true(
+            all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+            "The pair is not the one that fits all rows best, as shares.",
+            expected=pair_in_words(*want),
+            got=pair_in_words(*got),
+            observed=list(got),
+        )
+
+
 @fit_alpha_beta.property("rows of world 1 say nothing", once_right=True)
 def alone(answer: Any, trial: Trial) -> None:
     alpha, beta = a_link(trial)

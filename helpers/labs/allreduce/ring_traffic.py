@@ -11,8 +11,9 @@ from helpers.labs.allreduce.tasks import AllReduce
 from helpers.ranks.in_threads import Run
 from helpers.trial import Trial
 
-SIZES = ((4, (8,)), (3, (24,)), (4, (2, 6)))
-"""(ranks, shape of x); chunks of rows would be uneven in the last one."""
+SIZES = ((4, (8,)), (3, (24,)), (4, (2, 8)))
+"""(ranks, shape of x); chunks of rows would be uneven in the last one, and the chunks of two rings, each for a half of
+x, are even in all."""
 
 
 def ring_bytes(exercise: Exercise, task: AllReduce, phases: int) -> None:

@@ -143,4 +143,5 @@ def _counted_twice(symbols: list[str]) -> bool:
 
 
 def _whole_numbers(place: slice) -> bool:
-    return all(isinstance(end, int | None) for end in (place.start, place.stop))
+    """Also of numpy's integers, which cumsum gives."""
+    return all(end is None or hasattr(end, "__index__") for end in (place.start, place.stop))
