@@ -100,7 +100,17 @@ def _kind(op: Any) -> Any:
     return op.op if isinstance(op, ReduceOp) else op
 
 
+def in_memory(tensors: list[Tensor]) -> list[Tensor]:
+    """What gloo edits: as many numbers as a tensor has, from its first one on in memory, whatever its strides say."""
+    return [
+        t if t.is_contiguous() else t.detach().as_strided((t.numel(),), (1,), t.storage_offset())
+        for t in tensors
+    ]
+
+
 def all_reduce(tensors: list[Tensor], op: Any) -> Call:
+    tensors = in_memory(tensors)
+
     def work(calls: list[Call]) -> Values:
         totals = [reduced([call.inputs[i] for call in calls], op) for i in range(len(tensors))]
         return [totals for _ in calls]
@@ -108,7 +118,9 @@ def all_reduce(tensors: list[Tensor], op: Any) -> Call:
     return Call("all_reduce", tensors, tensors, work, reduction=_name(op))
 
 
-def broadcast(tensors: list[Tensor], root: int, rank: int) -> Call:
+def broadcast(tensors: list[Tensor], root: int) -> Call:
+    tensors = in_memory(tensors)
+
     def work(calls: list[Call]) -> Values:
         values = [tensor.detach().clone() for tensor in calls[root].inputs]
         return [values for _ in calls]
@@ -117,6 +129,8 @@ def broadcast(tensors: list[Tensor], root: int, rank: int) -> Call:
 
 
 def reduce(tensors: list[Tensor], op: Any, root: int, rank: int) -> Call:
+    tensors = in_memory(tensors)
+
     def work(calls: list[Call]) -> Values:
         total = reduced([call.inputs[0] for call in calls], op)
         return [[total] if r == root else [] for r in range(len(calls))]

@@ -130,7 +130,7 @@ class MemoryGroup(dist.ProcessGroup):
     allreduce_coalesced = allreduce
 
     def broadcast(self, tensors: list[Tensor], opts: Any) -> Work:
-        return self._meet(collectives.broadcast(tensors, opts.rootRank, self._rank))
+        return self._meet(collectives.broadcast(tensors, opts.rootRank))
 
     def reduce(self, tensors: list[Tensor], opts: Any) -> Work:
         return self._meet(collectives.reduce(tensors, opts.reduceOp, opts.rootRank, self._rank))

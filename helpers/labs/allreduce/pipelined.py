@@ -8,6 +8,7 @@ import torch
 
 from helpers.exercise import Exercise
 from helpers.labs.allreduce import contract, ring_traffic
+from helpers.labs.allreduce.landing import landed, moved
 from helpers.labs.allreduce.runs import Answer, small_numbers
 from helpers.labs.allreduce.tasks import AllReduce
 from helpers.ranks.in_threads import Event
@@ -60,7 +61,7 @@ def segments(answer: Answer, trial: Trial) -> None:
         trial.given(f"4 ranks, x of {count} numbers ({str(dtype)[6:]}), segment_bytes={segment}")
         xs = [small_numbers(trial, (count,), dtype) for _ in range(4)]
         memory = (count,) if dtype == torch.float32 else None
-        run = contract.landed(trial, answer, AllReduce(segment), xs, memory=memory)
+        run = landed(trial, answer, AllReduce(segment), xs, memory=memory)
         ring_traffic.between_neighbours(trial, run)
         size, chunk = torch.empty(0, dtype=dtype).element_size(), count // 4
         largest = max(event.nbytes for event in run.log)
@@ -86,7 +87,7 @@ def segments(answer: Answer, trial: Trial) -> None:
 @pipelined_allreduce.property("at some time two segments of a rank are on their way", once_right=True)
 def overlapping(answer: Answer, trial: Trial) -> None:
     trial.given("4 ranks, x of 64 numbers of 4 bytes, segment_bytes=16: a chunk has 4 segments")
-    run = contract.moved(trial, answer, AllReduce(16), 4, (64,))
+    run = moved(trial, answer, AllReduce(16), 4, (64,))
     most = [in_flight(run.log, rank) for rank in range(4)]
     trial.true(
         min(most) >= 2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helpers.exercise import Exercise
-from helpers.labs.allreduce import contract
+from helpers.labs.allreduce.landing import moved
 from helpers.labs.allreduce.runs import Answer
 from helpers.labs.allreduce.tasks import AllReduce
 from helpers.ranks.in_threads import Run
@@ -24,7 +24,7 @@ def ring_bytes(exercise: Exercise, task: AllReduce, phases: int) -> None:
     def bytes_by_rank(answer: Answer, trial: Trial) -> None:
         for world, shape in SIZES:
             trial.given(f"{world} ranks, x of shape {shape}, 4 bytes a number")
-            run = contract.moved(trial, answer, task, world, shape)
+            run = moved(trial, answer, task, world, shape)
             within_bytes(phases)(trial, run, shape)
 
 
@@ -56,7 +56,7 @@ def ring_messages(exercise: Exercise, task: AllReduce, phases: int) -> None:
     )
     def neighbours_only(answer: Answer, trial: Trial) -> None:
         trial.given("4 ranks, x of 128 numbers")
-        run = contract.moved(trial, answer, task, 4, (128,))
+        run = moved(trial, answer, task, 4, (128,))
         between_neighbours(trial, run)
         most = max(traffic.messages_out for traffic in run.traffic)
         trial.true(

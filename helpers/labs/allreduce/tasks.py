@@ -8,6 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.labs.allreduce.symmetry import (
+    Turn,
+    all_turns,
+    divides,
+    first_picture,
+    owners_turns,
+    turned_elements,
+)
 from helpers.trial import Trial
 
 Explain = Callable[[], list[list[str]] | None]
@@ -30,6 +38,10 @@ class AllReduce:
         """What may stand in x.flatten() at the end, in the parts that count. xs: flattened, as given."""
         return [total(xs)]
 
+    def turns(self, world: int) -> list[Turn]:
+        """Pictures of a wrong result that count as one."""
+        return all_turns(world)
+
     def parts(self, trial: Trial, results: list[Any], count: int, held: Explain) -> list[slice]:
         """By rank: the part of x.flatten() that counts. results: what the answer returned."""
         return [slice(0, count) for _ in results]
@@ -39,6 +51,9 @@ class AllGather(AllReduce):
     """The complete chunk (rank + 1) % world of each rank comes to all ranks."""
 
     only_copies = True
+
+    def turns(self, world: int) -> list[Turn]:
+        return owners_turns(world)
 
     def wanted(self, world: int, count: int) -> list[str]:
         return [
@@ -55,6 +70,9 @@ class AllGather(AllReduce):
 class ReduceScatter(AllReduce):
     """Rank r ends with the sum in chunk (r + 1) % world, and returns where that is."""
 
+    def turns(self, world: int) -> list[Turn]:
+        return owners_turns(world)
+
     def parts(self, trial: Trial, results: list[Any], count: int, held: Explain) -> list[slice]:
         world = len(results)
         for rank, found in enumerate(results):
@@ -67,7 +85,7 @@ class ReduceScatter(AllReduce):
                 else f"Rank {rank} returned {'None' if found is None else f'a {kind}'}. The chunk is told as a slice.",
                 expected="slice(start, stop): where the own chunk stands in x.flatten()",
                 got=kind,
-                observed=("kind", kind, complete_elements(held(), world)),
+                observed=("kind", kind, self._picture(count, complete_elements(held(), world))),
             )
         places = [found.indices(count)[:2] for found in results]
         for cut in cuts(count, world):
@@ -87,7 +105,20 @@ class ReduceScatter(AllReduce):
             + complete,
             expected=f"by rank {', '.join(f'slice{place}' for place in want)}",
             got=f"by rank {', '.join(f'slice{place}' for place in places)}",
-            observed=("slices", places, summed, any(map(_counted_twice, symbols or []))),
+            observed=(
+                "slices",
+                self._picture(count, [list(range(*place)) for place in places], summed),
+                any(map(_counted_twice, symbols or [])),
+            ),
+        )
+
+    def _picture(self, count: int, *tables: list[list[int]]) -> list[list[list[int]]]:
+        """Tables of elements by rank, whichever way the ring turns. An empty one is unknown."""
+        world = max(map(len, tables))
+        if not divides(count, world):
+            return list(tables)
+        return first_picture(
+            lambda turn: [turned_elements(table, count, turn) for table in tables], self.turns(world)
         )
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 
 from helpers.exercise import Exercise
 from helpers.labs.allreduce import contract
+from helpers.labs.allreduce.landing import moved
 from helpers.labs.allreduce.runs import Answer
 from helpers.labs.allreduce.tasks import AllReduce
 from helpers.ranks.in_threads import Event
@@ -46,7 +47,7 @@ contract.any_world(tree_allreduce, TASK, (2, 3, 5, 6, 7, 8, 9, 1))
 def bytes_by_rank(answer: Answer, trial: Trial) -> None:
     for world in (8, 9):
         trial.given(f"{world} ranks, x of 16 numbers of 4 bytes")
-        run = contract.moved(trial, answer, TASK, world, (16,))
+        run = moved(trial, answer, TASK, world, (16,))
         limit = (rounds_of_a_tree(world) + 1) * 64
         out = [traffic.bytes_out for traffic in run.traffic]
         into = [traffic.bytes_in for traffic in run.traffic]
@@ -66,7 +67,7 @@ def bytes_by_rank(answer: Answer, trial: Trial) -> None:
 def few_rounds(answer: Answer, trial: Trial) -> None:
     for world in (4, 7, 8, 9):
         trial.given(f"{world} ranks, x of 16 numbers")
-        run = contract.moved(trial, answer, TASK, world, (16,))
+        run = moved(trial, answer, TASK, world, (16,))
         limit, found = 2 * rounds_of_a_tree(world) + 2, longest_chain(run.log)
         trial.true(
             found <= limit,
