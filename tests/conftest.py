@@ -51,8 +51,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if os.environ.get("CI", "").lower() not in ("true", "1"):
         return
     kind = machine_kind()
-    allowed = yaml.safe_load(ALLOWED.read_text(encoding="utf-8"))[kind]
-    config.stash[FAULTS] = skip_faults(skip_reasons(config), allowed, whole=is_whole(config))
+    lists, whole = yaml.safe_load(ALLOWED.read_text(encoding="utf-8")), is_whole(config)
+    allowed = lists[kind] if whole else [*lists[kind], *lists.get("slow", [])]
+    config.stash[FAULTS] = skip_faults(skip_reasons(config), allowed, whole=whole)
     if config.stash[FAULTS] and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

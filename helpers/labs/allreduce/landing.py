@@ -90,20 +90,19 @@ def landed(
 
 
 def picture(task: AllReduce, symbols: Held, places: list[list[float]] | None = None) -> list[Any]:
-    """What the ranks hold, and where from, whichever way the ring turns."""
+    """What the ranks hold, and from which places, whichever way the ring turns."""
     world, count = len(symbols), len(symbols[0])
-    known = places is not None and all(0 <= place < count for row in places for place in row)
+    whole = all(place in range(count) for row in places or [] for place in row)
+    turns = task.turns(world) if divides(count, world) and whole else [SAME]
 
     def of(turn: Turn) -> list[Any]:
-        rows = turned(symbols, turn, lambda text: turned_symbols(text, world, turn))
-        sources = (
-            turned(places, turn, lambda e: turned_place(int(e), count, world, turn)) if known else places
-        )
-        return [[pieces(row) for row in rows], *([sources] if places is not None else [])]
+        if turn == SAME:
+            rows, sources = symbols, places
+        else:
+            rows = turned(symbols, turn, lambda text: turned_symbols(text, world, turn))
+            sources = turned(places or [], turn, lambda e: float(turned_place(int(e), count, world, turn)))
+        return [[pieces(row) for row in rows], *([sources] if places else [])]
 
-    turns = task.turns(world) if divides(count, world) else []
-    if not turns:
-        return [[pieces(row) for row in symbols], *([places] if places is not None else [])]
     return first_picture(of, turns)
 
 

@@ -50,7 +50,7 @@ def turned_symbols(text: str, world: int, turn: Turn) -> str:
 
 def turned(rows: Table, turn: Turn, each: Callable[[Any], Any]) -> list[list[Any]]:
     """A table by rank and element, turned; each(value) is what becomes of what stands in it."""
-    world, count = len(rows), len(rows[0])
+    world, count = len(rows), len(rows[0]) if rows else 0
     new: list[list[Any]] = [[None] * count for _ in rows]
     for rank, row in enumerate(rows):
         for element, value in enumerate(row):

@@ -115,7 +115,7 @@ class ReduceScatter(AllReduce):
     def _picture(self, count: int, *tables: list[list[int]]) -> list[list[list[int]]]:
         """Tables of elements by rank, whichever way the ring turns. An empty one is unknown."""
         world = max(map(len, tables))
-        if not divides(count, world):
+        if not world or not divides(count, world):
             return list(tables)
         return first_picture(
             lambda turn: [turned_elements(table, count, turn) for table in tables], self.turns(world)
