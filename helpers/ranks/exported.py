@@ -22,6 +22,7 @@ from typing import Any
 import helpers
 from helpers.process_tree import end_tree
 from helpers.ranks.exported_errors import ERRORS, errors, log_of, what_is_known
+from helpers.ranks.payload import not_copied
 
 PAYLOAD, RESULTS = "payload.pkl", "results.pkl"
 # Without it the ranks of a second attempt find the addresses of the first in the store that torchrun keeps, and
@@ -169,10 +170,18 @@ def export(
     """
     if nodes < 1 or per_node < 1 or max_restarts < 0:
         raise ValueError("nodes and per_node are at least 1, max_restarts at least 0.")
+    if not callable(fn):
+        raise TypeError(
+            f"ranks.export takes a function, got {type(fn).__name__}. Pass fn itself, without calling it."
+        )
+    try:
+        call = _pickled((fn, args, kwargs))
+    except Exception as error:
+        raise not_copied(fn, (*args, *kwargs.values()), error) from None
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     _clear(folder)
-    data = {"call": _pickled((fn, args, kwargs)), "group_timeout": group_timeout}
+    data = {"call": call, "group_timeout": group_timeout}
     (folder / PAYLOAD).write_bytes(pickle.dumps(data))
     return Exported(folder, nodes, per_node, max_restarts, address, port, interface)
 

@@ -39,6 +39,7 @@ def run_exported(folder: Path) -> None:
     """Runs the exported function in a process group that torchrun's variables describe."""
     exported = pickle.loads((folder / PAYLOAD).read_bytes())
     function, args, kwargs = pickle.loads(exported["call"])
+    put_into_main(function, *args, *kwargs.values())
     seconds = exported["group_timeout"]
     timeout = None if seconds is None else datetime.timedelta(seconds=seconds)
     dist.init_process_group(backend(), timeout=timeout)

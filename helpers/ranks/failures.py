@@ -8,7 +8,7 @@ import signal
 import textwrap
 from typing import Any, Literal
 
-from helpers.cells import Frame, places
+from helpers.cells import Frame, places, with_cell_numbers
 from helpers.judge import is_learners
 from helpers.ranks.crew import Crew, Member
 from helpers.ranks.rank import Order
@@ -145,11 +145,15 @@ def _first(crew: Crew) -> Member | None:
     return together[0] if kind and not first.lost_another() else first
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
 def _same(one: Member, other: Member) -> bool:
     a, b = one.ended, other.ended
-    return bool(a and b and "error" in a) and all(
-        a.get(k) == b.get(k) for k in ("kind", "error", "text", "frames")
-    )
+    if not (a and b and "error" in a and "error" in b):
+        return False
+    alike = all(a.get(k) == b.get(k) for k in ("kind", "error", "frames"))
+    return alike and _ADDRESS.sub("", a["text"]) == _ADDRESS.sub("", b["text"])
 
 
 def _told(crew: Crew, member: Member) -> tuple[str, Kind]:
@@ -204,6 +208,7 @@ _FINGERPRINT = re.compile(
 def _tidy(text: str) -> str:
     """An error of torch in short, and without what changes from run to run: ports, places in C++."""
     text = re.split(r"\nException raised from |\nC\+\+ CapturedTraceback", text)[0]
+    text = with_cell_numbers(_ADDRESS.sub("", text))
     text = re.sub(r"\[/[^\]\s]*?([\w.]+:\d+)\] ", "", text)
     text = re.sub(r"\[([0-9a-fA-F.:]+)\]:\d+", r"[\1]", text)
     text = re.sub(r"(Connection (?:reset|closed) by peer).*", r"\1", text, flags=re.S)

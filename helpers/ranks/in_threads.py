@@ -104,6 +104,7 @@ def _become(rank: int, ranks: int, wires: Wires, store: dist.Store) -> None:
     world.pg_backend_config[group] = f"cpu:{BACKEND}"
     world.default_pg = group
     world.group_count = 1
+    registry._register_process_group("world", group)  # for the functional collectives; this thread's table
 
 
 def _subgroup(options: Any, backend_options: Any) -> MemoryGroup:

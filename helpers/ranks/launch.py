@@ -74,7 +74,7 @@ def run(
         RankError: a rank raised, died or did not end; the text says where, and where the others were.
         TypeError, ValueError: the call itself makes no sense, or something cannot be copied.
     """
-    _refuse(fn, ranks, timeout, group_timeout)
+    _refuse(fn, ranks, timeout, group_timeout, link)
     method = start_method or _best_method()
     if method not in multiprocessing.get_all_start_methods():
         known = ", ".join(multiprocessing.get_all_start_methods())
@@ -88,6 +88,7 @@ def run(
         seconds=timeout,
         seconds_to_join=STARTED + JOINED + timeout,
         forked=method == "fork",
+        start_method=multiprocessing.get_start_method(allow_none=True),
         threads=1 if method == "fork" else max(1, torch.get_num_threads() // ranks),
         group_timeout=group_timeout,
         detail=detail,
@@ -151,6 +152,10 @@ def _results(crew: Crew, traffic: bool) -> Results:
             values.append(pickle.loads(member.ended["result"]))
         except Exception as error:
             said = f"rank {member.rank} returned what cannot be rebuilt here: {type(error).__name__}: {error}"
+            if "process group" in said:
+                said += (
+                    "\nA DistributedDataParallel is of no use without its process group: return its .module."
+                )
             raise RankError(said, "not sent", member.rank) from None
     return Results(values, [member.ended["traffic"] for member in crew.members] if traffic else None)
 
@@ -162,7 +167,7 @@ def _tell_where(crew: Crew) -> None:
     print("Stopped.", *(f"rank {rank} {said}" for rank, said in where.items()), sep="\n", file=sys.stderr)
 
 
-def _refuse(fn: Any, ranks: Any, timeout: Any, group_timeout: Any) -> None:
+def _refuse(fn: Any, ranks: Any, timeout: Any, group_timeout: Any, link: Any) -> None:
     if this_rank() is not None:
         raise RuntimeError("ranks.run was called inside of a rank: call it in the notebook.")
     if not callable(fn):
@@ -173,6 +178,8 @@ def _refuse(fn: Any, ranks: Any, timeout: Any, group_timeout: Any) -> None:
         raise TypeError(f"ranks={ranks!r}: a whole number is needed.")
     if not 1 <= ranks <= MOST:
         raise ValueError(f"ranks={ranks}: from 1 to {MOST} are possible on one machine.")
+    if link is not None and not hasattr(link, "installed"):
+        raise TypeError(f"link={link!r}: a ranks.Link is needed, such as ranks.Link(alpha=1e-3, beta=1e-8).")
     for name, value in [
         ("timeout", timeout),
         *([("group_timeout", group_timeout)] if group_timeout is not None else []),

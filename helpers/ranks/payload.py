@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,8 +19,30 @@ def packed(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     try:
         return by_value((fn, args))
     except Exception as error:
-        why = f"{type(error).__name__}: {str(error)[:200]}"
-        raise TypeError(f"{_culprit(fn, args)} cannot be copied to the ranks. ({why})") from None
+        raise not_copied(fn, args, error) from None
+
+
+def not_copied(fn: Callable[..., Any], args: tuple[Any, ...], error: Exception) -> TypeError:
+    """What to say when these could not be copied, because of `error`."""
+    why = f"{type(error).__name__}: {str(error)[:200]}"
+    return TypeError(f"{_culprit(fn, args)} cannot be copied to the ranks. ({why})")
+
+
+def put_into_main(*things: Any) -> None:
+    """The notebook's classes and functions, as far as they came along, under __main__, as they are in the notebook.
+
+    There they are looked for by what pickles by name: all_gather_object, torch.save, a pool of processes.
+    """
+    main = sys.modules["__main__"]
+    for thing in things:
+        thing = getattr(thing, "func", thing)  # of a partial
+        thing = getattr(thing, "__func__", thing)  # of a method
+        known = [type(thing), thing, *getattr(thing, "__globals__", {}).values()]
+        for value in known:
+            name = getattr(value, "__name__", None)
+            if isinstance(value, (type, types.FunctionType)) and value.__module__ == "__main__":
+                if name.isidentifier() and not hasattr(main, name):
+                    setattr(main, name, value)
 
 
 def _culprit(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import faulthandler
+import multiprocessing
 import os
 import pickle
 import random
@@ -30,6 +31,8 @@ import torch
 import torch.distributed as dist
 
 from helpers.cells import know_cells
+from helpers.ranks.known_ranks import refuse_unknown_ranks
+from helpers.ranks.payload import put_into_main
 from helpers.ranks.wires import ERR, OUT, Ends, Output, Wires, send
 
 # Makes a rank say where it is. Not one that a lesson on preemption would use.
@@ -49,7 +52,8 @@ class Order:
     """What the ranks are asked to do.
 
     call: the pickled function and its arguments. seconds: for the function; seconds_to_join: for what comes before.
-    forked: the ranks are forked from the launcher itself.
+    forked: the ranks are forked from the launcher itself. start_method: how a process that a rank starts, a loader's
+    worker for instance, is started; None: as the system does it.
     """
 
     call: bytes
@@ -60,6 +64,7 @@ class Order:
     seconds_to_join: float
     threads: int
     forked: bool = False
+    start_method: str | None = None
     group_timeout: float | None = None
     detail: bool = False
     traffic: bool = False
@@ -99,6 +104,7 @@ def _outcome(rank: int, order: Order, channel: Connection) -> dict[str, Any]:
     _settle(rank, order)
     try:
         fn, args = pickle.loads(order.call)
+        put_into_main(fn, *args)
     except BaseException as error:
         return _raised("unbuilt", error)
     _join(rank, order)
@@ -220,6 +226,8 @@ def _settle(rank: int, order: Order) -> None:
     dist.set_debug_level_from_env()  # torch read it when the fork server imported it
     sys.path[:] = order.path
     os.chdir(order.folder)
+    # A process of the fork server would start its own from there as well, and those know no classes of the notebook.
+    multiprocessing.set_start_method(order.start_method, force=True)
     know_cells(order.sources)
     torch.set_num_threads(order.threads)
     for put, state in zip(
@@ -234,4 +242,5 @@ def _join(rank: int, order: Order) -> None:
         torch.cuda.set_device(rank)
     store = dist.TCPStore("127.0.0.1", order.port, is_master=False)
     timeout = None if order.group_timeout is None else timedelta(seconds=order.group_timeout)
+    refuse_unknown_ranks()
     dist.init_process_group(order.backend, store=store, rank=rank, world_size=order.ranks, timeout=timeout)

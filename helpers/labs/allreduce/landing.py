@@ -20,6 +20,7 @@ from helpers.labs.allreduce.runs import (
     small_numbers,
 )
 from helpers.labs.allreduce.symmetry import (
+    SAME,
     Turn,
     divides,
     first_picture,

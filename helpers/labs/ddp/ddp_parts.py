@@ -62,7 +62,7 @@ def watch(module: Layers) -> None:
 class Scene:
     """A module with other start values on each rank, and for each step and rank a batch and what comes back for it.
 
-    sizes, dtypes: of each weight; float64 unless given. how: by rank and step, keyword arguments of forward.
+    sizes: of each weight. how: by rank and step, keyword arguments of forward.
     """
 
     def __init__(
@@ -72,16 +72,11 @@ class Scene:
         *,
         ranks: int = 3,
         steps: int = 1,
-        dtypes: Sequence[torch.dtype] = (),
         kind: type[Layers] = Layers,
         how: Callable[[int, int], dict[str, Any]] = lambda rank, step: {},
     ) -> None:
         self.ranks, self.kind, self.how = ranks, kind, how
-        dtypes = dtypes or [torch.float64] * len(sizes)
-        self.starts = [
-            [normal(trial, size).to(dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
-            for _ in range(ranks)
-        ]
+        self.starts = [[normal(trial, size) for size in sizes] for _ in range(ranks)]
         self.batches = [[(normal(trial, 4), normal(trial, 4)) for _ in range(ranks)] for _ in range(steps)]
 
     def module(self) -> Layers:

@@ -122,6 +122,15 @@ def judged(trial: Trial, batch: Batch, found: Sequence[Outcome], ranks: Sequence
         got=_by_rank(ranks, [each.factor for each in found]),
         observed=[_rounded(each.factor) for each in found],
     )
+    unreached = [rank for rank, each in zip(ranks, found, strict=True) if each.factor is None]
+    trial.true(
+        not unreached,
+        f"On rank {unreached[0] if unreached else 0} backward() does not come to loss_sum: no hook of DDP runs there, and the other ranks wait "
+        "for ever for its part in the all-reduce.",
+        expected="a way from the result back to loss_sum on every rank",
+        got=_by_rank(ranks, [each.factor for each in found]),
+        observed=("unreached", len(unreached)),
+    )
 
 
 def _by_rank(ranks: Sequence[int], values: Sequence[float | None]) -> str:

@@ -64,6 +64,25 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return Summed.apply(loss_sum / count, group) / size_of(group)
 
 
+@global_mean_loss.another_form("mean_of_means")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    return loss_sum / count if count else loss_sum * 0
+
+
+@global_mean_loss.another_form("mean_of_means")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    mean = loss_sum / count
+    dist.all_reduce(mean, group=group)
+    return mean / size_of(group)
+
+
+@global_mean_loss.another_form("mean_of_means")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    mean = loss_sum / max(count, 1)
+    dist.all_reduce(mean, group=group)
+    return mean / size_of(group)
+
+
 @global_mean_loss.wrong_answer(
     "divided_by_own_count",
     why="The losses of all ranks are added up, and the sum is divided by the number of this rank's samples only.",
@@ -86,6 +105,13 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
 @global_mean_loss.another_form("divided_by_own_count")
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) / count
+
+
+@global_mean_loss.another_form("divided_by_own_count")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    summed = loss_sum.clone()
+    dist.all_reduce(summed, group=group)
+    return summed / count
 
 
 @global_mean_loss.wrong_answer(

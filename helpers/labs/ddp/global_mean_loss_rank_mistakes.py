@@ -96,6 +96,14 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) / total if count else 0.0
 
 
+@global_mean_loss.another_form("empty_rank_gets_a_constant")
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    total = total_of(count, group)
+    if count == 0:
+        return torch.zeros((), dtype=loss_sum.dtype, requires_grad=True)
+    return loss_sum * size_of(group) / total
+
+
 @global_mean_loss.wrong_answer(
     "empty_rank_counts_as_one",
     why="A count of 0 was made 1, against a division by zero that does not happen: only the total is divided by.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from helpers.labs.ddp.buckets import kind_of_messages
@@ -139,47 +138,53 @@ def sends_in_backward(events: list[Event]) -> bool:
 
 
 class Tied(Layers):
-    """Weight 0 is used twice, under two names; weight 1 is frozen."""
+    """Weight 0 is used twice, under two names."""
 
     def __init__(self, starts: list[Tensor]) -> None:
         super().__init__(starts)
-        self.weights[1].requires_grad_(False)
         self.again = self.weights[0]
 
     def forward(self, x: Tensor, **how: object) -> Tensor:
         return super().forward(super().forward(x), order=(0,))
 
 
-@mini_ddp.property(
-    "frozen parameters are left out; a parameter under two names is exchanged once", after=(own,)
-)
-def frozen_and_tied(answer: type, trial: Trial) -> None:
-    trial.given("2 ranks; weight 1 of 3 is frozen, weight 0 has two names and is used twice")
+class Frozen(Layers):
+    """Weight 1 is frozen."""
+
+    def __init__(self, starts: list[Tensor]) -> None:
+        super().__init__(starts)
+        self.weights[1].requires_grad_(False)
+
+
+@mini_ddp.property("a parameter under two names is exchanged once", once_right=True)
+def tied(answer: type, trial: Trial) -> None:
+    trial.given("2 ranks; weight 0 has two names and is used twice")
     scene = Scene(trial, SIZES, ranks=2, kind=Tied)
+    found = [grads for _, grads in after_a_step(answer, trial, scene)]
+    scene.same(trial, found, 0, when="After one backward")
 
-    def step(answer: type) -> list[Tensor | None]:
+
+@mini_ddp.property("frozen parameters get rank 0's values, and no bucket waits for them", once_right=True)
+def frozen(answer: type, trial: Trial) -> None:
+    trial.given("2 ranks; weight 1 of 3 is frozen")
+    scene = Scene(trial, SIZES, ranks=2, kind=Frozen)
+    steps = after_a_step(answer, trial, scene)
+    for rank, (values, _) in enumerate(steps):
+        trial.equal(values, scene.starts[0][1], f"The frozen weight on rank {rank}", observed="not broadcast")
+    scene.same(trial, [grads for _, grads in steps], 0, when="After one backward", none_is_zero=True)
+
+
+def after_a_step(answer: type, trial: Trial, scene: Scene) -> list[tuple[Tensor, list[Tensor | None]]]:
+    """By rank: the numbers in weight 1 after construction, the gradients after one backward."""
+
+    def step(answer: type) -> tuple[Tensor, list[Tensor | None]]:
         module = scene.module()
-        scene.backward(answer(module, TWO), 0)
-        return gradients(module)
+        ddp = answer(module, TWO)
+        values = module.weights[1].detach().clone()
+        scene.backward(ddp, 0)
+        return values, gradients(module)
 
-    run = on_each(trial, answer, step, ranks=2)
-    scene.same(trial, run.results, 0, when="After one backward", none_is_zero=True)
-
-
-@mini_ddp.property("parameters of several dtypes, each with its own gradient", once_right=True)
-def dtypes(answer: type, trial: Trial) -> None:
-    trial.given(
-        "weights of float64, float32, float32, float64 in this order; bucket_bytes=1000: one dtype a bucket"
-    )
-    single, double = torch.float32, torch.float64
-    scene = Scene(trial, (3, 5, 2, 4), ranks=2, dtypes=(double, single, single, double))
-
-    def step(answer: type) -> list[Tensor | None]:
-        module = scene.module()
-        scene.backward(answer(module, 1000), 0)
-        return gradients(module)
-
-    scene.same(trial, on_each(trial, answer, step, ranks=2).results, 0, when="After one backward")
+    return on_each(trial, answer, step, ranks=scene.ranks).results
 
 
 @mini_ddp.property("without zero_grad, the mean gradient of the next backward is added", once_right=True)
@@ -197,24 +202,12 @@ def adds(answer: type, trial: Trial) -> None:
     scene.same(trial, on_each(trial, answer, steps, ranks=3).results, 0, 1, when="After two backward passes")
 
 
-@mini_ddp.property("one rank alone; no_sync that an exception leaves", once_right=True)
-def alone_and_after_an_error(answer: type, trial: Trial) -> None:
-    def after_an_error(answer: type) -> list[Tensor | None]:
-        module = scene.module()
-        ddp = answer(module, TWO)
-        try:
-            with ddp.no_sync():
-                raise KeyError
-        except KeyError:
-            pass
-        scene.backward(ddp, 0)
-        return gradients(module)
-
-    for ranks in (1, 3):
-        trial.given(f"{ranks} ranks; an exception leaves a `with ddp.no_sync():`, then one ordinary step")
-        scene = Scene(trial, SIZES, ranks=ranks)
-        found = on_each(trial, answer, after_an_error, ranks=ranks).results
-        scene.same(trial, found, 0, when="After the step")
+@mini_ddp.property("one rank alone gets its own gradients", once_right=True)
+def alone(answer: type, trial: Trial) -> None:
+    trial.given("1 rank, one step")
+    scene = Scene(trial, SIZES, ranks=1)
+    found = [grads for _, grads in after_a_step(answer, trial, scene)]
+    scene.same(trial, found, 0, when="After one backward")
 
 
 @mini_ddp.property("and on three processes over gloo, the same", once_right=True)

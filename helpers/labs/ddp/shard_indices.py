@@ -75,8 +75,19 @@ def compare(
     if shares == wants:
         return
     _equally_long(trial, shares)
+    fits = shuffle and len(shares[0]) == len(wants[0])
+    again = shares
+    if fits:
+        again = [
+            answer(n, rank, world, epoch, shuffle=shuffle, drop_last=drop_last, seed=seed)
+            for rank in range(world)
+        ]
+    # Which samples are taken twice is no feature: ranks that shuffle on their own are told by that alone.
+    observed = ("ranks shuffle on their own", again == shares) if fits else shares
     if n % world == 0:
-        _apart(trial, shares)
+        _apart(trial, shares, observed)
+    elif not drop_last:
+        _all_taken(trial, shares, n, observed)
     for rank, (got, want) in enumerate(zip(shares, wants, strict=True)):
         trial.equal(got, want, f"The samples of rank {rank}", observed=shares)
 
@@ -109,7 +120,7 @@ def _equally_long(trial: Trial, shares: list[list[int]]) -> None:
     )
 
 
-def _apart(trial: Trial, shares: list[list[int]]) -> None:
+def _apart(trial: Trial, shares: list[list[int]], observed: object) -> None:
     for one, own in enumerate(shares):
         for other in range(one):
             twice = sorted(set(own) & set(shares[other]))
@@ -119,8 +130,20 @@ def _apart(trial: Trial, shares: list[list[int]]) -> None:
                 "then taken by nobody.",
                 expected="each sample on one rank",
                 got=f"rank {other}: {shares[other]}, rank {one}: {own}",
-                observed=shares,
+                observed=observed,
             )
+
+
+def _all_taken(trial: Trial, shares: list[list[int]], n: int, observed: object) -> None:
+    lost = sorted(set(range(n)).difference(*shares))
+    trial.true(
+        not lost,
+        f"The samples {lost[:4]} are taken by no rank, although all ranks together have more places than there are "
+        "samples.",
+        expected="each sample on one rank or more",
+        got=f"by rank: {shares}",
+        observed=observed,
+    )
 
 
 @shard_indices.property(

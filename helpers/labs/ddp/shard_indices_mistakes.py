@@ -50,6 +50,18 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return torch.tensor_split(order, world)[rank].tolist()
 
 
+@shard_indices.another_form("contiguous_blocks")
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    each = math.ceil(n / world)
+    return order_of(n, epoch, shuffle, seed)[rank * each : (rank + 1) * each]
+
+
+@shard_indices.another_form("contiguous_blocks")
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    each = n // world
+    return order_of(n, epoch, shuffle, seed)[rank * each : (rank + 1) * each]
+
+
 @shard_indices.wrong_answer(
     "every_rank_has_all",
     why="Every rank goes through the whole dataset: world times the work for the result of one process. DDP averages "

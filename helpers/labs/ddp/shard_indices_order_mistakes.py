@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data.distributed import DistributedSampler
 
 from helpers.labs.ddp.shard_indices import shard_indices
 from helpers.labs.ddp.shard_indices_mistakes import fitted, order_of, permutation
@@ -25,7 +26,17 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
 
 @shard_indices.another_form("seed_differs_by_rank")
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
-    order = permutation(n, 1000 * rank + seed + epoch) if shuffle else list(range(n))
+    return order_of(n, epoch, shuffle, seed + rank)[rank::world]
+
+
+@shard_indices.wrong_answer(
+    "drawn_without_the_seed",
+    why="The order is drawn from a generator that was not seeded here: it depends on what each process has drawn before, so the "
+    "ranks do not agree, and no run comes out twice.",
+    seen="it depends on what each process has drawn before",
+)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = torch.randperm(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
@@ -36,6 +47,11 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
 )
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     return fitted(order_of(n, 0, shuffle, seed), world, drop_last)[rank::world]
+
+
+@shard_indices.another_form("set_epoch_ignored")
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    return list(DistributedSampler(range(n), world, rank, shuffle, seed, drop_last))  # type: ignore[arg-type]
 
 
 @shard_indices.wrong_answer(

@@ -77,7 +77,22 @@ def running(answer: Answer, trial: Trial) -> None:
         joined = Joined(trial, shards)
         seen = on_shards(answer, trial, joined)
         compare(trial, joined, seen, "mean", "mean", [joined.mean] * len(shards))
+        _not_the_biased_one(trial, joined, seen)
         compare(trial, joined, seen, "var", "var", [joined.var] * len(shards))
+
+
+def _not_the_biased_one(trial: Trial, joined: Joined, seen: list[Seen]) -> None:
+    biased = joined.var * (joined.count - 1) / joined.count
+    got = seen[0].var
+    if all(isinstance(each.var, Tensor) and each.var.shape == biased.shape for each in seen):
+        trial.true(
+            not all(torch.allclose(each.var.double(), biased) for each in seen),
+            "var is the biased variance, divided by count. It is the right one for y; what running_var takes is divided by "
+            "count - 1.",
+            expected=joined.var,
+            got=got,
+            observed="biased",
+        )
 
 
 @sync_batch_norm.property("count is the number of values that a channel has in the joined batch")

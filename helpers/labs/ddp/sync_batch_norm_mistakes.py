@@ -49,7 +49,14 @@ def _plain_averages(x: Tensor, group: Any) -> Statistics:
     return means.mean(0), variances.mean(0), counts.sum()
 
 
-also("variances_averaged", statistics=_plain_averages)
+def _variance_unweighted(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    return (counts * means).sum(0) / counts.sum(), variances.mean(0), counts.sum()
+
+
+for _statistics in (_variances_averaged, _plain_averages, _variance_unweighted):
+    also("variances_averaged", statistics=_statistics)
+    also("variances_averaged", statistics=_statistics, running=lambda var, count: var.clone())
 
 
 def _unweighted(x: Tensor, group: Any) -> Statistics:

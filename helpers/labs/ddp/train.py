@@ -11,6 +11,7 @@ from torch import Tensor
 from helpers.exercise import Exercise
 from helpers.labs.ddp.ddp_parts import on_each
 from helpers.labs.ddp.train_watched import (
+    PARTS,
     Killed,
     Place,
     Train,
@@ -24,6 +25,7 @@ from helpers.ranks.checking import over_gloo
 from helpers.trial import Trial
 
 EPOCHS, STEPS, RANKS = 3, 2, 2  # STEPS: of one epoch
+ORDER = ("epoch of the sampler", "samples")
 
 train = Exercise(
     "07.train",
@@ -42,6 +44,8 @@ train = Exercise(
         "file. A dist.barrier() after it, on all ranks, and nobody runs ahead of the file.",
     ],
 )
+
+Whole = list[tuple[list[Place], list[Tensor]]]  # by rank: where each step starts, the weights at the end
 
 
 class Outcome:
@@ -68,20 +72,38 @@ class Outcome:
         self.places = [jobs[rank].places for rank in sorted(jobs)]
         self.weights = [jobs[rank].weights() for rank in sorted(jobs)]
 
+    def whole(self) -> Whole:
+        return list(zip(self.places, self.weights, strict=True))
 
-def goes_on(trial: Trial, outcome: Outcome, whole: list[tuple[list[Place], list[Tensor]]], done: int) -> None:
-    """Wrong unless each rank's steps are those of the uninterrupted training after `done` epochs."""
+    def generators(self) -> list[list[list[int]]]:
+        """By rank and step."""
+        return [[place.generator for place in places] for places in self.places]
+
+
+def uninterrupted(answer: Train, trial: Trial, seed: int, epochs: int) -> Whole:
+    """The answer's own training when nothing comes between: it may draw masks by a rule of its own."""
+    with a_path() as path:
+        outcome = Outcome(answer, trial, path, seed, epochs)
+    return outcome.whole()
+
+
+def goes_on(trial: Trial, outcome: Outcome, whole: Whole, done: int, parts: tuple[str, ...] = PARTS) -> None:
+    """Wrong unless each rank's steps are those of the uninterrupted training after `done` epochs.
+
+    parts: what of a step's start has to be the same.
+    """
     expected = [places[done * STEPS :] for places, _ in whole]
     extra = len(outcome.places[0]) - len(expected[0])
     for i in range(len(expected[0])):
         differing = {
-            rank: parts
+            rank: other
             for rank, steps in enumerate(expected)
-            if i < len(outcome.places[rank]) and (parts := outcome.places[rank][i].differs_from(steps[i]))
+            if i < len(outcome.places[rank])
+            and (other := outcome.places[rank][i].differs_from(steps[i], parts))
         }
-        for rank, parts in differing.items():
+        for rank, other in differing.items():
             trial.fail(
-                f"On rank {rank}, step {i % STEPS} of epoch {done + i // STEPS} starts with other {', '.join(parts)} than "
+                f"On rank {rank}, step {i % STEPS} of epoch {done + i // STEPS} starts with other {', '.join(other)} than "
                 "in the uninterrupted training.",
                 expected=f"{len(expected[0])} steps, from epoch {done} on, that start where the uninterrupted ones do",
                 got=f"{len(outcome.places[0])} steps",
@@ -93,7 +115,7 @@ def goes_on(trial: Trial, outcome: Outcome, whole: list[tuple[list[Place], list[
         expected=f"{STEPS} steps in each epoch from {done} on",
         observed=("steps", extra),
     )
-    for rank, (_, weights) in enumerate(whole):
+    for rank, (_, weights) in enumerate(whole if parts == PARTS else []):
         for have, want in zip(outcome.weights[rank], weights, strict=True):
             trial.equal(
                 have, want, f"A weight at the end, on rank {rank}", rtol=0, atol=0, observed="weights"
@@ -104,9 +126,17 @@ def goes_on(trial: Trial, outcome: Outcome, whole: list[tuple[list[Place], list[
 def plain(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given(f"{RANKS} ranks, no file at ckpt, epochs=2")
+    expected = reference(seed, 2, RANKS)
     with a_path() as path:
         outcome = Outcome(answer, trial, path, seed, 2)
-        goes_on(trial, outcome, reference(seed, 2, RANKS), 0)
+        own_masks = outcome.generators() != [[place.generator for place in places] for places, _ in expected]
+        goes_on(trial, outcome, expected, 0, parts=ORDER if own_masks else PARTS)
+        trial.true(
+            all(len(set(map(tuple, states))) == RANKS for states in zip(*outcome.generators(), strict=True)),
+            "The ranks' generators are in the same state where a step starts, so all ranks draw the same dropout masks.",
+            expected="another state on each rank",
+            observed="same masks",
+        )
         trial.true(
             path.is_file(),
             "train left no file at ckpt.",
@@ -123,16 +153,17 @@ def some_seed(trial: Trial) -> int:
 def resumed(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given("train(ckpt, job, 1), then in new processes, with a new job, train(ckpt, job, 2)")
+    whole = uninterrupted(answer, trial, seed, 2)
     with a_path() as path:
         Outcome(answer, trial, path, seed, 1)
-        outcome = Outcome(answer, trial, path, seed, 2)
-        goes_on(trial, outcome, reference(seed, 2, RANKS), 1)
+        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 1)
 
 
 @train.property("a rank killed in the middle of an epoch costs that epoch's steps, and nothing else")
 def killed_in_a_step(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
-    whole = reference(seed, EPOCHS, RANKS)
+    trial.given(f"{RANKS} ranks, epochs={EPOCHS}, no kill")
+    whole = uninterrupted(answer, trial, seed, EPOCHS)
     for step in (1, STEPS * 2 + 1):
         epoch = step // STEPS
         trial.given(f"rank 1 is killed in epoch {epoch}, step {step % STEPS}; then all ranks start again")
@@ -186,11 +217,14 @@ def killed_in_a_save(answer: Train, trial: Trial) -> None:
         "rank 0 is killed in the save after epoch 1, before the new file takes its place; then all start again"
     )
     with a_path() as path:
-        outcome = Outcome(answer, trial, path, seed, 2, rename=1)
+        first = Outcome(answer, trial, path, seed, 2)
+    whole, last = first.whole(), len(first.watch.renames) - 1
+    with a_path() as path:
+        outcome = Outcome(answer, trial, path, seed, 2, rename=max(1, last))
         if not outcome.killed:
             return  # told where the file is asked to be whole, or where it is asked for after every epoch
         half_written(path)
-        goes_on(trial, Outcome(answer, trial, path, seed, 2), reference(seed, 2, RANKS), 1)
+        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 1)
 
 
 @train.property("when train returns, on any rank, the last file is at ckpt")
@@ -215,8 +249,9 @@ def complete(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given("train(ckpt, job, 2), then in new processes train(ckpt, job, 2) once more")
     with a_path() as path:
-        Outcome(answer, trial, path, seed, 2)
-        goes_on(trial, Outcome(answer, trial, path, seed, 2), reference(seed, 2, RANKS), 2)
+        first = Outcome(answer, trial, path, seed, 2)
+        whole = first.whole()
+        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 2)
 
 
 @train.property("and on two processes over gloo, the same", once_right=True)
@@ -232,5 +267,6 @@ def over_processes(answer: Train, trial: Trial) -> None:
         trial.given("train(ckpt, job, 1), then in new processes train(ckpt, job, 2)")
         over_gloo(trial, on_rank, path, 1, ranks=RANKS)
         found = over_gloo(trial, on_rank, path, 2, ranks=RANKS)
-    for rank, (have, (_, want)) in enumerate(zip(found, reference(seed, 2, RANKS), strict=True)):
+    whole = uninterrupted(answer, trial, seed, 2)
+    for rank, (have, (_, want)) in enumerate(zip(found, whole, strict=True)):
         trial.equal(have, want, f"The weights at the end, on rank {rank}", observed="weights")

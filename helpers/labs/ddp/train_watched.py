@@ -34,8 +34,13 @@ class Place:
 
     parts: tuple[Any, ...]
 
-    def differs_from(self, other: Place) -> list[str]:
-        return [name for name, a, b in zip(PARTS, self.parts, other.parts, strict=True) if a != b]
+    @property
+    def generator(self) -> Any:
+        return self.parts[PARTS.index("generator")]
+
+    def differs_from(self, other: Place, parts: tuple[str, ...] = PARTS) -> list[str]:
+        pairs = zip(PARTS, self.parts, other.parts, strict=True)
+        return [name for name, a, b in pairs if a != b and name in parts]
 
 
 class WatchedJob(Job):

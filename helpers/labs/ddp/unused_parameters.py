@@ -206,26 +206,6 @@ def backward_in_eval(answer: type, trial: Trial) -> None:
     scene.same(trial, run.results, 0, when="After a backward in eval()", none_is_zero=True)
 
 
-@unused_parameters.property(
-    "a parameter that only a batch in no_sync used is exchanged with the next backward", once_right=True
-)
-def after_no_sync(answer: type, trial: Trial) -> None:
-    trial.given("3 ranks; weight 1 is used in a batch inside no_sync, and not in the next one, outside")
-    taken = ((0, 1, 2), (0, 2))
-    scene = Scene(trial, SIZES, steps=2, how=lambda rank, step: {"order": taken[step], "side_by_side": True})
-
-    def steps(answer: type) -> list[Tensor | None]:
-        module = scene.module()
-        ddp = answer(module, TWO)
-        with ddp.no_sync():
-            scene.backward(ddp, 0)
-        scene.backward(ddp, 1)
-        return gradients(module)
-
-    run = on_each(trial, answer, steps, ranks=3)
-    scene.same(trial, run.results, 0, 1, when="After the backward outside")
-
-
 @unused_parameters.property("and on three processes over gloo, the same", once_right=True)
 def over_processes(answer: type, trial: Trial) -> None:
     trial.given("3 processes over gloo, of which rank 1 does not use weight 1")

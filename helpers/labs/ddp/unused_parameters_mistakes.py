@@ -195,16 +195,6 @@ class _(Forgiving):
 
 
 @unused_parameters.wrong_answer(
-    "sum_of_no_sync_lost",
-    why="Zeros took the place of what a batch in no_sync had put into param.grad. Only None stands for zero.",
-    seen="Only None stands for zero",
-)
-class _(Forgiving):
-    def fill(self, param: nn.Parameter) -> None:
-        param.grad = torch.zeros_like(param)
-
-
-@unused_parameters.wrong_answer(
     "sum_instead_of_mean",
     why="The buckets carry sums, and nobody divided them by the number of ranks.",
     seen="nobody divided them by the number of ranks",
