@@ -33,7 +33,7 @@ import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward w
 
 from helpers import guard
 from helpers.cells import know_cells
-from helpers.children import KEPT
+from helpers.children import KEPT, PROPERTY
 from helpers.exercise import Exercise
 from helpers.judge import Finding, frames_of, judge, mistake, tried
 
@@ -116,7 +116,12 @@ def _let_go_of_sockets(keep: set[int]) -> None:
 def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: int, seconds: float) -> None:
     """Checks, sends what was found, names the mistake, and waits for its end. Messages are JSON."""
     # Taken now: the answer may replace them.
-    send, dumps, wait_for_end = channel.send_bytes, json.dumps, signal.pause
+    send, dumps, write, wait_for_end = channel.send_bytes, json.dumps, os.write, signal.pause
+    dump = _dump_file.fileno()
+
+    def begins(said: str) -> None:
+        write(dump, f"{PROPERTY}{said}\n".encode())
+
     _limit_memory()
     _seed(seed)
     faulthandler.dump_traceback_later(seconds, file=_dump_file)
@@ -127,7 +132,7 @@ def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: 
         send(dumps({"unbuilt": f"{type(error).__name__}: {error}"[:300]}).encode())
         wait_for_end()
     try:
-        found = judge(exercise, answer, seed)
+        found = judge(exercise, answer, seed, begins)
     except BaseException as error:
         said = f"The answer ended the check: {type(error).__name__}."
         found = Finding("crashed", said, frames=frames_of(error))
@@ -135,7 +140,7 @@ def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: 
     send(dumps({"found": told, "printed": sys.stdout.count}).encode())
     faulthandler.cancel_dump_traceback_later()
     if found:
-        sys.stdout = sys.stderr = Output(-1)
+        _be_quiet()
         try:
             name = mistake(exercise, answer, seed, found)
         except BaseException:
@@ -146,6 +151,14 @@ def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: 
 
 
 _dump_file: Any = None
+
+
+def _be_quiet() -> None:
+    """From here on wrong answers of the bank run: what they print, also from C++, is none of the learner's."""
+    sys.stdout = sys.stderr = Output(-1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
 
 
 def _take_over(output: int, dump: int) -> None:

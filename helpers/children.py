@@ -20,10 +20,11 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from helpers.exercise import Exercise
-from helpers.fork_server import fork_server, no_main_module
+from helpers.fork_server import fork_server, no_main_module, started
 from helpers.process_tree import end_tree
 
 KEPT = 16384  # characters of an answer's output that are kept
+PROPERTY = "Property: "  # begins a line of the dump that says which property is tried
 READY = 60.0  # seconds in which a child must be ready
 
 
@@ -198,18 +199,7 @@ def taken(lab: str) -> Spare:
         spare, _spare = _spare, None
     if spare is not None and _owner == os.getpid():
         return spare
-    return _started(lab)
-
-
-def _started(lab: str) -> Spare:
-    for attempt in range(20):
-        try:
-            return Spare(lab)
-        except (ConnectionError, EOFError, OSError):  # the fork server is gone: the next try starts one
-            if attempt == 19:
-                raise
-            time.sleep(0.05)
-    raise AssertionError
+    return started(lambda: Spare(lab))
 
 
 def _refill(lab: str) -> None:
@@ -217,7 +207,7 @@ def _refill(lab: str) -> None:
     with _lock:
         if _spare is None:
             try:
-                _spare, _owner = _started(lab), os.getpid()
+                _spare, _owner = started(lambda: Spare(lab)), os.getpid()
             except Exception:
                 _spare = None  # the next check will try for itself and say what is wrong
 

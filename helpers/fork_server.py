@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.context import BaseContext
+from typing import TypeVar
 
+Started = TypeVar("Started")
+PATIENCE = 10.0  # seconds; on a busy machine a killed server takes a while to be gone
 IMPORTED = ["helpers.child", "helpers.ranks.rank"]
 
 
@@ -20,6 +24,18 @@ def fork_server() -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(IMPORTED)
     return context
+
+
+def started(start: Callable[[], Started]) -> Started:
+    """What `start` gives, which starts children. If the server is dying, a later try starts a new one."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return start()
+        except (EOFError, OSError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 @contextmanager

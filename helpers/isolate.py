@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers.cells import cell_sources
-from helpers.children import KEPT, Child, Fork, prepare, taken
+from helpers.children import KEPT, PROPERTY, Child, Fork, prepare, taken
 from helpers.exercise import Exercise
 
 GRACE = 0.3  # seconds after the limit in which the child may still say where it hangs
@@ -141,6 +141,7 @@ def _followed(child: Child, seconds: float) -> Result:
         found["message"] = "The answer disturbed the channel through which the check reports."
     result = _with_output(Result(found), child, 0)
     found["frames"] = _dumped_frames(child.dump)
+    found["said"] = _last_property(child.dump)
     return result
 
 
@@ -286,8 +287,19 @@ _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.M)
 
 
 def _dumped_frames(dump: bytes) -> list[tuple[str, int, str]]:
-    """Frames of the main thread in faulthandler's dump, outermost first. It may be cut off."""
+    """Frames of the thread that ran, in faulthandler's dump, outermost first. It may be cut off."""
     text = dump.decode(errors="replace")
     threads = re.split(r"^(?=(?:Current thread|Thread) )", text, flags=re.M)
+    ranks = [part for part in threads if _RANK.search(part) and not _WAITS.match(part)]
     main = next((part for part in reversed(threads) if "_serve" in part or "_in_kernel" in part), text)
-    return [(m[1], int(m[2]), m[3]) for m in _FRAME.finditer(main)][::-1]
+    return [(m[1], int(m[2]), m[3]) for m in _FRAME.finditer(ranks[0] if ranks else main)][::-1]
+
+
+_RANK = re.compile(r'ranks[/\\]stage\.py", line \d+ in _play$', re.M)
+_WAITS = re.compile(r'[^\n]*\n  File "[^"\n]*threading\.py"')  # the innermost frame
+
+
+def _last_property(dump: bytes) -> str:
+    """The property that was tried when the answer's process was last heard of."""
+    lines = [line for line in dump.decode(errors="replace").splitlines() if line.startswith(PROPERTY)]
+    return lines[-1].removeprefix(PROPERTY) if lines else ""

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import sysconfig
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -69,12 +70,18 @@ class Finding:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
-def judge(exercise: Exercise, answer: Any, seed: int) -> Finding | None:
-    """None if `answer` has every property of the exercise, else what was found first."""
+def judge(
+    exercise: Exercise, answer: Any, seed: int, begins: Callable[[str], None] = lambda said: None
+) -> Finding | None:
+    """None if `answer` has every property of the exercise, else what was found first.
+
+    begins: is told each property when it begins, for the case that it never ends.
+    """
     guard.watch(*OWN_MODULES, *{p.check.__module__ for p in exercise.properties})
     if found := _misfit(exercise, answer):
         return found
     for count, prop in enumerate(tuple(exercise.properties)):
+        begins(prop.said)
         if found := tried(exercise, prop, answer, seed):
             if found.verdict == "not attempted" and count:
                 found.message += f" The checks before it hold; it was reached at: {prop.said}."

@@ -124,6 +124,21 @@ def all_send_first() -> None:
     dist.recv(torch.ones(3), (rank() - 1) % 3)
 
 
+@fails(
+    "raised",
+    2,
+    r"^rank 2 raised ValueError: Rank 3 is none of the 3 ranks of the group\n",
+    r"^rank 0 waits in send",
+)
+def sends_to_nobody() -> None:
+    dist.send(torch.ones(3), rank() + 1)
+
+
+@fails("raised", 2, r"^rank 2 raised ValueError: Rank 3 is none", link=ranks.Link(alpha=1e-3, beta=1e-8))
+def sends_to_nobody_on_a_link() -> None:
+    dist.isend(torch.ones(3), rank() + 1)
+
+
 @fails("timed out", None, rf"^rank 1 waits at {HERE}: request\.wait\(\)$", r"looks like a deadlock")
 def waits_for_a_request() -> None:
     request = dist.irecv(torch.ones(3), (rank() + 1) % 3)

@@ -319,3 +319,13 @@ def test_a_run_inside_a_run_and_an_unknown_delivery_are_refused() -> None:
         in_threads(lambda: in_threads(dist.get_rank, ranks=2), ranks=2)
     with pytest.raises(ValueError, match="'late' or 'early'"):
         in_threads(dist.get_rank, ranks=2, delivery="soon")
+
+
+def test_the_functional_all_reduce() -> None:
+    import torch.distributed._functional_collectives as functional
+
+    def body() -> torch.Tensor:
+        return functional.all_reduce(torch.ones(2) + dist.get_rank(), "sum", dist.group.WORLD) + 0
+
+    for _ in range(2):  # and the next run has groups of its own
+        assert [x.tolist() for x in in_threads(body, ranks=3).results] == [[6.0, 6.0]] * 3

@@ -72,6 +72,40 @@ def test_the_notebooks_classes_stay_the_same(kernel: Kernel) -> None:
     assert cell.out == "True\n"
 
 
+NAMED = """
+import dataclasses
+from torch.utils.data import DataLoader, Dataset
+
+@dataclasses.dataclass
+class Place:
+    rank: int
+
+class Places(Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, at): return torch.tensor(10 * dist.get_rank() + at)
+
+def twice(x): return 2 * x
+
+def works():
+    import multiprocessing
+    found = [None] * 2
+    dist.all_gather_object(found, Place(dist.get_rank()))
+    with multiprocessing.Pool(1) as pool:
+        doubled = pool.map(twice, [dist.get_rank()])
+    return found, doubled, [batch.tolist() for batch in DataLoader(Places(), batch_size=2, num_workers=1)]
+
+print(ranks.run(works, ranks=2, start_method={how!r})[1])
+"""
+
+
+@pytest.mark.parametrize("how", [None, "fork"])
+def test_the_notebooks_classes_travel_from_rank_to_rank_and_to_workers(
+    kernel: Kernel, how: str | None
+) -> None:
+    cell = kernel.run(NAMED.format(how=how))
+    assert cell.out == "([Place(rank=0), Place(rank=1)], [2], [[10, 11], [12, 13]])\n", cell.shown or cell.err
+
+
 HANGS = """
 def hangs():
     print(os.getpid(), flush=True)

@@ -158,6 +158,7 @@ BAD_CALLS = {
     "timeout=nan": (ValueError, "above 0", dict(timeout=float("nan"))),
     "timeout=None": (TypeError, "seconds", dict(timeout=None)),
     "group_timeout": (ValueError, "group_timeout", dict(group_timeout=-1)),
+    "link": (TypeError, r"a ranks\.Link is needed", dict(link=1e-3)),
     "start method": (ValueError, "this system has", dict(start_method="teleport")),
     "unknown keyword": (TypeError, "rank", dict(rank=2)),
 }
@@ -189,8 +190,23 @@ def test_what_cannot_be_copied_is_named() -> None:
 
     with pytest.raises(TypeError, match=r"argument 2 after fn, a lock, cannot be copied to the ranks"):
         ranks.run(print, 1, held)
-    with pytest.raises(TypeError, match=r"outer uses inner, which uses held, a lock, cannot be copied"):
+    with pytest.raises(
+        TypeError, match=r"outer cannot be copied to the ranks: it uses inner, which uses held, a lock"
+    ):
         ranks.run(outer)
+
+    class Holds:
+        def __init__(self) -> None:
+            self.kept = held
+
+        def go(self) -> None: ...
+
+    def takes(x: int = 1, y: object = held) -> None: ...
+
+    with pytest.raises(TypeError, match="it uses self, a Holds, which uses its attribute kept, a lock"):
+        ranks.run(Holds().go)
+    with pytest.raises(TypeError, match="takes cannot .*: it uses the default of y, a lock"):
+        ranks.run(takes)
 
 
 def test_traffic_is_counted_by_rank() -> None:

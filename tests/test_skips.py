@@ -76,4 +76,4 @@ def test_faults_name_both_directions() -> None:
 
 
 def test_list_knows_both_kinds_of_machine() -> None:
-    assert set(yaml.safe_load(ALLOWED.read_text())) == {"cpu", "gpu"}
+    assert set(yaml.safe_load(ALLOWED.read_text())) == {"cpu", "gpu", "slow"}

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch.multiprocessing as mp
 
-from helpers.fork_server import fork_server, no_main_module
+from helpers.fork_server import fork_server, no_main_module, started
 from helpers.process_tree import end_tree
 from helpers.ranks import rank as in_rank
 from helpers.ranks.printed import Printed
@@ -167,14 +167,7 @@ class Crew:
 
 
 def _started(order: in_rank.Order, method: str) -> list[Member]:
-    for attempt in range(20):
-        try:
-            return _start(order, method)
-        except (ConnectionError, EOFError, OSError):  # the fork server is gone: the next try starts one
-            if method != "forkserver" or attempt == 19:
-                raise
-            time.sleep(0.05)
-    raise AssertionError
+    return started(lambda: _start(order, method)) if method == "forkserver" else _start(order, method)
 
 
 def _start(order: in_rank.Order, method: str) -> list[Member]:
@@ -182,7 +175,7 @@ def _start(order: in_rank.Order, method: str) -> list[Member]:
     try:
         # A forked rank would keep what is hidden; the others would run __main__ again.
         with nullcontext() if method == "fork" else no_main_module():
-            started = mp.start_processes(
+            running = mp.start_processes(
                 in_rank.main, (order, pipes), nprocs=order.ranks, start_method=method, join=False
             )
     except BaseException:
@@ -192,7 +185,7 @@ def _start(order: in_rank.Order, method: str) -> list[Member]:
         ends.close()
     return [
         Member(rank, process, ends)
-        for rank, (process, ends) in enumerate(zip(started.processes, pipes.ours, strict=True))
+        for rank, (process, ends) in enumerate(zip(running.processes, pipes.ours, strict=True))
     ]
 
 

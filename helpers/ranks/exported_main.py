@@ -21,6 +21,7 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 from helpers.ranks.exported import PAYLOAD, RESULTS
 from helpers.ranks.exported_errors import ERRORS
+from helpers.ranks.payload import put_into_main
 
 # Lines of these tell a learner nothing about where the own function went wrong.
 _NOT_SHOWN = (__file__, os.path.dirname(torch.__file__))

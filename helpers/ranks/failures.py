@@ -91,6 +91,8 @@ def _whereabouts(member: Member, asked: bool) -> str:
         return "had returned."
     if ended["kind"] == "died":
         return f"then {_death(ended['code'])}."
+    if member.lost_another():
+        return f"then lost its connection to another rank ({ended['error']}: {_short(_tidy(ended['text']))})."
     if "error" in ended:
         return f"then raised {ended['error']}: {_short(_tidy(ended['text']))}"
     return "sent what nobody can read."

@@ -25,7 +25,13 @@ def packed(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
 def not_copied(fn: Callable[..., Any], args: tuple[Any, ...], error: Exception) -> TypeError:
     """What to say when these could not be copied, because of `error`."""
     why = f"{type(error).__name__}: {str(error)[:200]}"
-    return TypeError(f"{_culprit(fn, args)} cannot be copied to the ranks. ({why})")
+    for number, value in enumerate(args):
+        if not _can_travel(value):
+            said = f"argument {number + 1} after fn, {_kind(value)}, cannot be copied to the ranks."
+            return TypeError(f"{said} ({why})")
+    chain = _chain(fn)
+    told = f": it uses {', which uses '.join(chain)}" if chain else ""
+    return TypeError(f"{_name(fn)} cannot be copied to the ranks{told}. ({why})")
 
 
 def put_into_main(*things: Any) -> None:
@@ -39,28 +45,22 @@ def put_into_main(*things: Any) -> None:
         thing = getattr(thing, "__func__", thing)  # of a method
         known = [type(thing), thing, *getattr(thing, "__globals__", {}).values()]
         for value in known:
-            name = getattr(value, "__name__", None)
             if isinstance(value, (type, types.FunctionType)) and value.__module__ == "__main__":
-                if name.isidentifier() and not hasattr(main, name):
-                    setattr(main, name, value)
+                # In a forked rank the original stands there, of which this is a copy.
+                setattr(main, value.__name__, value)
 
 
-def _culprit(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    for number, value in enumerate(args):
-        if not _can_travel(value):
-            return f"argument {number + 1} after fn, {_kind(value)},"
-    chain, thing = _name(fn), fn
+def _chain(fn: Callable[..., Any]) -> list[str]:
+    """What cannot be copied and why fn needs it: names that fn uses, that those use, and so on to the culprit."""
+    chain: list[str] = []
+    thing: Any = fn
     for _ in range(8):
         bad = next(((name, value) for name, value in _used(thing) if not _can_travel(value)), None)
         if bad is None:
             break
         name, thing = bad
-        chain += (
-            f" uses {name}, {_kind(thing)},"
-            if not isinstance(thing, types.FunctionType)
-            else f" uses {name}, which"
-        )
-    return chain.removesuffix(", which")
+        chain.append(name if isinstance(thing, types.FunctionType) else f"{name}, {_kind(thing)}")
+    return chain
 
 
 def _can_travel(value: Any) -> bool:
@@ -72,11 +72,15 @@ def _can_travel(value: Any) -> bool:
 
 
 def _used(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values that a function refers to: globals, closure, the object that it is bound to."""
+    """Names and values that a function refers to: globals, closure, the object that it is bound to; attributes."""
     if isinstance(thing, types.MethodType):
         yield "self", thing.__self__
         thing = thing.__func__
     if not isinstance(thing, types.FunctionType):
+        if not isinstance(thing, type):
+            yield from (
+                (f"its attribute {name}", value) for name, value in getattr(thing, "__dict__", {}).items()
+            )
         return
     for name in _names(thing.__code__):
         if name in thing.__globals__:
@@ -86,7 +90,9 @@ def _used(thing: Any) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
         except ValueError:  # not bound yet
             pass
-    yield from ((f"a default, {value!r:.40}", value) for value in thing.__defaults__ or ())
+    defaults = thing.__defaults__ or ()
+    taking = thing.__code__.co_varnames[: thing.__code__.co_argcount][-len(defaults) :]
+    yield from ((f"the default of {name}", value) for name, value in zip(taking, defaults, strict=False))
 
 
 def _names(code: types.CodeType) -> Iterator[str]:

@@ -1,91 +1,14 @@
-"""Right answers to the naive all-reduce and the ring of lab 08, in different shapes."""
+"""Right answers to the ring of lab 08, in different shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed import P2POp, batch_isend_irecv, irecv, isend, recv, send
-
-# 08.naive_allreduce -----------------------------------------------------------------------------------------------
-
-
-def naive_blocking(x: Tensor, rank: int, world: int) -> None:
-    """The plain one."""
-    flat = x.contiguous()
-    if rank == 0:
-        buffer = torch.empty_like(flat)
-        for source in range(1, world):
-            dist.recv(buffer, src=source)
-            flat += buffer
-        for target in range(1, world):
-            dist.send(flat, dst=target)
-    else:
-        dist.send(flat, dst=0)
-        dist.recv(flat, src=0)
-    if not x.is_contiguous():
-        x.copy_(flat)
-
-
-def naive_all_at_once(x: Tensor, rank: int, world: int) -> None:
-    """All receives of rank 0 at once, each into a row of its own."""
-    mine = x.detach().clone(memory_format=torch.contiguous_format)
-    if rank:
-        send(mine, 0)
-        recv(mine, 0)
-    else:
-        rows = mine.new_empty((world, *mine.shape))
-        rows[0] = mine
-        for request in [irecv(rows[source], source) for source in range(1, world)]:
-            request.wait()
-        mine = rows.sum(0, dtype=mine.dtype)
-        for request in [isend(mine, target) for target in range(1, world)]:
-            request.wait()
-    x.copy_(mine)
-
-
-def naive_from_anyone(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 takes the numbers in the order in which they come, in two segments."""
-    flat = x.reshape(-1).clone()
-    halves = flat.tensor_split(2)
-    for tag, half in enumerate(halves):
-        if rank:
-            dist.send(half, 0, tag=tag)
-        buffer = torch.zeros_like(half)
-        for _ in range(1, world) if rank == 0 else ():
-            dist.recv(buffer, tag=tag)
-            half.add_(buffer)
-    for half in halves:
-        for other in range(1, world) if rank == 0 else [0]:
-            (dist.recv if rank else dist.send)(half, other)
-    x.copy_(flat.view(x.shape))
-
-
-def naive_batched(x: Tensor, rank: int, world: int) -> Tensor:
-    """batch_isend_irecv; returns x, which does no harm."""
-    total = x.contiguous()
-    if world == 1:
-        return x
-    others = range(1, world) if rank == 0 else [0]
-    buffers = {other: torch.empty_like(total) for other in others}
-
-    def messages(sends: bool) -> None:
-        ops = [
-            P2POp(isend if sends else irecv, total if sends else buffers[other], other) for other in others
-        ]
-        for work in batch_isend_irecv(ops):
-            work.wait()
-
-    messages(sends=rank > 0)
-    if rank == 0:
-        for buffer in buffers.values():
-            total += buffer
-    messages(sends=rank == 0)
-    x.copy_(total if rank == 0 else buffers[0])
-    return x
-
+from torch.distributed import P2POp, batch_isend_irecv, irecv, isend, recv
 
 # The ring ---------------------------------------------------------------------------------------------------------
 
@@ -173,6 +96,13 @@ def scatter_padded(x: Tensor, rank: int, world: int) -> slice:
     rows[own] = travelling
     x.copy_(rows.view(-1)[:count].view(x.shape))
     return slice(own * length, min((own + 1) * length, count))
+
+
+def scatter_with_numpy_slice(x: Tensor, rank: int, world: int) -> slice:
+    """Where the chunk stands, in numpy's integers."""
+    scatter_with_irecv(x, rank, world)
+    edges = np.cumsum([0, *map(len, x.flatten().tensor_split(world))])
+    return slice(edges[(rank + 1) % world], edges[(rank + 1) % world + 1])
 
 
 def gather_into_place(x: Tensor, rank: int, world: int) -> None:
@@ -317,9 +247,38 @@ def ring_to_the_left_in_segments(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
+def ring_both_ways(x: Tensor, rank: int, world: int) -> None:
+    """Half of x goes round to the right, the other half to the left, at the same time."""
+    flat = x.contiguous().view(-1)
+    halves = [half.tensor_split(world) for half in flat.tensor_split(2)]
+    for step in range(2 * (world - 1)):
+        works, todo = [], []
+        for chunks, turn in zip(halves, (1, -1), strict=True):
+            mine = chunks[(rank - turn * (step + 1)) % world]
+            came = torch.empty_like(mine)
+            works += batch_isend_irecv(
+                [
+                    P2POp(isend, chunks[(rank - turn * step) % world], (rank + turn) % world, tag=turn + 1),
+                    P2POp(irecv, came, (rank - turn) % world, tag=turn + 1),
+                ]
+            )
+            todo.append((mine, came))
+        for work in works:
+            work.wait()
+        for mine, came in todo:
+            mine.copy_(mine + came if step < world - 1 else came)
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
 RIGHT = {
-    "08.naive_allreduce": [naive_blocking, naive_all_at_once, naive_from_anyone, naive_batched],
-    "08.ring_reduce_scatter": [scatter_with_irecv, scatter_odd_even, scatter_to_the_left, scatter_padded],
+    "08.ring_reduce_scatter": [
+        scatter_with_irecv,
+        scatter_odd_even,
+        scatter_to_the_left,
+        scatter_padded,
+        scatter_with_numpy_slice,
+    ],
     "08.ring_all_gather": [
         gather_into_place,
         gather_all_receives_first,
@@ -331,5 +290,6 @@ RIGHT = {
         ring_in_one_loop,
         ring_as_a_class,
         ring_to_the_left_in_segments,
+        ring_both_ways,
     ],
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -96,4 +97,47 @@ def pickled(ckpt: Path, job: Any, epochs: int) -> None:
         dist.barrier()
 
 
-RIGHT = {"07.train": [all_in_one, rank_0_reads, pickled]}
+def masks_by_epoch(ckpt: Path, job: Any, epochs: int) -> None:
+    """Seeds every rank's generator anew in each epoch, so that no generator has to be saved."""
+    done = 0
+    if ckpt.exists():
+        model, optimizer, done = torch.load(ckpt)
+        job.model.load_state_dict(model)
+        job.optimizer.load_state_dict(optimizer)
+    for epoch in range(done, epochs):
+        torch.manual_seed(1000 * epoch + dist.get_rank())
+        job.sampler.set_epoch(epoch)
+        for x, y in job.loader:
+            job.step(x, y)
+        if dist.get_rank() == 0:
+            torch.save([job.model.state_dict(), job.optimizer.state_dict(), epoch + 1], f"{ckpt}~")
+            shutil.move(f"{ckpt}~", ckpt)
+        dist.barrier()
+
+
+def saves_the_start(ckpt: Path, job: Any, epochs: int) -> None:
+    """There is a file before the first epoch, too."""
+
+    def save(done: int) -> None:
+        states = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
+        dist.gather_object(torch.get_rng_state(), states)
+        if states:
+            torch.save((job.model.state_dict(), job.optimizer.state_dict(), states, done), f"{ckpt}.next")
+            os.rename(f"{ckpt}.next", ckpt)
+        dist.barrier()
+
+    if not ckpt.exists():
+        dist.barrier()
+        save(0)
+    model, optimizer, states, done = torch.load(ckpt)
+    job.model.load_state_dict(model)
+    job.optimizer.load_state_dict(optimizer)
+    torch.set_rng_state(states[dist.get_rank()])
+    for epoch in range(done, epochs):
+        job.sampler.set_epoch(epoch)
+        for batch in job.loader:
+            job.step(*batch)
+        save(epoch + 1)
+
+
+RIGHT = {"07.train": [all_in_one, rank_0_reads, pickled, masks_by_epoch, saves_the_start]}

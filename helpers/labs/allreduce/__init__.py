@@ -8,12 +8,17 @@ from helpers.labs.allreduce import fit_step_mistakes as fit_step_mistakes
 from helpers.labs.allreduce import naive_message_mistakes as naive_message_mistakes
 from helpers.labs.allreduce import naive_mistakes as naive_mistakes
 from helpers.labs.allreduce import pipelined_mistakes as pipelined_mistakes
+from helpers.labs.allreduce import pipelined_result_mistakes as pipelined_result_mistakes
 from helpers.labs.allreduce import ring_all_gather_mistakes as ring_all_gather_mistakes
 from helpers.labs.allreduce import ring_all_gather_size_mistakes as ring_all_gather_size_mistakes
+from helpers.labs.allreduce import ring_allreduce_index_mistakes as ring_allreduce_index_mistakes
 from helpers.labs.allreduce import ring_allreduce_mistakes as ring_allreduce_mistakes
 from helpers.labs.allreduce import ring_allreduce_size_mistakes as ring_allreduce_size_mistakes
 from helpers.labs.allreduce import ring_reduce_scatter_mistakes as ring_reduce_scatter_mistakes
 from helpers.labs.allreduce import ring_reduce_scatter_size_mistakes as ring_reduce_scatter_size_mistakes
+from helpers.labs.allreduce import (
+    ring_reduce_scatter_waiting_mistakes as ring_reduce_scatter_waiting_mistakes,
+)
 from helpers.labs.allreduce import tree_mistakes as tree_mistakes
 from helpers.labs.allreduce import tree_traffic_mistakes as tree_traffic_mistakes
 from helpers.labs.allreduce.cost import cost as cost

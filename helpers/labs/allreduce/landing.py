@@ -75,33 +75,47 @@ def landed(
         text, data = explained(in_symbols(), task.wanted(world, count), parts)
         if given[0].dtype != torch.float32:
             text += " Was it rounded on the way, or read as another dtype?"
-        places = []
-        if memory is not None and (task.only_copies or data == "places"):
-            places = [come_from(trial, answer, world, memory, view, *task.more, **how)]
-        if isinstance(data, list):
-            data, *places = picture(task, in_symbols(), *places)
+        if early := never_waited_for(run):
+            data = ("unset", early)
+        elif symbols := in_symbols():
+            sources = None
+            if memory is not None and (task.only_copies or data == "places"):
+                sources = come_from(trial, answer, world, memory, view, *task.more, **how)
+            least = task.least_bytes(world, count) * given[0].element_size()
+            few = max(traffic.bytes_out for traffic in run.traffic) < least
+            data = (picture(task, symbols, sources), "few bytes" if few else "enough bytes")
         trial.fail(
             f"On {world} rank{'s' if world > 1 else ''} rank {first} ends with other numbers than it should."
             + text,
             expected=shown(want[parts[first]]),
             got=shown(got[first][parts[first]]),
-            observed=("held", data, *untouched(run, flat, got), *places),
+            observed=("held", data, *untouched(run, flat, got)),
         )
     return run
 
 
-def picture(task: AllReduce, symbols: Held, places: list[list[float]] | None = None) -> list[Any]:
-    """What the ranks hold, and from which places, whichever way the ring turns."""
+def never_waited_for(run: Run) -> str:
+    """How many of the irecvs nobody waited for: "all", "some", or "" for none."""
+    posted = sum(event.kind == "irecv" for event in run.log)
+    left = sum("irecv" in request for request in run.unwaited)
+    return "" if not left else "all" if left == posted else "some"
+
+
+def picture(task: AllReduce, symbols: Held, sources: list[list[float]] | None) -> list[Any]:
+    """What the ranks hold, whichever way the ring turns. sources: the numbers of the elements that it comes from."""
     world, count = len(symbols), len(symbols[0])
-    whole = all(place in range(count) for row in places or [] for place in row)
-    turns = task.turns(world) if divides(count, world) and whole else [SAME]
+    inputs = 1 if task.only_copies else world
+    places = [[place / inputs for place in row] for row in sources or []]
+    if not all(place in range(count) for row in places for place in row):
+        places = []  # sums of several places
+    turns = task.turns(world) if divides(count, world) else [SAME]
 
     def of(turn: Turn) -> list[Any]:
         if turn == SAME:
             rows, sources = symbols, places
         else:
             rows = turned(symbols, turn, lambda text: turned_symbols(text, world, turn))
-            sources = turned(places or [], turn, lambda e: float(turned_place(int(e), count, world, turn)))
+            sources = turned(places, turn, lambda e: float(turned_place(int(e), count, world, turn)))
         return [[pieces(row) for row in rows], *([sources] if places else [])]
 
     return first_picture(of, turns)

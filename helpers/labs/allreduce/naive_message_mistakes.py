@@ -36,6 +36,23 @@ def _(x: Tensor, rank: int, world: int) -> None:
 
 
 @naive_allreduce.wrong_answer(
+    "all_receive_first",
+    why="Rank 0 waits for the numbers of the others, and the others wait for the sum of rank 0: everybody receives, and "
+    "nobody sends. The others have to send first.",
+    seen="The others have to send first",
+)
+def _(x: Tensor, rank: int, world: int) -> None:
+    if rank == 0:
+        collected(x, world)
+        handed_out(x, world)
+    else:
+        total = torch.empty_like(x)
+        dist.recv(total, 0)
+        dist.send(x, 0)
+        x.copy_(total)
+
+
+@naive_allreduce.wrong_answer(
     "one_buffer_for_all_receives",
     why="All receives are posted into one buffer, so each message overwrites the one before. A buffer takes one message "
     "at a time: one per sender, or wait and add before the next irecv.",

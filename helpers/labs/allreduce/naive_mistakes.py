@@ -95,6 +95,33 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
+@naive_allreduce.another_form("pairs_only")
+def _(x: Tensor, rank: int, world: int) -> None:
+    received = torch.empty_like(x)
+    if rank == 0 and world > 1:
+        dist.recv(received, 1)
+        x += received
+        dist.send(x, 1)
+    elif rank == 1:
+        dist.send(x, 0)
+        dist.recv(x, 0)
+
+
+@naive_allreduce.wrong_answer(
+    "sum_goes_one_way_down_a_chain",
+    why="Each rank adds what comes from the rank before it, and passes its sum on to the next one. The last rank has the "
+    "sum of all, every other one only the sum up to itself: the way back is missing.",
+    seen="every other one only the sum up to itself",
+)
+def _(x: Tensor, rank: int, world: int) -> None:
+    if rank:
+        received = torch.empty_like(x)
+        dist.recv(received, rank - 1)
+        x += received
+    if rank + 1 < world:
+        dist.send(x, rank + 1)
+
+
 @naive_allreduce.wrong_answer(
     "returns_a_new_tensor",
     why="The sum is returned and x stays as it was. A collective writes into the tensor that it is given and returns "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -14,7 +16,7 @@ def segment_length(x: Tensor, segment_bytes: int) -> int:
     return max(1, segment_bytes // x.element_size())
 
 
-def ring_in_segments(chunks: tuple[Tensor, ...], rank: int, world: int, length: int) -> None:
+def ring_in_segments(chunks: Sequence[Tensor], rank: int, world: int, length: int) -> None:
     """Right: all segments of a step on their way at once."""
     for step in range(2 * (world - 1)):
         mine = chunks[(rank - step - 1) % world]
@@ -288,13 +290,3 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
 )
 def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     dist.all_reduce(x)
-
-
-@pipelined_allreduce.wrong_answer(
-    "contiguous_copy_reduced",
-    why="`x.contiguous()` of a column is a copy, and the sums stay in it. Copy them back into x.",
-    seen="and the sums stay in it. Copy them back",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
-    chunks = x.contiguous().view(-1).tensor_split(world)
-    ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))

@@ -60,6 +60,24 @@ def _(x: Tensor, rank: int, world: int) -> None:
         exchanged(chunks[(rank + 1 + step) % world], chunks[(rank + 2 + step) % world], rank, world)
 
 
+@ring_all_gather.another_form("right_for_two_ranks_only")
+def _(x: Tensor, rank: int, world: int) -> None:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        buffer = torch.empty_like(chunks[(rank - step) % world])
+        exchanged(chunks[(rank + 1 + step) % world], buffer, rank, world)
+        chunks[(rank - step) % world].copy_(buffer)
+
+
+@ring_all_gather.another_form("right_for_two_ranks_only")
+def _(x: Tensor, rank: int, world: int) -> None:
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        buffer = torch.empty_like(chunks[(rank + step) % world])
+        exchanged(chunks[(rank + 1 - step) % world], buffer, rank, world)
+        chunks[(rank + step) % world].copy_(buffer)
+
+
 @ring_all_gather.wrong_answer(
     "sends_its_own_chunk_each_step",
     why="Each rank sends its own chunk at every step, so its neighbour gets that one N - 1 times and no other. Send on "

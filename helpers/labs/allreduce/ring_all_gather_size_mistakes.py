@@ -101,6 +101,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
+@ring_all_gather.another_form("chunk_in_place_of_tensor_split")
+def _(x: Tensor, rank: int, world: int) -> None:
+    second_half(list(x.contiguous().view(-1).chunk(world)), rank, world)
+
+
 @ring_all_gather.wrong_answer(
     "rest_forgotten",
     why="Chunks of `numel() // world` elements leave a rest at the end that never travels.",
@@ -153,6 +158,16 @@ def _(x: Tensor, rank: int, world: int) -> None:
 @ring_all_gather.another_form("sends_a_strided_view")
 def _(x: Tensor, rank: int, world: int) -> None:
     second_half(x.view(-1).tensor_split(world), rank, world)
+
+
+@ring_all_gather.another_form("sends_a_strided_view")
+def _(x: Tensor, rank: int, world: int) -> None:
+    chunks = x.view(-1).tensor_split(world)  # a column can be viewed so, a block of a matrix not
+    for step in range(world - 1):
+        mine = chunks[(rank - step) % world]
+        buffer = torch.empty(len(mine), dtype=x.dtype)
+        exchanged(chunks[(rank + 1 - step) % world].contiguous(), buffer, rank, world)
+        mine.copy_(buffer)
 
 
 @ring_all_gather.wrong_answer(

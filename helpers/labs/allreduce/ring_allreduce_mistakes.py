@@ -42,7 +42,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
 @ring_allreduce.wrong_answer(
     "second_half_starts_with_chunk_rank",
     why="The second half sends chunk rank - step, as the first one did. After the first half rank r owns chunk r + 1: "
-    "the index is rank + 1 - step, or what is sent is no complete sum.",
+    "the index is rank + 1 - step, or what is sent is no complete sum. (If the first half copies, the same comes out.)",
     seen="sends chunk rank - step, as the first one did",
 )
 def _(x: Tensor, rank: int, world: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -10,7 +12,7 @@ from helpers.labs.allreduce.ring_allreduce import ring_allreduce
 from helpers.labs.allreduce.wrong_parts import exchanged, first_half, second_half, through_chunks
 
 
-def both_halves(chunks: tuple[Tensor, ...], rank: int, world: int) -> None:
+def both_halves(chunks: Sequence[Tensor], rank: int, world: int) -> None:
     first_half(chunks, rank, world)
     second_half(chunks, rank, world)
 
@@ -153,6 +155,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     both_halves(flat.chunk(world), rank, world)
     if not x.is_contiguous():
         x.copy_(flat.view_as(x))
+
+
+@ring_allreduce.another_form("chunk_in_place_of_tensor_split")
+def _(x: Tensor, rank: int, world: int) -> None:
+    both_halves(list(x.contiguous().view(-1).chunk(world)), rank, world)
 
 
 @ring_allreduce.wrong_answer(

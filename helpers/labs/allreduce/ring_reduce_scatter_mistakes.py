@@ -1,6 +1,8 @@
-"""Wrong answers to 08.ring_reduce_scatter whose sums or slices are wrong, or whose ranks wait for ever."""
+"""Wrong answers to 08.ring_reduce_scatter whose sums or slices are wrong."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
@@ -8,6 +10,9 @@ from torch import Tensor
 
 from helpers.labs.allreduce.ring_reduce_scatter import ring_reduce_scatter
 from helpers.labs.allreduce.wrong_parts import exchanged, first_half, place
+
+Index = Callable[[int, int], int]
+"""(rank, step) -> number of a chunk."""
 
 
 def chunks_of(x: Tensor, world: int) -> tuple[Tensor, ...]:
@@ -86,6 +91,59 @@ def _(x: Tensor, rank: int, world: int) -> slice:
         buffer = torch.empty_like(mine)
         exchanged(chunks[(rank + step) % world], buffer, rank, world)
         mine += buffer
+    return place(x, rank, world)
+
+
+def reduced(x: Tensor, rank: int, world: int, sent: Index, added: Index, right: int = 1) -> None:
+    """A ring with its own rule of which chunk leaves at a step, and which one the numbers that come are added to."""
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[added(rank, step) % world]
+        buffer = torch.empty_like(mine)
+        arrives = dist.irecv(buffer, (rank - right) % world)
+        dist.send(chunks[sent(rank, step) % world], (rank + right) % world)
+        arrives.wait()
+        mine += buffer
+
+
+@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r - s - 1)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    reduced(x, rank, world, lambda r, s: r - s, lambda r, s: r + s + 1)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    reduced(x, rank, world, lambda r, s: r - s, lambda r, s: r + s - 1)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.another_form("starts_one_chunk_early")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    reduced(x, rank, world, lambda r, s: r - s - 1, lambda r, s: r - s - 2)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.wrong_answer(
+    "turns_left_from_chunk_rank",
+    why="The ring turns to the left and starts with chunk rank, so rank r ends with chunk r - 1. It may turn that way, but "
+    "then it has to start with chunk rank + 2 for rank r to end with chunk r + 1.",
+    seen="The ring turns to the left and starts",
+)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r + s + 1, right=-1)
+    return place(x, rank, world, ahead=-1)
+
+
+@ring_reduce_scatter.another_form("turns_left_from_chunk_rank")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r + s + 1, right=-1)
     return place(x, rank, world)
 
 
@@ -168,115 +226,6 @@ def _(x: Tensor, rank: int, world: int) -> slice:
         buffer = torch.empty_like(mine)
         exchanged(chunks[(rank - step) % world], buffer, rank, world)
         mine += buffer
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.wrong_answer(
-    "all_send_first",
-    why="Everybody stands in a blocking send to the right, and nobody receives: the ring is stuck at its first step. "
-    "Post the irecv before the send.",
-    seen="the ring is stuck at its first step",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    for step in range(world - 1):
-        mine = chunks[(rank - step - 1) % world]
-        buffer = torch.empty_like(mine)
-        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
-        dist.recv(buffer, (rank - 1) % world)
-        mine += buffer
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.wrong_answer(
-    "all_receive_first",
-    why="Everybody stands in a blocking recv from the left, and nobody has sent yet. Post the irecv, which returns at "
-    "once, then send.",
-    seen="Everybody stands in a blocking recv",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    for step in range(world - 1):
-        mine = chunks[(rank - step - 1) % world]
-        buffer = torch.empty_like(mine)
-        dist.recv(buffer, (rank - 1) % world)
-        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
-        mine += buffer
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.wrong_answer(
-    "irecv_without_wait",
-    why="The buffer is added before its message is there. irecv returns at once; only wait() says that the numbers have "
-    "arrived.",
-    seen="added before its message is there",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    for step in range(world - 1):
-        mine = chunks[(rank - step - 1) % world]
-        buffer = torch.empty_like(mine)
-        dist.irecv(buffer, (rank - 1) % world)
-        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
-        mine += buffer
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.another_form("irecv_without_wait")
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    for step in range(world - 1):
-        mine = chunks[(rank - step - 1) % world]
-        buffer = torch.zeros_like(mine)
-        dist.irecv(buffer, (rank - 1) % world)
-        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
-        mine += buffer
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.another_form("irecv_without_wait")
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    buffer = torch.empty_like(chunks[0])
-    for step in range(world - 1):
-        mine = chunks[(rank - step - 1) % world]
-        arrives = buffer[: len(mine)]
-        dist.irecv(arrives, (rank - 1) % world)
-        leaves = dist.isend(chunks[(rank - step) % world], (rank + 1) % world)
-        leaves.wait()
-        mine += arrives
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.wrong_answer(
-    "one_buffer_sends_and_receives",
-    why="One buffer holds the partial sum that leaves and takes the one that comes. Until the isend is waited for, the "
-    "buffer belongs to it: what arrives meanwhile is sent on in place of the own sum. Two buffers, or wait first.",
-    seen="holds the partial sum that leaves and takes the one that comes",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    travelling = chunks[rank].clone()
-    for step in range(world - 1):
-        leaves = dist.isend(travelling, (rank + 1) % world)
-        travelling = travelling[: len(chunks[(rank - step - 1) % world])]
-        dist.recv(travelling, (rank - 1) % world)
-        leaves.wait()
-        travelling += chunks[(rank - step - 1) % world]
-    chunks[(rank + 1) % world].copy_(travelling)
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.another_form("one_buffer_sends_and_receives")
-def _(x: Tensor, rank: int, world: int) -> slice:
-    chunks = chunks_of(x, world)
-    travelling = chunks[rank].clone()
-    for step in range(world - 1):
-        arrives = dist.irecv(travelling, (rank - 1) % world)
-        dist.send(travelling, (rank + 1) % world)
-        arrives.wait()
-        travelling += chunks[(rank - step - 1) % world]
-    chunks[(rank + 1) % world].copy_(travelling)
     return place(x, rank, world)
 
 

@@ -112,6 +112,13 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return slice(start, start + len(chunks[own]))
 
 
+@ring_reduce_scatter.another_form("chunk_in_place_of_tensor_split")
+def _(x: Tensor, rank: int, world: int) -> slice:
+    flat = x.contiguous().view(-1)
+    first_half(list(flat.chunk(world)), rank, world)
+    return place(x, rank, world)
+
+
 @ring_reduce_scatter.wrong_answer(
     "rest_forgotten",
     why="Chunks of `numel() // world` elements leave a rest that nobody reduces. The lengths have to differ by one, or "

@@ -38,6 +38,10 @@ class AllReduce:
         """What may stand in x.flatten() at the end, in the parts that count. xs: flattened, as given."""
         return [total(xs)]
 
+    def least_bytes(self, world: int, count: int) -> int:
+        """How many numbers each rank of a ring sends, at the least."""
+        return 2 * (world - 1) * (count // world)
+
     def turns(self, world: int) -> list[Turn]:
         """Pictures of a wrong result that count as one."""
         return all_turns(world)

@@ -49,6 +49,17 @@ def _(x: Tensor, rank: int, world: int) -> None:
     up(x, rank, world)
 
 
+@tree_allreduce.another_form("right_on_rank_0_only")
+def _(x: Tensor, rank: int, world: int) -> None:
+    for child in (2 * rank + 1, 2 * rank + 2):  # a tree as in a heap
+        if child < world:
+            received = torch.empty_like(x)
+            dist.recv(received, child)
+            x += received
+    if rank:
+        dist.send(x, (rank - 1) // 2)
+
+
 @tree_allreduce.wrong_answer(
     "both_sides_send_first",
     why="Partners exchange their sums, and both send first: each waits for the other to receive. One posts an irecv "
@@ -176,6 +187,21 @@ def _(x: Tensor, rank: int, world: int) -> None:
         gap //= 2
         if rank + gap < world:
             dist.send(x, rank + gap)
+
+
+@tree_allreduce.another_form("adds_on_the_way_down")
+def _(x: Tensor, rank: int, world: int) -> None:
+    received = torch.empty_like(x)
+    children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < world]
+    for child in children:
+        dist.recv(received, child)
+        x += received
+    if rank:
+        dist.send(x, (rank - 1) // 2)
+        dist.recv(received, (rank - 1) // 2)
+        x += received
+    for child in children:
+        dist.send(x, child)
 
 
 @tree_allreduce.wrong_answer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.distributed as dist
@@ -23,7 +23,7 @@ def place(x: Tensor, rank: int, world: int, ahead: int = 1) -> slice:
     return slice(start, start + len(chunks[(rank + ahead) % world]))
 
 
-def first_half(chunks: tuple[Tensor, ...], rank: int, world: int) -> None:
+def first_half(chunks: Sequence[Tensor], rank: int, world: int) -> None:
     """Rank r ends with chunk (r + 1) % world complete."""
     for step in range(world - 1):
         mine = chunks[(rank - step - 1) % world]
@@ -32,7 +32,7 @@ def first_half(chunks: tuple[Tensor, ...], rank: int, world: int) -> None:
         mine += buffer
 
 
-def second_half(chunks: tuple[Tensor, ...], rank: int, world: int) -> None:
+def second_half(chunks: Sequence[Tensor], rank: int, world: int) -> None:
     """From the chunk (rank + 1) % world of each rank to all chunks on all."""
     for step in range(world - 1):
         exchanged(chunks[(rank + 1 - step) % world], chunks[(rank - step) % world], rank, world)

@@ -58,14 +58,6 @@ def _row_in(x: Tensor, row: Tensor) -> int:
     return next((place for place, own in enumerate(x) if torch.equal(own, row.detach())), -1)
 
 
-@data_parallel.property("scatter gives what is no tensor to each replica")
-def others(answer: Answer, trial: Trial) -> None:
-    for value in (0.5, "sum", None, {"a": 1}):
-        trial.given(f"scatter({value!r}, 3)")
-        got = listed(trial, trial.call(answer[0], value, 3), "scatter")
-        trial.equal(got, [value] * 3, "What scatter gives")
-
-
 @data_parallel.property("gradients of the pieces reach x")
 def gradient_of_x(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 7, 4).requires_grad_()

@@ -283,8 +283,32 @@ def _buffers_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
 
 wrong(
     "buffers_brought_back",
-    "Buffers that the replicas wrote are copied to the module, over one another: the last replica wins, and it has the "
-    "smallest piece. torch's replicas are thrown away.",
-    "over one another: the last replica wins",
+    "What the replicas wrote to their buffers is brought back to the module. Each has seen one piece only, so no way to join "
+    "them fits every buffer; torch's replicas are thrown away.",
+    "so no way to join them fits every buffer",
     whole=_buffers_back,
 )
+
+
+def _state_loaded_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces = right_scatter(x, n)
+    size = len(pieces)
+    replicas = right_replicate(module, size)
+    split = {name: right_scatter(value, size) for name, value in kw.items()}
+    outs = right_apply(
+        replicas, pieces, [{name: part[i] for name, part in split.items()} for i in range(size)]
+    )
+    module.load_state_dict(replicas[-1].state_dict())
+    return right_gather(outs)
+
+
+also("buffers_brought_back", whole=_state_loaded_back)
+
+
+def _keywords_for_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces, split = right_scatter(x, n), {name: right_scatter(value, n) for name, value in kw.items()}
+    kwargs = [{name: part[place] for name, part in split.items()} for place in range(n)]
+    return right_gather(right_apply(right_replicate(module, n)[: len(pieces)], pieces, kwargs))
+
+
+also("n_pieces_assumed", whole=_keywords_for_n)

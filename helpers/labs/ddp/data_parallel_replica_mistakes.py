@@ -62,6 +62,15 @@ wrong(
 )
 
 
+def _one_memo(module: nn.Module, n: int) -> list[nn.Module]:
+    """The memo of the first copy gives that copy again."""
+    memo: dict[int, Any] = {id(param): param for param in module.parameters()}
+    return [copy.deepcopy(module, memo) for _ in range(n)]
+
+
+also("one_module_for_all", replicate=_one_memo)
+
+
 def _functional(module: nn.Module, n: int) -> list[Any]:
     params = dict(module.named_parameters())
 
@@ -267,18 +276,3 @@ wrong(
     parallel_apply=_by_finishing,
 )
 also("order_of_finishing", parallel_apply=_appended)
-
-
-def _grad_mode_of_the_thread(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
-    with ThreadPoolExecutor(len(mods)) as pool:
-        calls = [pool.submit(mod, x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
-        return [call.result() for call in calls]
-
-
-wrong(
-    "grad_mode_not_taken_over",
-    "Every thread begins with grad mode on. Take `torch.is_grad_enabled()` in the caller and set it in the threads, or an "
-    "evaluation keeps all its graphs.",
-    "or an evaluation keeps all its graphs",
-    parallel_apply=_grad_mode_of_the_thread,
-)

@@ -133,5 +133,5 @@ def buffer_is(trial: Trial, net: Net, sums: list[Tensor]) -> None:
         "updates be lost by chance.",
         expected="the module's buffer as it was (or as the first replica left it)",
         got={"of all": "the updates of all", "of the last": "that of the last"}.get(kind, kind),
-        observed=kind,
+        observed="another" if kind == "another" else "comes back",
     )

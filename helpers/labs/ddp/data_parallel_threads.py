@@ -16,6 +16,7 @@ from helpers.labs.ddp.data_parallel_parts import (
     listed,
     quiet_threads,
 )
+from helpers.labs.ddp.data_parallel_replicas import buffers_apart, gradients_of_replicas, replicas_apart
 from helpers.trial import Trial
 
 
@@ -92,7 +93,10 @@ def order_of_outputs(answer: Answer, trial: Trial) -> None:
     )
 
 
-@data_parallel.property("an exception in one replica reaches the caller")
+@data_parallel.property(
+    "an exception in one replica reaches the caller",
+    after=(gradients_of_replicas, replicas_apart, buffers_apart, at_once, order_of_outputs),
+)
 def error_of_a_replica(answer: Answer, trial: Trial) -> None:
     mods = [Doubled(0), Broken(), Doubled(2)]
     trial.given("three modules, of which the second raises ValueError('no such label: 7')")

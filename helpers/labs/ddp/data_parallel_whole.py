@@ -123,25 +123,6 @@ def buffers(answer: Answer, trial: Trial) -> None:
     buffer_is(trial, net, [piece.sum() for piece in x.chunk(3)])
 
 
-@data_parallel.property(
-    "under torch.no_grad() nothing is recorded: grad mode belongs to a thread", once_right=True
-)
-def grad_mode(answer: Answer, trial: Trial) -> None:
-    trial.given("with torch.no_grad(): parallel_apply(replicate(net, 3), inputs, [{}, {}, {}])")
-    inputs = [drawn(trial, 2, 4) for _ in range(3)]
-    with torch.no_grad():
-        outs = answer[2](answer[1](Net(trial), 3), inputs, [{}, {}, {}])
-    recorded = sum(out.requires_grad for out in outs)
-    trial.true(
-        not recorded,
-        "Under torch.no_grad() the replicas recorded their graphs: each thread begins with grad mode on, whatever its "
-        "caller has.",
-        expected="outputs with requires_grad=False",
-        got=f"{recorded} of 3 with requires_grad=True",
-        observed=recorded,
-    )
-
-
 @data_parallel.property("an exception in one replica reaches the caller of data_parallel", once_right=True)
 def error_of_the_whole(answer: Answer, trial: Trial) -> None:
     trial.given("data_parallel(net, x, 3, mask=mask), mask with 2 columns, which fits no output")

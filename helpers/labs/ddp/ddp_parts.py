@@ -152,8 +152,13 @@ def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, 
 
 
 def told(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
-    """Which kinds of wrong gradients, and whether all are wrong: plain data, the same for buckets cut otherwise."""
-    return sorted(set(wrong.values())), "all" if len(wrong) == ranks * weights else "some"
+    """Which kinds of wrong gradients, and where: plain data, the same for buckets cut otherwise."""
+    where = "some"
+    if len(wrong) == ranks * weights:
+        where = "all"
+    elif set(wrong) == {(rank, i) for rank in range(1, ranks) for i in range(weights)}:
+        where = "all but rank 0's"
+    return sorted(set(wrong.values())), where
 
 
 def kind_of(got: Any, want: Tensor, known: list[tuple[str, Tensor]]) -> str:

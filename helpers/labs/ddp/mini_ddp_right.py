@@ -126,6 +126,16 @@ class Viewed(Averaged):
         pass
 
 
+class Asking(Averaged):
+    """Waits for every bucket, also for one that was not sent: its request is None."""
+
+    def finish(self) -> None:
+        requests = {id(bucket): work for bucket, _, work in self.flying}
+        for bucket in self.buckets:
+            requests.get(id(bucket)).wait()
+        super().finish()
+
+
 class Forgiving(Averaged):
     """What has no gradient at the end of a backward counts as ready, with zeros."""
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.labs.ddp.mini_ddp import mini_ddp
-from helpers.labs.ddp.mini_ddp_right import Averaged, Group, Viewed
+from helpers.labs.ddp.mini_ddp_right import Asking, Averaged, Group, Viewed
 
 
 @mini_ddp.wrong_answer(
@@ -35,6 +35,14 @@ class _(Averaged):
 
 @mini_ddp.another_form("stale_counters")
 class _(Viewed):
+    def finish(self) -> None:
+        launched = self.launched
+        super().finish()
+        self.launched = launched
+
+
+@mini_ddp.another_form("stale_counters")
+class _(Asking):
     def finish(self) -> None:
         launched = self.launched
         super().finish()
@@ -73,6 +81,29 @@ class _(Averaged):
 
 @mini_ddp.another_form("still_ready")
 class _(Viewed):
+    def finish(self) -> None:
+        ready = self.ready
+        super().finish()
+        self.ready = ready
+
+
+@mini_ddp.another_form("still_ready")
+class _(Viewed):
+    """Copies gradients into buckets that stay, and back: what comes after the launch falls into a flying bucket."""
+
+    def count(self, param: nn.Parameter) -> None:
+        Averaged.count(self, param)
+        for bucket, flat in zip(self.buckets, self.flats, strict=True):
+            for other, part in zip(bucket, flat.split([p.numel() for p in bucket]), strict=True):
+                if other is param:
+                    part.copy_(param.grad.flatten())
+
+    def packed(self, bucket: Group) -> Tensor:
+        return super().packed(bucket).div_(self.world)
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        Averaged.unpack(self, bucket, flat)
+
     def finish(self) -> None:
         ready = self.ready
         super().finish()

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.labs.ddp.mini_ddp import mini_ddp
-from helpers.labs.ddp.mini_ddp_right import Averaged, Group
+from helpers.labs.ddp.mini_ddp_right import Averaged, Group, grouped, size_of
 
 
 @mini_ddp.wrong_answer(
@@ -123,6 +123,17 @@ class _(Averaged):
         pass
 
 
+@mini_ddp.another_form("not_copied_back")
+class _(Averaged):
+    def packed(self, bucket: Group) -> Tensor:
+        """Of one gradient alone this is a view, and then it comes out right."""
+        flat = torch._utils._flatten_dense_tensors([param.grad for param in bucket])
+        return flat.div_(self.world)
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        pass
+
+
 @mini_ddp.wrong_answer(
     "never_waits",
     why="async_op=True returns before the numbers are there. Until wait() has returned, the bucket holds what this rank "
@@ -173,6 +184,12 @@ class _(Averaged):
         return groups
 
 
+@mini_ddp.another_form("last_bucket_lost")
+class _(Averaged):
+    def groups(self) -> list[Group]:
+        return [group for group in super().groups() if size_of(group) >= self.bucket_bytes]
+
+
 @mini_ddp.wrong_answer(
     "launched_with_first_gradient",
     why="The bucket left when its first gradient came. It has to leave with the last one.",
@@ -211,6 +228,4 @@ class _(Averaged):
 )
 class _(Averaged):
     def groups(self) -> list[Group]:
-        from helpers.labs.ddp.mini_ddp_right import grouped
-
         return grouped(list(self.module.parameters())[::-1], self.bucket_bytes)

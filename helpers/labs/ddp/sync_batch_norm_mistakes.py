@@ -54,8 +54,9 @@ def _variance_unweighted(x: Tensor, group: Any) -> Statistics:
     return (counts * means).sum(0) / counts.sum(), variances.mean(0), counts.sum()
 
 
-for _statistics in (_variances_averaged, _plain_averages, _variance_unweighted):
+for _statistics in (_plain_averages, _variance_unweighted):
     also("variances_averaged", statistics=_statistics)
+for _statistics in (_variances_averaged, _plain_averages, _variance_unweighted):
     also("variances_averaged", statistics=_statistics, running=lambda var, count: var.clone())
 
 

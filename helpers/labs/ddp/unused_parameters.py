@@ -96,6 +96,14 @@ def one_rank(answer: type, trial: Trial) -> None:
         one_backward(answer, trial, scene, bucket_bytes)
 
 
+@unused_parameters.property("rank 0 alone does not use a parameter", after=(own,))
+def rank_0_alone(answer: type, trial: Trial) -> None:
+    trial.given(
+        "weights of (3, 5, 2) numbers, each a bucket of its own; 3 ranks, of which rank 0 does not use weight 1"
+    )
+    one_backward(answer, trial, Scene(trial, SIZES, **taking((0, 2), (0, 1, 2), (0, 1, 2))), 1)
+
+
 @unused_parameters.property("every rank leaves out another one, and all have the same shape", after=(own,))
 def another_each(answer: type, trial: Trial) -> None:
     trial.given(
@@ -106,7 +114,7 @@ def another_each(answer: type, trial: Trial) -> None:
     one_backward(answer, trial, scene, 1)
 
 
-@unused_parameters.property("what is used may change from step to step", after=(own,))
+@unused_parameters.property("what is used may change from step to step", after=(one_rank, another_each))
 def changing(answer: type, trial: Trial) -> None:
     trial.given("4 steps on 3 ranks; each rank takes another branch in each step, all of them in the third")
     taken = (
@@ -167,7 +175,9 @@ def set_mode(ddp: object, module: Layers, training: bool) -> None:
     (ddp if isinstance(ddp, nn.Module) else module).train(training)
 
 
-@unused_parameters.property("an evaluation without gradients, on one rank, sends nothing", after=(own,))
+@unused_parameters.property(
+    "an evaluation without gradients, on one rank, sends nothing", after=(one_rank, another_each)
+)
 def evaluation(answer: type, trial: Trial) -> None:
     trial.given(
         "rank 0 alone calls the module twice under eval() and torch.no_grad(); then all ranks train a step"
@@ -190,7 +200,7 @@ def evaluation(answer: type, trial: Trial) -> None:
     scene.same(trial, run.results, 0, when="In the step after rank 0's evaluation", none_is_zero=True)
 
 
-@unused_parameters.property("a backward in eval() is as right as any other", after=(own,))
+@unused_parameters.property("a backward in eval() is as right as any other", after=(one_rank, another_each))
 def backward_in_eval(answer: type, trial: Trial) -> None:
     trial.given("a step in eval() on all ranks, as for a model with frozen statistics")
     scene = Scene(trial, IN_EVALUATION[0], **IN_EVALUATION[1])

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from helpers.labs.ddp.mini_ddp_right import Averaged, Forgiving, Group, Searching
+from helpers.labs.ddp.mini_ddp_right import Asking, Averaged, Forgiving, Group, Searching
 from helpers.labs.ddp.unused_parameters import unused_parameters
 
 
@@ -21,6 +21,11 @@ from helpers.labs.ddp.unused_parameters import unused_parameters
     seen="never becomes complete: this rank does not send it",
 )
 class _(Averaged):
+    pass
+
+
+@unused_parameters.another_form("as_before")
+class _(Asking):
     pass
 
 
@@ -79,6 +84,33 @@ class _(Averaged):
         dist.all_reduce(param.grad)
 
 
+@unused_parameters.another_form("zeros_on_one_rank_only")
+class _(Averaged):
+    def send(self, flat: Tensor) -> Any:
+        flat *= self.world
+        return dist.all_reduce(flat, op=dist.ReduceOp.AVG, async_op=True)
+
+    def finish(self) -> None:
+        for param in self.trainable():
+            if param not in self.ready:
+                param.grad = torch.zeros_like(param)
+                dist.all_reduce(param.grad)
+                self.count(param)
+        self.launch_complete()
+        super().finish()
+
+
+@unused_parameters.wrong_answer(
+    "only_rank_0_fills_in",
+    why="Only rank 0 put zeros in the place of what it did not use. It is no coordinator here: whatever rank misses a "
+    "gradient has to do it.",
+    seen="It is no coordinator here",
+)
+class _(Forgiving):
+    def missing(self) -> Group:
+        return super().missing() if dist.get_rank() == 0 else []
+
+
 @unused_parameters.wrong_answer(
     "found_once",
     why="Which parameters are unused was found out in the first step and kept. A branch is taken in one step and not in "
@@ -86,6 +118,14 @@ class _(Averaged):
     seen="found out in the first step and kept",
 )
 class _(Forgiving):
+    def missing(self) -> Group:
+        if "first" not in self.__dict__:
+            self.__dict__["first"] = super().missing()
+        return self.__dict__["first"]
+
+
+@unused_parameters.another_form("found_once")
+class _(Forgiving, Asking):
     def missing(self) -> Group:
         if "first" not in self.__dict__:
             self.__dict__["first"] = super().missing()
@@ -115,6 +155,12 @@ class _(Searching):
     seen="eval() turns off dropout, not gradients",
 )
 class _(Forgiving):
+    def missing(self) -> Group:
+        return super().missing() if self.training else []
+
+
+@unused_parameters.another_form("only_in_training")
+class _(Forgiving, Asking):
     def missing(self) -> Group:
         return super().missing() if self.training else []
 
