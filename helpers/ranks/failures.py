@@ -16,7 +16,7 @@ from helpers.ranks.rank import Order
 Kind = Literal["raised", "died", "timed out", "not sent", "not started"]
 
 DETAIL = "If the ranks disagree on a shape or an operation, detail=True makes torch name both sides."
-DEADLOCK = "Each waits for another rank: this looks like a deadlock."
+DEADLOCK = "for another rank: this looks like a deadlock."
 AT_ONCE = 0.1  # seconds within which errors of one class count as simultaneous: the lowest rank tells
 
 
@@ -62,7 +62,7 @@ def failure(crew: Crew, seconds: float, order: Order) -> RankError:
         text, kind = f"No result within {seconds:g} s: {_ranks(crew.busy())} still at work.", "timed out"
         waits = all(where[member.rank].startswith("waits") for member in crew.busy())
         if waits and order.link is None:  # on a slow link, a message may only be under way
-            text += f" {DEADLOCK}"
+            text += f" {'It waits' if len(crew.busy()) == 1 else 'Each waits'} {DEADLOCK}"
     else:
         text, kind = _told(crew, first)
         alike = [member for member in others if _same(member, first)]

@@ -58,7 +58,8 @@ def run(
 
     The function, its arguments and the results are copied: a change in a rank is not seen here, and a tensor
     comes back without its graph (as a leaf, if it requires a gradient). Every rank starts with the global
-    generators as they are here. What ranks print comes out here, rank by rank, as `[rank 1] ...`.
+    generators as they are here, but with torch's own default dtype and gradient mode. What ranks print comes out
+    here, rank by rank, as `[rank 1] ...`.
 
     Args:
         timeout: Seconds after which all is ended; they count from when every rank has joined the group.
