@@ -11,6 +11,7 @@ from helpers.labs.allreduce import pipelined_mistakes as pipelined_mistakes
 from helpers.labs.allreduce import pipelined_result_mistakes as pipelined_result_mistakes
 from helpers.labs.allreduce import ring_all_gather_mistakes as ring_all_gather_mistakes
 from helpers.labs.allreduce import ring_all_gather_size_mistakes as ring_all_gather_size_mistakes
+from helpers.labs.allreduce import ring_allreduce_cut_mistakes as ring_allreduce_cut_mistakes
 from helpers.labs.allreduce import ring_allreduce_index_mistakes as ring_allreduce_index_mistakes
 from helpers.labs.allreduce import ring_allreduce_mistakes as ring_allreduce_mistakes
 from helpers.labs.allreduce import ring_allreduce_size_mistakes as ring_allreduce_size_mistakes
