@@ -147,6 +147,10 @@ def all_gather(outputs: list[Tensor], tensor: Tensor) -> Call:
 
 
 def all_gather_into_tensor(output: Tensor, tensor: Tensor, world: int) -> Call:
+    part = output.chunk(world)[0].shape
+    if part != tensor.shape:  # as gloo does, which takes a joined output only, no stacked one
+        raise RuntimeError(f"invalid tensor size (expected {tuple(tensor.shape)}, got {tuple(part)})")
+
     def work(calls: list[Call]) -> Values:
         values = [torch.cat([call.inputs[0].reshape(-1) for call in calls])]
         return [values for _ in calls]

@@ -103,8 +103,8 @@ def goes_on(trial: Trial, outcome: Outcome, whole: Whole, done: int, parts: tupl
         }
         for rank, other in differing.items():
             trial.fail(
-                f"On rank {rank}, step {i % STEPS} of epoch {done + i // STEPS} starts with other {', '.join(other)} than "
-                "in the uninterrupted training.",
+                f"On rank {rank}, step {i % STEPS} of epoch {done + i // STEPS} does not start as in the "
+                f"uninterrupted training: these differ: {', '.join(other)}.",
                 expected=f"{len(expected[0])} steps, from epoch {done} on, that start where the uninterrupted ones do",
                 got=f"{len(outcome.places[0])} steps",
                 observed=(i, sorted(differing.items()), extra),
