@@ -18,7 +18,7 @@ LOOKS = {  # a colour and a kind of line, for those who do not see colours
     "naive": (ORANGE, "--"),
     "tree": (GREEN, "-."),
     "ring": (BLUE, "-"),
-    "hierarchical": (PURPLE, (0, (5, 1, 1, 1, 1, 1))),
+    "nodes of 8": (PURPLE, (0, (5, 1, 1, 1, 1, 1))),
 }
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
 
@@ -111,7 +111,7 @@ def _keys(costs: Mapping[str, Cost], measured: Sequence[Row], fitted: Sequence[i
     if worlds - set(fitted):
         label = "measured, not in the fit" if fitted else "measured"
         keys.append(Line2D([], [], markerfacecolor="white", label=label, **dot))
-    keys.append(Line2D([], [], color=GREY, linewidth=5, label="lower edge: the fastest"))
+    keys.append(Line2D([], [], color=GREY, linewidth=5, label="lower edge: the fastest line"))
     return keys
 
 
