@@ -108,6 +108,7 @@ def _plain(text: str) -> str:
     for folder in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(helpers.ROOT)):
         text = text.replace(folder + os.sep, "")
     text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
+    text = re.sub(r"\[([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ ", r"[\1 ", text)  # when C++ logged a line
     text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)  # colours and bells
     return text.encode("utf-8", "backslashreplace").decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from html import unescape
 
@@ -107,3 +108,12 @@ def test_a_prediction_names_the_wrong_idea_and_hides_the_right_letter() -> None:
 def test_a_prediction_has_one_right_choice() -> None:
     with pytest.raises(ValueError, match="one choice"):
         Prediction("99.two", "T", {"A": Choice("a", "w"), "B": Choice("b", "w")})
+
+
+def test_when_cpp_logged_a_line_is_not_told() -> None:
+    def answer(x, k):
+        os.write(2, b"[W1121 23:21:24.123456789 reducer.cpp:1545] Warning: slow\n")
+        return x * k
+
+    text = str(scale.check(answer))
+    assert "[W reducer.cpp:1545] Warning: slow" in text and "23:21" not in text
