@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+
+from ci.files import put
 
 STEM = re.compile(r"(\d\d)_[a-z0-9_]+")
 PAGE = "00"  # the start page: it runs like a lab and has no exercises
@@ -145,21 +145,10 @@ def write(path: Path, text: str) -> bool:
     """
     if path.is_file() and path.read_bytes() == text.encode():
         return False
-    part = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(part, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        os.replace(part, path)
+        put(path, text)
     except OSError as error:
         raise Problem(f"could not be written, and is as it was: {trouble(error)}", path=path.name) from None
-    finally:
-        if part and os.path.exists(part):
-            os.unlink(part)
     return True
 
 

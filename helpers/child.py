@@ -70,6 +70,8 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
         os.chdir(order.folder)
         know_cells(order.sources)
         exercise = pickle.loads(order.exercise)
+        if exercise.prepare is not None:
+            exercise.prepare()
         answer = pickle.loads(order.answer)
         for part in answer if isinstance(answer, tuple) else (answer,):
             _adopt(part)
@@ -232,7 +234,10 @@ def _seed(seed: int) -> None:
 
 
 def _adopt(answer: Any) -> None:
-    """Puts the notebook's classes into __main__, where pickle, torch.save and workers look them up."""
+    """Puts the notebook's names into __main__, where they are looked up by name.
+
+    Classes: by pickle, torch.save and workers. Modules: by torch 2.11's export.
+    """
     main_names = vars(sys.modules["__main__"])
     kind = answer if isinstance(answer, type) else type(answer)
     if kind.__module__ == "__main__":
@@ -242,7 +247,8 @@ def _adopt(answer: Any) -> None:
         if not isinstance(function, types.FunctionType):
             continue
         for name, value in function.__globals__.items():
-            if isinstance(value, type) and value.__module__ == "__main__":
+            in_main = isinstance(value, type) and value.__module__ == "__main__"
+            if in_main or isinstance(value, types.ModuleType):
                 main_names.setdefault(name, value)
 
 

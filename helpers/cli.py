@@ -116,6 +116,18 @@ def bench(
     finish("ci.bench", "bench", rows or [])
 
 
+@app.command()
+def record(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="measurements, or numbers of labs; none: all")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="only list the measurements")] = False,
+    commit: Annotated[str, typer.Option(help="the commit of this code, where it is no checkout")] = "",
+) -> None:
+    """Measure on the GPU at hand, and store it in data/recordings/."""
+    finish("ci.record", "record", names or [], listed=listed, commit=commit)
+
+
 def main() -> None:
     """Runs the command that the command line names, and ends the process with its exit code."""
     try:

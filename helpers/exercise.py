@@ -62,6 +62,8 @@ class Exercise:
     seconds: time limit of one call to `check`.
     inside_kernel: the answer is a live object that no other process can be sent.
     processes: the answer starts processes: a check takes seconds, and what it saw depends on who was first.
+    prepare: called in the process that checks, before the answer is rebuilt there: what the answer refers to may
+        need it. Calling it again changes nothing.
     version: raised when the exercise changes so much that an old solution no longer counts.
     """
 
@@ -80,6 +82,7 @@ class Exercise:
         seconds: float = 5.0,
         inside_kernel: bool = False,
         processes: bool = False,
+        prepare: Callable[[], None] | None = None,
         version: int = 1,
     ) -> None:
         if not ID.fullmatch(id):
@@ -96,6 +99,7 @@ class Exercise:
         self.seconds = seconds
         self.inside_kernel = inside_kernel
         self.processes = processes
+        self.prepare = prepare
         self.version = version
         self.properties: list[Property] = []
         self._wrong: dict[str, WrongAnswer] = {}

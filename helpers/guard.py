@@ -28,6 +28,8 @@ import torch.nn.modules.module as module_hooks
 import torch.utils.data
 import torch.utils.deterministic
 
+from helpers import precision
+
 
 class Slot(NamedTuple):
     """One piece of state: `read()` gives a value that can be compared, `write(value)` puts it back."""
@@ -248,7 +250,7 @@ SLOTS: dict[str, Slot] = {
     "cudnn flags": Slot(_read_cudnn, _write_cudnn),
     "mkldnn flags": _attributes((torch.backends.mkldnn, "enabled"), (torch.backends.mkldnn, "deterministic")),
     "attention kernels": Slot(_read_sdp, _write_sdp),
-    "float32 matmul precision": Slot(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    "float32 precision": Slot(precision.read, precision.write),
     "number of threads": Slot(torch.get_num_threads, _write_threads),
     "anomaly mode": Slot(
         lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),

@@ -136,6 +136,8 @@ class Outcomes:
 
 def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding | None:
     """Runs one property; the global state is put back, and what an answer left changed is found."""
+    if exercise.prepare is not None:
+        exercise.prepare()
     before = guard.snapshot()
     trial = Trial(seed, prop.changes)
     found: Finding | None = None

@@ -1,29 +1,29 @@
-"""Reads results that were measured on a GPU: `data/recordings/<name>.json` (see the README there).
+"""Results that were measured on a GPU: `data/recordings/<name>.json` (see the README there).
 
-A lab shows the record where there is no GPU, with the device and the date; where none is on file it says so.
-Numbers are never typed in: everything shown is computed from the raw samples.
+On a GPU a lab measures for itself; elsewhere it shows the record, with the device and the date; where none is on
+file it says so. Numbers are never typed in: everything shown is computed from the raw samples.
 """
 
 from __future__ import annotations
 
 import json
-import math
+import os
 import re
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import helpers
+from helpers.samples import Samples, record_fault, rows
+
+if TYPE_CHECKING:
+    from helpers.measurements.registry import Measurement
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-COMMIT = re.compile(r"[0-9a-f]{7,40}")
 TEXTS = ("device", "driver", "cuda", "torch", "date", "commit")
-
-# One sample, or lists of them. A text stands for what has no size, as the digest of a tensor's bytes.
-Samples = list[Any] | dict[str, Any]
+MORE = ("cudnn", "unit", "command", "code")
+MOST_LINES = 40
 
 
 class RecordingFault(ValueError):
@@ -35,6 +35,7 @@ class Recording:
     """One measurement on one device.
 
     samples: the raw samples, a list or lists by name; times in the unit that the name says.
+    code: a digest of the measuring code; now: measured in this session, not read from a file.
     """
 
     name: str
@@ -45,11 +46,18 @@ class Recording:
     date: str
     commit: str
     samples: Samples
+    cudnn: str = ""
+    unit: str = ""
+    command: str = ""
+    code: str = ""
+    now: bool = False
 
     @property
     def label(self) -> str:
         """Where and when this was measured, in one line."""
         made = f"driver {self.driver}, CUDA {self.cuda}, torch {self.torch}"
+        if self.now:
+            return f"measured now on {self.device} ({made})"
         return f"recorded on {self.device} ({made}) on {self.date}, commit {self.commit[:7]}"
 
 
@@ -72,79 +80,61 @@ def recorded(name: str) -> Recording | None:
         raise RecordingFault(f"{where} cannot be read: {error}; record it again") from None
     if not isinstance(raw, dict):
         raise RecordingFault(f"{where} holds no fields: it is an object with {', '.join(TEXTS)}, samples")
-    if fault := _fault(raw):
+    if fault := record_fault(raw, TEXTS):
         raise RecordingFault(f"{where}: {fault}; record it again, a number is never typed in")
-    return Recording(name, *(raw[key] for key in TEXTS), samples=raw["samples"])
+    return made(name, raw)
+
+
+def made(name: str, raw: Mapping[str, Any]) -> Recording:
+    """A recording from its fields."""
+    texts = {key: raw[key] for key in (*TEXTS, *MORE) if key in raw}
+    return Recording(name, **texts, samples=raw["samples"])
 
 
 def _refused(constant: str) -> float:
     raise ValueError(f"{constant} is no sample")
 
 
-def _fault(raw: Mapping[str, Any]) -> str:
-    """What is wrong with the fields of a file; "" if nothing."""
-    if missing := [key for key in (*TEXTS, "samples") if key not in raw]:
-        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    if wrong := [key for key in TEXTS if not isinstance(raw[key], str) or not raw[key].strip()]:
-        return f"{wrong[0]} must be text, not {raw[wrong[0]]!r}"
-    try:
-        datetime.fromisoformat(raw["date"])
-    except ValueError:
-        return f"date must be a day, as 2026-05-01, not {raw['date']!r}"
-    if not COMMIT.fullmatch(raw["commit"]):
-        return f"commit must be 7 to 40 hexadecimal digits, not {raw['commit']!r}"
-    if not isinstance(raw["samples"], list | dict) or not _are_samples(raw["samples"]):
-        return (
-            "samples must be raw samples: numbers or texts, in a list or in lists by name, none of them empty"
-        )
-    return ""
-
-
-def _are_samples(value: Any) -> bool:
-    if isinstance(value, list | dict):
-        inside = value.values() if isinstance(value, dict) else value
-        return bool(value) and all(map(_are_samples, inside))
-    return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
-
-
 class Shown:
-    """A recording with its label, or the plain word that there is none; as text and as HTML."""
+    """A recording with its label, or the plain word that there is none; as text and as HTML.
 
-    def __init__(self, name: str, recording: Recording | None) -> None:
+    samples: the raw samples, None where there is no recording. measurement: what would be measured.
+    """
+
+    def __init__(
+        self, name: str, recording: Recording | None, measurement: Measurement | None = None, fault: str = ""
+    ) -> None:
         self.name, self.recording = name, recording
+        self.samples = recording.samples if recording else None
+        self._measurement, self._fault = measurement, fault
 
     def __str__(self) -> str:
-        if self.recording is None:
-            return f"No recording {self.name} is on file: this was not measured on a GPU yet."
-        lines = [f"{self.name}: {self.recording.label}"]
-        return "\n".join([*lines, *(f"  {what}: {said}" for what, said in rows(self.recording.samples))])
+        return "\n".join([*self._head(), *(f"  {line}" for line in self._lines())])
 
     __repr__ = __str__
 
+    def _head(self) -> list[str]:
+        head = [f"Not measured now: {self._fault}"] if self._fault else []
+        if self.recording is not None:
+            return [*head, f"{self.name}: {self.recording.label}"]
+        return [*head, f"No recording {self.name} is on file: this was not measured on a GPU yet."]
+
+    def _lines(self) -> list[str]:
+        """What is listed under the head: the samples in short, or what a GPU would measure."""
+        if self.recording is None:
+            told = self._measurement
+            return [told.about, f"Predicted: {told.predicted}"] if told else []
+        lines = [f"{what}: {said}" for what, said in rows(self.recording.samples)]
+        more = len(lines) - MOST_LINES
+        return lines if more <= 1 else [*lines[:MOST_LINES], f"... and {more} more lines like these"]
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        first, *rest = map(escape, str(self).splitlines())
-        items = "".join(f"<li>{line.strip()}</li>" for line in rest)
-        body = f"<p style='margin:4px 0'>{first}</p>" + (f"<ul>{items}</ul>" if items else "")
+        head = "".join(f"<p style='margin:4px 0'>{escape(line)}</p>" for line in self._head())
+        items = "".join(f"<li>{escape(line)}</li>" for line in self._lines())
+        body = head + (f"<ul>{items}</ul>" if items else "")
         # A literal colour stands before the variable: an untrusted notebook drops declarations with var().
         edge = "border-left:6px solid #757575;border-left-color:var(--jp-border-color1,#757575)"
         return {"text/html": f"<div style='{edge};padding:2px 12px'>{body}</div>", "text/plain": str(self)}
-
-
-def rows(samples: Samples) -> list[tuple[str, str]]:
-    """What is shown of raw samples: a name, and how many there are with their median or their distinct values."""
-    named = samples if isinstance(samples, dict) else {"samples": samples}
-    return [
-        (str(name), _summary(values if isinstance(values, list) else [values]))
-        for name, values in named.items()
-    ]
-
-
-def _summary(values: list[Any]) -> str:
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        low, middle, high = min(values), statistics.median(values), max(values)
-        return f"median {middle:.4g} of {len(values)} (from {low:.4g} to {high:.4g})"
-    distinct = len({json.dumps(value, sort_keys=True) for value in values})
-    return f"{distinct} different of {len(values)}"
 
 
 def show(name: str) -> Shown:
@@ -155,3 +145,42 @@ def show(name: str) -> Shown:
         RecordingFault: the file is not as it must be.
     """
     return Shown(name, recorded(name))
+
+
+_MEASURED: dict[str, Recording] = {}
+
+
+def measured(name: str) -> Shown:
+    """The measurement with this name: run now where there is a GPU, as recorded elsewhere.
+
+    Where there is neither, it says what would be measured, and what the course predicts. Headless the measurement runs
+    where there is a GPU, so that it is tried, and the record is shown: stored outputs are the same on every machine.
+
+    Raises:
+        ValueError: no measurement has this name.
+        RecordingFault: the file is not as it must be.
+        MeasurementFailed: it failed, headless; for a person the message is shown, with the record.
+    """
+    from helpers.measurements.apart import MeasurementFailed, measured_now
+    from helpers.measurements.registry import measurements
+
+    found, record = measurements().get(name), recorded(name)
+    if found is None:
+        raise ValueError(f"no measurement is called {name!r}: `labbook record --list` names them")
+    if not gpu_is_here():
+        return Shown(name, record, found)
+    headless = bool(os.environ.get("LABBOOK_HEADLESS"))
+    try:
+        live = _MEASURED[name] = _MEASURED.get(name) or measured_now(found)
+    except MeasurementFailed as failure:
+        if headless:
+            raise
+        return Shown(name, record, found, fault=str(failure))
+    return Shown(name, record if headless else live, found)
+
+
+def gpu_is_here() -> bool:
+    """Whether torch can use a GPU."""
+    import torch
+
+    return torch.cuda.is_available()

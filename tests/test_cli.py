@@ -68,6 +68,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("facts", "ci.facts", "facts", ([],), {"ledger": None}),
         ("facts 01 --ledger here", "ci.facts", "facts", (["01"],), {"ledger": Path("here")}),
         ("bench check ranks", "ci.bench", "bench", (["check", "ranks"],), {}),
+        ("record", "ci.record", "record", ([],), {"listed": False, "commit": ""}),
+        (
+            "record 06 first_call",
+            "ci.record",
+            "record",
+            (["06", "first_call"],),
+            {"listed": False, "commit": ""},
+        ),
+        ("record --list", "ci.record", "record", ([],), {"listed": True, "commit": ""}),
     ],
 )
 def test_each_command_calls_its_room(
@@ -124,7 +133,7 @@ def test_help_lists_every_command_and_loads_no_torch() -> None:
         "print('loaded', {'torch', 'nbformat', 'rich'} & set(sys.modules))"
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
-    commands = ["doctor", "lab", "derive", "format", "run", "validate", "labs", "facts", "bench"]
+    commands = ["doctor", "lab", "derive", "format", "run", "validate", "labs", "facts", "bench", "record"]
     assert all(f"\n  {command} " in said for command in commands)
     assert "code 0" in said and "loaded set()" in said
     assert "..." not in said.replace("[ARGS]...", ""), "a description is cut off"

@@ -8,6 +8,7 @@ import pytest
 
 import helpers
 from helpers.recordings import RecordingFault, recorded, show
+from helpers.samples import in_short, rows, summary_fault
 
 WHOLE = {
     "device": "NVIDIA Testcard 1",
@@ -69,6 +70,10 @@ def test_a_file_without_a_field_is_refused(put, key):
         ({"samples": {"copy_ms": []}}, "raw samples"),
         ({"samples": {"copy_ms": [None]}}, "raw samples"),
         ({"samples": 1.5}, "raw samples"),
+        ({"samples": {"copy_ms": [float("1e309")]}}, "is no sample"),
+        ({"device": "cpu"}, "device must be a GPU"),
+        ({"device": "Intel(R) Xeon(R) Platinum"}, "device must be a GPU"),
+        ({"device": "sim, a simulated device"}, "device must be a GPU"),
     ],
 )
 def test_a_wrong_field_is_named(put, change, said):
@@ -89,6 +94,43 @@ def test_a_name_leads_to_no_other_folder(put):
         recorded("../facts/x")
 
 
-def test_every_recording_of_the_project_can_be_read():
-    for path in (helpers.DATA / "recordings").glob("*.json"):
-        assert recorded(path.stem) is not None
+def test_words_are_shown_and_digests_are_counted():
+    assert in_short(["ieee", "ieee", "tf32"]) == "2 different of 3: ieee, tf32"
+    assert in_short(["0a1b2c3d", "0a1b2c3d", "ffffffff"]) == "2 different of 3"
+    assert in_short("tf32") == "tf32" and in_short([10240]) == "10240"
+
+
+def test_series_within_series_are_shown_by_both_names():
+    samples = {"host_us": {"n=256": [3.0, 1.0, 2.0], "n=512": [5.0]}, "n": [256, 512]}
+    assert [name for name, _ in rows(samples)] == ["host_us, n=256", "host_us, n=512", "n"]
+
+
+def test_a_long_recording_is_cut(put):
+    put(json.dumps(WHOLE | {"samples": {f"n={n}": [1.0, 2.0] for n in range(100)}}))
+    assert str(show("copy")).splitlines()[-1].strip() == "... and 60 more lines like these"
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ({"median_ms": 1.5}, "median_ms is one number"),
+        ({"copy_ms": {"4096 bytes": [1.5]}}, "copy_ms, 4096 bytes holds 1 numbers"),
+        ({"copy_ms": [1.5, 2, 3.5]}, "copy_ms holds 3 numbers"),
+        ([1.5, 2.5], "samples holds 2 numbers"),
+        ({"error": {"n=64": {"seed 0": 0.1}}}, "error, n=64, seed 0 is one number"),
+    ],
+)
+def test_a_summary_is_no_list_of_samples(samples, said):
+    assert summary_fault(samples).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        {"copy_ms": [1.5, 2.0, 3.5, 1.0, 2.5], "bytes": [4096]},
+        {"events": [["host", "backward", 1.5, 2.5]]},
+        {"digests": ["a", "b"]},
+    ],
+)
+def test_raw_samples_are_none(samples):
+    assert summary_fault(samples) == ""

@@ -12,12 +12,13 @@ import pytest
 import yaml
 
 import helpers
+from ci import test as stages
 from ci.large_files import LIMIT_KB, large_files
 from ci.unchanged import changed_files
 
 ROOT = helpers.ROOT
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-SHELL_LINES = {"bash .ci/run", ".venv/bin/labbook doctor"}
+SHELL_LINES = {"bash .ci/run", ".venv/bin/labbook doctor", ".venv/bin/labbook record"}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
@@ -63,6 +64,29 @@ def test_gpu_machine_never_runs_a_pull_request() -> None:
     jobs = workflow(path)["jobs"].values()
     assert all({"self-hosted", "gpu"} <= set(job["runs-on"]) for job in jobs)
     assert "make test-all" in run_lines(path)
+
+
+def test_gpu_workflow_runs_papermill_and_nbval_by_the_same_targets() -> None:
+    """`make test-all` runs every stage of `make test`, nbval among them, and regenerates with papermill."""
+    commands = [" ".join(map(str, stage.command)) for stage in stages.STAGES + stages.MORE_STAGES]
+    for room in ("validate", "labs", "run --force"):
+        assert any(command.endswith(room) for command in commands), room
+
+
+def test_recordings_are_made_by_hand_and_carried_away_by_a_person() -> None:
+    """Only when somebody asks for it; the job may not push."""
+    path = ROOT / ".github/workflows/gpu.yml"
+    asked = workflow(path)["on"]["workflow_dispatch"]["inputs"]["record"]
+    assert asked["type"] == "boolean" and asked["default"] is False
+    job = workflow(path)["jobs"]["record"]
+    assert job["if"] == "inputs.record"
+    assert ".venv/bin/labbook record" in [step.get("run") for step in job["steps"]]
+    kept = job["steps"][-1]
+    assert (
+        kept["uses"].startswith("actions/upload-artifact")
+        and kept["with"]["path"] == "data/recordings/*.json"
+    )
+    assert kept["if"] == "always()", "what was recorded before a failure is kept"
 
 
 def test_only_the_gpu_workflow_uses_our_own_machine() -> None:

@@ -19,7 +19,7 @@ from helpers.labs.optim.accumulate_stage import (
     ragged,
     told,
 )
-from helpers.labs.optim.one_thread import one_thread
+from helpers.one_thread import one_thread
 from helpers.trial import Trial
 
 accumulate = Exercise(

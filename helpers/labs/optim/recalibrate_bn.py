@@ -11,7 +11,6 @@ from torch.optim import swa_utils
 
 from helpers.calls import calls_to
 from helpers.exercise import Exercise
-from helpers.labs.optim.one_thread import one_thread
 from helpers.labs.optim.recalibrate_bn_stage import (
     Model,
     modes,
@@ -21,6 +20,7 @@ from helpers.labs.optim.recalibrate_bn_stage import (
     statistics,
     watched,
 )
+from helpers.one_thread import one_thread
 from helpers.trial import Trial
 
 recalibrate_bn = Exercise(

@@ -30,17 +30,6 @@ def hidden_gpu() -> Iterator[None]:
             os.environ[name] = old
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for torch's arithmetic."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def can_fork() -> bool:
     """Whether a fork of this process could train a model.
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import torch
 
-from helpers.labs.reproducibility.forks import hidden_gpu, one_thread
+from helpers.labs.reproducibility.forks import hidden_gpu
 from helpers.labs.reproducibility.run import Run, Step, new_run
 from helpers.labs.reproducibility.standing import Before, after_skipping, differences, order, standing
+from helpers.one_thread import one_thread
 from helpers.trial import Trial
 
 EPOCH = 3  # batches

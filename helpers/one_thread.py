@@ -1,4 +1,4 @@
-"""Checks of this lab on one thread: some operations start all threads however small their input."""
+"""Checks on one thread: some operations start all threads however small their input."""
 
 from __future__ import annotations
 

@@ -1,0 +1,145 @@
+"""What people write for 06.mini_grad_scaler: a scale that is stored by half, and a switch that does not switch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+from helpers.labs.streams.mini_grad_scaler import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler_parts import Pieces
+
+
+@mini_grad_scaler.wrong_answer(
+    "state_without_count",
+    why="The state lacks the count of good iterations. After each reload it begins at 0: who saves more often than "
+    "growth_interval has a scale that never grows.",
+    seen="The state lacks the count of good iterations",
+)
+class _NoCount(Pieces):
+    def state_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in super().state_dict().items() if name != "_growth_tracker"}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict({**state, "_growth_tracker": self.good} if state else state)
+
+
+@mini_grad_scaler.another_form("state_without_count")
+class _ScaleAlone(Pieces):
+    def state_dict(self) -> dict[str, Any]:
+        return {"scale": self.get_scale()} if self.enabled else {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if self.enabled:
+            self.now = torch.full_like(self.now, state["scale"])
+
+
+@mini_grad_scaler.wrong_answer(
+    "count_not_loaded",
+    why="The state holds the count, and load_state_dict leaves it out.",
+    seen="load_state_dict leaves it out",
+)
+class _CountNotLoaded(Pieces):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        good = self.good
+        super().load_state_dict(state)
+        self.good = good
+
+
+@mini_grad_scaler.another_form("count_not_loaded")
+class _CountFromNought(Pieces):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.good = 0
+
+
+@mini_grad_scaler.wrong_answer(
+    "factors_not_loaded",
+    why="load_state_dict keeps the factors and the interval of __init__. In torch the state goes first: a changed argument "
+    "has no effect after a reload.",
+    seen="load_state_dict keeps the factors and the interval",
+)
+class _FactorsKept(Pieces):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if self.enabled:
+            self.now, self.good = torch.full_like(self.now, state["scale"]), state["_growth_tracker"]
+
+
+@mini_grad_scaler.wrong_answer(
+    "state_of_tensors",
+    why="The state holds the tensors themselves. They change with the scaler if it edits them in place, and a file of them "
+    "is not what torch's scaler loads: it holds plain numbers.",
+    seen="The state holds the tensors themselves",
+)
+class _Tensors(Pieces):
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        return {**state, "scale": self.now, "_growth_tracker": torch.tensor(self.good)} if state else state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if self.enabled:
+            super().load_state_dict({**state, "_growth_tracker": int(state["_growth_tracker"])})
+
+
+@mini_grad_scaler.another_form("state_of_tensors")
+class _ScaleTensor(_Tensors):
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        return {**state, "_growth_tracker": self.good} if state else state
+
+
+class _InADict(Pieces):
+    """Gives out one dict, which update() edits."""
+
+    given: dict[str, Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        if not self.enabled:
+            return {}
+        self.given = getattr(self, "given", {})
+        self.given.update(super().state_dict())
+        return self.given
+
+    def update(self) -> None:
+        super().update()
+        self.state_dict()
+
+
+@mini_grad_scaler.wrong_answer(
+    "state_is_alive",
+    why="state_dict() gives the dict out in which the scaler works: the state that was taken changes with each update().",
+    seen="gives the dict out in which the scaler works",
+)
+class _Alive(_InADict):
+    pass
+
+
+@mini_grad_scaler.another_form("state_is_alive")
+class _AliveBothWays(_InADict):
+    """Works in the dict that it loaded, too."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.given = state
+
+
+@mini_grad_scaler.wrong_answer(
+    "enabled_ignored",
+    why="enabled is stored and never asked: the switch with which a script trains without a scaler does nothing.",
+    seen="enabled is stored and never asked",
+)
+class _AlwaysOn(Pieces):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.pop("enabled", None)
+        super().__init__(*args, **kwargs)
+
+
+@mini_grad_scaler.wrong_answer(
+    "off_takes_no_step",
+    why="With enabled=False step returns at once, as the other methods do: nothing is trained. It calls optimizer.step.",
+    seen="as the other methods do: nothing is trained",
+)
+class _OffTakesNone(Pieces):
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        return super().step(optimizer, *args, **kwargs) if self.enabled else None
