@@ -14,6 +14,7 @@ import jupyter_client
 import psutil
 
 import helpers
+from tests.living import lives
 
 SET_UP = """
 import os, sys, time, torch, torch.distributed as dist
@@ -81,5 +82,5 @@ def all_gone(pids: list[int], seconds: float = 10) -> bool:
     until = time.monotonic() + seconds
     while left and time.monotonic() < until:
         _, left = psutil.wait_procs(left, timeout=0.05)
-        left = [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+        left = [one for one in left if lives(one)]
     return not left

@@ -14,6 +14,7 @@ import pytest
 
 import helpers
 from tests.hostile.answers import HOSTILE
+from tests.living import named
 
 SET_UP = """
 import json, os, random, sys, time, threading
@@ -74,11 +75,7 @@ class Kernel:
 
     def strays(self) -> list[psutil.Process]:
         """Processes below the kernel that are no part of the check's machinery (server, tracker, spare)."""
-        return [
-            p
-            for p in self.process.children(recursive=True)
-            if p.status() != psutil.STATUS_ZOMBIE and "sleep" in p.name()
-        ]
+        return [one for one in self.process.children(recursive=True) if named(one, "sleep")]
 
     def stop(self) -> None:
         self.client.stop_channels()

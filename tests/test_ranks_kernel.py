@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 import helpers
+from tests.living import lives
 from tests.ranks_kernel import SET_UP, Cell, Kernel, all_gone
 
 
@@ -122,7 +123,7 @@ def ranks_of(kernel: Kernel, after: Cell) -> list[int]:
     if not after.out.startswith("[rank 0] "):
         return []
     first = psutil.Process(int(after.out.split()[2]))
-    return [p.pid for p in first.parent().children() if p.cpu_times().user >= 0 and psutil.pid_exists(p.pid)]
+    return [one.pid for one in first.parent().children() if lives(one)]
 
 
 @pytest.mark.parametrize("how", [IN_GLOO, IN_PYTHON, HOLDS_THE_GIL], ids=["gloo", "python", "gil"])

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from helpers.fork_server import fork_server, no_main_module, started
@@ -55,6 +56,7 @@ class Crew:
 
     def __init__(self, order: in_rank.Order, method: str) -> None:
         self.printed = Printed(order.ranks)
+        self.store: dist.TCPStore | None = None  # the launcher's end, there as long as the ranks are
         self.members = _started(order, method)
 
     def is_ready(self) -> bool:
@@ -164,6 +166,7 @@ class Crew:
             member.process.join(JOINED)
         for member in self.members:
             member.ends.close()
+        self.store = None
 
 
 def _started(order: in_rank.Order, method: str) -> list[Member]:

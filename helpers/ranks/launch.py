@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import os
 import pickle
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -80,11 +81,12 @@ def run(
     if method not in multiprocessing.get_all_start_methods():
         known = ", ".join(multiprocessing.get_all_start_methods())
         raise ValueError(f"start_method={start_method!r}: this system has {known}.")
-    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    call = packed(fn, args)
+    place = socket.create_server(("127.0.0.1", 0))
     order = Order(
-        call=packed(fn, args),
+        call=call,
         ranks=ranks,
-        port=store.port,
+        port=place.getsockname()[1],
         backend=backend or _best_backend(ranks, method),
         seconds=timeout,
         seconds_to_join=STARTED + JOINED + timeout,
@@ -106,6 +108,7 @@ def run(
     try:
         with uninterrupted():
             crew = Crew(order, method)
+        crew.store = _store(place)
         _follow(crew, timeout)
         if crew.failed() or crew.busy():
             raise failure(crew, timeout, order)
@@ -116,10 +119,23 @@ def run(
                 _tell_where(crew)
         raise
     finally:
+        place.close()
         with uninterrupted():
             if crew:
                 crew.end()
                 crew.printed.finish()
+
+
+def _store(place: socket.socket) -> dist.TCPStore:
+    """The store in which the ranks find each other, at a place to which they may already be connecting.
+
+    Made after they have started: it has a thread, and a rank that is forked beside a thread keeps for ever what that
+    thread had locked. One of a hundred such ranks never got past its own end of the store.
+    """
+    port = place.getsockname()[1]
+    return dist.TCPStore(
+        "127.0.0.1", port, is_master=True, wait_for_workers=False, master_listen_fd=place.detach()
+    )
 
 
 def _follow(crew: Crew, timeout: float) -> None:

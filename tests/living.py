@@ -1,0 +1,21 @@
+"""Whether a process still lives: one may end between two looks at it."""
+
+from __future__ import annotations
+
+import psutil
+
+
+def lives(process: psutil.Process) -> bool:
+    """False for one that is gone, also if it goes while this looks, and for one that only waits to be buried."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def named(process: psutil.Process, part: str) -> bool:
+    """Whether a living process has this in its name."""
+    try:
+        return lives(process) and part in process.name()
+    except psutil.NoSuchProcess:
+        return False
