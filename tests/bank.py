@@ -20,14 +20,16 @@ import helpers
 from helpers import guard
 from helpers.exercise import Exercise
 from helpers.judge import OWN_MODULES, Finding, Outcomes, alike
-from tests.wrong_reports import disguised
 
 PATIENCE = 300  # seconds for all answers of an exercise: a few are usual
 
 
 @dataclass(frozen=True)
 class Named:
-    """What the bank says of one of its own answers. form: 0 is the wrong answer itself, -1 that in disguise."""
+    """What the bank says of one of its own answers.
+
+    form: 0 is the wrong answer itself, -1 that in disguise. names: the wrong answers that behave like it.
+    """
 
     mistake: str
     form: int
@@ -49,13 +51,13 @@ def faults(exercise: Exercise, seed: int) -> list[str]:
     """The wrong answers, their forms and disguises that are accepted or get another name, one line each."""
     return [
         f"{exercise.id} {each.mistake}, form {each.form}, seed {seed}: {each.fault()}"
-        for each in named(exercise.id, seed)
+        for each in named(exercise.id, seed).values()
         if each.fault()
     ]
 
 
 @cache
-def named(id: str, seed: int) -> list[Named]:
+def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
     """Each wrong answer of an exercise, its forms and its disguise, named by how they behave."""
     cores = os.cpu_count() or 1
     pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("fork"))
@@ -68,12 +70,26 @@ def named(id: str, seed: int) -> list[Named]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-    found = []
+    bank = [(name, its) for (name, form), its in rows.items() if form >= 0]
+    found = {}
     for (mistake, form), row in sorted(rows.items()):
-        names = {name for (name, other), its in rows.items() if other >= 0 and all(map(alike, its, row))}
+        names = {name for name, its in bank if all(map(alike, its, row))}
         first = next((outcome for outcome in row if outcome is not None), None)
-        found.append(Named(mistake, form, tuple(sorted(names)), first))
+        found[mistake, form] = Named(mistake, form, tuple(sorted(names)), first)
     return found
+
+
+def disguised(answer: Any) -> Any:
+    """The same behaviour under another name and behind a plain wrapper."""
+    if isinstance(answer, tuple):
+        return tuple(disguised(part) for part in answer)
+    if isinstance(answer, type):
+        return type("Disguised", (answer,), {})
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return answer(*args, **kwargs)
+
+    return wrapped
 
 
 def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:

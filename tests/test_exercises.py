@@ -16,8 +16,8 @@ import helpers
 import tests.right_answers
 from helpers.exercise import Exercise, WrongAnswer
 from helpers.report import Report
-from tests.bank import faults
-from tests.wrong_reports import checked, disguised, reports
+from tests.bank import disguised, faults
+from tests.wrong_reports import SEED, checked, reports
 
 EXERCISES = helpers.exercises()
 RIGHT: dict[str, list[Any]] = {}
@@ -49,7 +49,22 @@ def test_wrong_answer_is_rejected_and_named(exercise: Exercise, name: str) -> No
 
 @pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
 def test_disguises_and_further_forms_of_wrong_answers_are_named(exercise: Exercise) -> None:
-    assert faults(exercise, seed=1) == []
+    assert faults(exercise, SEED) == []
+
+
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_the_check_itself_finds_a_name(exercise: Exercise) -> None:
+    name, wrong = next(iter(exercise.wrong.items()))
+    (found,) = checked(exercise, [wrong.answer])
+    assert found == reports(exercise.id)[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_the_check_itself_finds_every_name(exercise: Exercise) -> None:
+    found = checked(exercise, [wrong.answer for wrong in exercise.wrong.values()])
+    for (name, wrong), report in zip(exercise.wrong.items(), found, strict=True):
+        named(report, name, wrong)
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """The reports of all wrong answers, always from one seed: a test that fails fails again.
 
-Made once for a whole run of the tests, on all cores: the answers run in processes of their own.
+Made once for a whole run of the tests, on all cores: the answers run in processes of their own. A check runs the
+whole bank of an exercise to find one mistake's name, so the names of a bank cost its size squared; here they come
+from tests/bank.py, where each answer runs once.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import functools
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -17,22 +20,11 @@ import torch
 import helpers
 from helpers.exercise import Exercise
 from helpers.report import Report
+from tests.bank import named
+from tests.nameless import Nameless
 
 SEED = 20260101
 torch.set_num_threads(1)  # as every lab does; an answer's process takes the number over
-
-
-def disguised(answer: Any) -> Any:
-    """The same behaviour under another name and behind a plain wrapper."""
-    if isinstance(answer, tuple):
-        return tuple(disguised(part) for part in answer)
-    if isinstance(answer, type):
-        return type("Disguised", (answer,), {})
-
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return answer(*args, **kwargs)
-
-    return wrapped
 
 
 def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> list[Report]:
@@ -47,5 +39,14 @@ def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> lis
 def reports(id: str) -> dict[str, Report]:
     """By the mistake's name: what the check says to each wrong answer."""
     exercise = helpers.exercises()[id]
-    found = checked(exercise, [wrong.answer for wrong in exercise.wrong.values()])
-    return dict(zip(exercise.wrong, found, strict=True))
+    answers = [wrong.answer for wrong in exercise.wrong.values()]
+    if exercise.processes:
+        return dict(zip(exercise.wrong, checked(exercise, answers), strict=True))
+    known, names = {name: wrong.why for name, wrong in exercise.wrong.items()}, named(id, SEED)
+    found = {}
+    for name, report in zip(exercise.wrong, checked(Nameless(exercise), answers), strict=True):
+        one = names[name, 0]
+        same = one.first is not None and (one.first.verdict, one.first.said) == (report.verdict, report.said)
+        mistake = one.names[0] if same and len(one.names) == 1 else None
+        found[name] = replace(report, mistake=mistake, known=known)
+    return found
