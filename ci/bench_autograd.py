@@ -58,7 +58,7 @@ def in_turn(calls: list[Callable[[], Any]]) -> list[float]:
     return [statistics.median(own) for own in times]
 
 
-@row("03")
+@row("03", minutes=0.1)
 def autograd(root: Path) -> Table:
     """The solution's `run_backward` against `torch.autograd.grad`, on the same graphs, one thread."""
     import helpers

@@ -72,7 +72,7 @@ def _seconds(epoch: Callable[[], Iterator[Any]]) -> float:
     return time.perf_counter() - start
 
 
-@row("02")
+@row("02", minutes=2.5)
 def loaders(root: Path) -> Table:
     """Samples a second of the solution's parallel_loader and of DataLoader, measured in turn."""
     import torch

@@ -55,7 +55,7 @@ def in_turn(calls: list[Callable[[], Any]], times: int) -> list[float]:
     return [statistics.median(own) for own in found]
 
 
-@row("05")
+@row("05", minutes=0.1)
 def module(root: Path) -> Table:
     """The solution's `call`, `state_dict` and `ActivationRecorder` against torch, one thread."""
     import helpers

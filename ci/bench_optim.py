@@ -67,7 +67,7 @@ def stepping(own: Callable[..., Any], shapes: list[tuple[int, ...]]) -> dict[str
     return found
 
 
-@row("04")
+@row("04", minutes=0.1)
 def optim(root: Path) -> Table:
     """Own `clip_grad_norm_` and `adamw_step` (the solutions') against torch's for-loop, foreach and fused."""
     import helpers

@@ -46,7 +46,7 @@ def ways(solved: dict[str, Any], shape: tuple[int, ...]) -> dict[str, dict[str, 
     }
 
 
-@row("10")
+@row("10", minutes=0.1)
 def pitfalls(root: Path) -> Table:
     """Own `var`, `layer_norm` and its backward (the solutions') against torch's kernels, over the last dimension."""
     import helpers

@@ -128,9 +128,12 @@ def _load() -> str:
     return f" Before it the load average was {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores."
 
 
-@row("ranks")
+@row("ranks", minutes=6.5)
 def ranks_row(root: Path) -> Table:
-    """Aims are shown beside what was measured; nothing here fails when one is missed."""
+    """The ring and MiniDDP (the solutions') beside gloo and DDP, and what `ranks.run` costs.
+
+    Aims are shown beside what was measured; nothing here fails when one is missed.
+    """
     import helpers
     from ci.reference import answers
     from helpers import ranks

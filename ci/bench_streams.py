@@ -102,7 +102,7 @@ def training_step(scaler: Any) -> Callable[[], None]:
     return step
 
 
-@row("06")
+@row("06", minutes=0.3)
 def streams(root: Path) -> Table:
     """The simulated device beside the CPU; find_races ten times as long; to_tf32 and MiniGradScaler beside torch's."""
     import helpers

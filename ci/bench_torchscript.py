@@ -71,7 +71,7 @@ def medians(calls: list[Callable[[Tensor], Tensor]], x: Tensor) -> list[float]:
     return [statistics.median(own) for own in times]
 
 
-@row("09")
+@row("09", minutes=0.6)
 def torchscript(root: Path) -> Table:
     """What the four forms of a model cost to call, without a gradient, on one thread."""
     table = Table(

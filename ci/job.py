@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -66,6 +67,7 @@ def begin() -> None:
     # Taken out, so that a kernel and its children do not take themselves for this job. The mark is theirs too.
     parent = int(os.environ.pop(PARENT))
     _events.append(os.environ.pop(EVENTS))
+    tempfile.tempdir = folder()  # so that the files of papermill and nbval go with the job
 
     def end(*_: object) -> None:
         kill_marked(os.environ[MARK])

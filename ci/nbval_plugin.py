@@ -22,7 +22,7 @@ from ci import job
 from ci.kernels import cell_seconds, has_gpu
 from ci.notebooks import is_run, tags
 from ci.verdicts import counts
-from ci.words import indented
+from ci.words import DIED, hung, indented
 
 OUTPUT_SECONDS = 30  # for a message that follows a cell's end; nbval's own 5 are too few on a busy machine
 
@@ -194,9 +194,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def fault(error: BaseException, item: Any) -> tuple[str, bool]:
     """What happened, in words, and whether the cells after it cannot be judged."""
     if isinstance(error, KernelDied):
-        return "the kernel died here: out of memory, or a crash in C++?", True
+        return DIED, True
     if isinstance(error, CellHung):
-        return f"hung: not done after {cell_seconds():g} s; the kernel was stopped", True
+        return hung(cell_seconds()), True
     if not isinstance(error, nbval.plugin.NbCellError):
         return f"the kernel was lost: {error}", True
     text = indented(error.inner_traceback or "")

@@ -148,7 +148,8 @@ def write(path: Path, text: str) -> bool:
     try:
         put(path, text)
     except OSError as error:
-        raise Problem(f"could not be written, and is as it was: {trouble(error)}", path=path.name) from None
+        what = f"could not be written, and is as it was: {trouble(error)}"
+        raise Problem(what, path=f"{path.parent.name}/{path.name}") from None
     return True
 
 

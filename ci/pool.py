@@ -10,18 +10,21 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ci import job
+from ci import job, memory
 from ci.kernels import START_SECONDS, cell_seconds, environment, positive
 from ci.notebooks import Problem, trouble
 from ci.progress import Progress
+from ci.schedule import History, Schedule
+from ci.warm.owner import Kernels, kernels
 from ci.words import indented
 
 POLL = 0.05  # seconds between two looks at the jobs
+LOOK = 2.0  # seconds between two looks at a job's memory: one takes some 20 ms
 GRACE = 10.0  # seconds a job has to end itself
 FULL = 2**20  # bytes; with less room a kernel cannot even start
 
@@ -35,6 +38,7 @@ class Job:
     strict: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
     cells: int = 0  # how many cells will be announced
+    ranks: bool = False  # it starts ranks: no other such job runs beside it
 
 
 @dataclass
@@ -45,19 +49,25 @@ class Outcome:
     seconds: float = 0.0
     result: dict[str, Any] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    unchanged: bool = False  # it was not run: the result is that of an earlier run
+    kernels: list[str] = field(default_factory=list)  # for each of its kernels why it was stock, or ""
 
 
 class _Running:
-    def __init__(self, work: Job, root: Path) -> None:
+    def __init__(self, work: Job, root: Path, kernels: Kernels) -> None:
         self.job, self.started = work, time.monotonic()
         self.folder = Path(tempfile.mkdtemp(prefix="labbook-"))
         self.mark = uuid.uuid4().hex
         self.log, self.events = self.folder / "log", self.folder / "events"
         self.events.touch()
         self.seen, self.news, self.cell = 0, self.started, ""
+        self.looked, self.peak = self.started, 0  # the last look at its memory; the most seen, in bytes
         self.outcome = Outcome(work.name)
         env = environment(root, self.folder, strict=work.strict)
         env |= {job.EVENTS: str(self.events), job.MARK: self.mark, job.PARENT: str(os.getpid()), **work.env}
+        env |= kernels.variables
+        if kernels.stock and work.cells:
+            self.outcome.kernels.append(kernels.stock)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 work.argv,
@@ -71,9 +81,12 @@ class _Running:
 
     def read_events(self) -> list[dict[str, Any]]:
         """The events that are new since the last look."""
-        with open(self.events, "rb") as file:
-            file.seek(self.seen)
-            lines = file.read()
+        try:
+            with open(self.events, "rb") as file:
+                file.seek(self.seen)
+                lines = file.read()
+        except FileNotFoundError:  # a job that is told to end takes its folder with it
+            return []
         whole = lines[: lines.rfind(b"\n") + 1]
         self.seen += len(whole)
         events = [json.loads(line) for line in whole.splitlines()]
@@ -83,6 +96,8 @@ class _Running:
                 self.cell = event["cell"]
             elif event["event"] == "fault":
                 self.outcome.faults.append(event["what"] + (self.last_words() if event.get("log") else ""))
+            elif event["event"] == "kernel":
+                self.outcome.kernels.append(event["stock"])
             elif event["event"] == "result":
                 self.outcome.result = event
         return events
@@ -98,7 +113,7 @@ class _Running:
             place = f", cell {self.cell}" if self.cell else ""
             said = f"the job ended with exit code {code}{self.last_words()}"
             outcome.faults.append(f"{self.job.name}{place}: {said}")
-        if outcome.faults and shutil.disk_usage(self.folder).free < FULL:
+        if outcome.faults and shutil.disk_usage(tempfile.gettempdir()).free < FULL:
             outcome.faults.append(
                 f"the disk that holds {tempfile.gettempdir()} is full: make room and run again"
             )
@@ -107,7 +122,7 @@ class _Running:
 
     def last_words(self) -> str:
         """The end of what the job and its kernel wrote besides their events."""
-        said = indented(self.log.read_text(errors="replace"), lines=10)
+        said = indented(self.log.read_text(errors="replace") if self.log.exists() else "", lines=10)
         return f"; its last words:\n{said}" if said else ""
 
     def stop(self) -> None:
@@ -125,6 +140,12 @@ class _Running:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def look_at_memory(self) -> None:
+        """Note how much its processes hold, from time to time."""
+        if time.monotonic() - self.looked > LOOK:
+            self.peak = max(self.peak, memory.held(job.marked(self.mark)))
+            self.looked = time.monotonic()
+
     def is_silent(self, limit: float) -> bool:
         return time.monotonic() - self.news > limit
 
@@ -136,79 +157,63 @@ def cores() -> int:
     return max(1, int(positive("LABBOOK_JOBS", here)))
 
 
-def outcomes(jobs: Sequence[Job], root: Path, what: str) -> list[Outcome]:
+def _as_it_is(outcome: Outcome) -> None:
+    """Nothing is added to what came of a job."""
+
+
+def outcomes(
+    jobs: Sequence[Job], root: Path, what: str, judge: Callable[[Outcome], None] = _as_it_is
+) -> list[Outcome]:
     """Run the jobs, the longest first, and return what came of each, in the order they were given.
 
+    `judge` is called with each outcome as soon as its job has ended, and may add faults.
     A job that is silent for longer than a cell may take is ended. On an interrupt, or any other exception,
     every job is ended with all its processes before the exception goes on.
 
     Raises:
         Problem: a job cannot be started.
     """
-    times = _Times(root, what)
-    waiting = sorted(jobs, key=lambda one: -times.seconds(one))
+    history = History(root, what)
+    schedule = Schedule(jobs, history, cores(), memory.available() / 2**20)
     running: list[_Running] = []
     done: dict[str, Outcome] = {}
-    silence, at_once = cell_seconds() + START_SECONDS, cores()
-    with Progress(what, len(jobs)) as progress:
+    silence = cell_seconds() + START_SECONDS
+    with Progress(what, len(jobs)) as progress, kernels(root, any(one.cells for one in jobs)) as from_server:
         try:
-            while waiting or running:
-                while waiting and len(running) < at_once:
-                    running.append(_started(waiting.pop(0), root))
-                    progress.started(running[-1].job.name, running[-1].job.cells)
+            while schedule.waiting or running:
+                while work := schedule.next([one.job for one in running]):
+                    running.append(_started(work, root, from_server))
+                    progress.started(work.name, work.cells)
                 for one in list(running):
                     ended = one.process.poll() is not None
                     for event in one.read_events():
                         progress.event(one.job.name, event)
+                    one.look_at_memory()
                     if not ended and one.is_silent(silence):
                         place = f"cell {one.cell}" if one.cell else "before its first cell"
                         one.outcome.faults.append(
-                            f"{one.job.name}, {place}: nothing for {silence:.0f} s; ended"
+                            f"{one.job.name}, {place}: nothing for {silence:.0f} s; ended. "
+                            "If it only needs longer, set LABBOOK_CELL_SECONDS"
                         )
                         one.stop()
                         ended = True
                     if ended:
                         running.remove(one)
                         outcome = done[one.job.name] = one.end()
-                        times.learn(outcome)
+                        judge(outcome)
+                        if not outcome.faults:
+                            history.learn(outcome.name, outcome.seconds, one.peak / 2**20 or None)
                         progress.ended(outcome.name, outcome.seconds, failed=bool(outcome.faults))
                 time.sleep(POLL)
         except BaseException:
             for one in running:
                 one.discard()
             raise
-    times.save()
     return [done[one.name] for one in jobs]
 
 
-def _started(work: Job, root: Path) -> _Running:
+def _started(work: Job, root: Path, kernels: Kernels) -> _Running:
     try:
-        return _Running(work, root)
+        return _Running(work, root, kernels)
     except OSError as error:
         raise Problem(f"the job could not be started: {trouble(error)}", path=work.name) from None
-
-
-class _Times:
-    """How long each job took last time, so that the longest can begin first. Losing it costs nothing."""
-
-    def __init__(self, root: Path, what: str) -> None:
-        self.path, self.what = root / ".labbook" / "seconds.json", what
-        try:
-            self.all = json.loads(self.path.read_text())
-            self.mine = {name: float(seconds) for name, seconds in self.all.get(what, {}).items()}
-        except (OSError, ValueError, AttributeError, TypeError):
-            self.all, self.mine = {}, {}
-
-    def seconds(self, work: Job) -> float:
-        return self.mine.get(work.name, 1000.0 + work.cells)
-
-    def learn(self, outcome: Outcome) -> None:
-        if not outcome.faults:
-            self.mine[outcome.name] = round(outcome.seconds, 1)
-
-    def save(self) -> None:
-        try:
-            self.path.parent.mkdir(exist_ok=True)
-            self.path.write_text(json.dumps({**self.all, self.what: self.mine}, indent=1))
-        except OSError:
-            return

@@ -63,10 +63,10 @@ class Progress:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; columns whose first value is a number are right-aligned."""
+    """Print a table; columns in which a value begins with a digit are right-aligned."""
     table = Table(box=None, pad_edge=False)
     for index, column in enumerate(columns):
-        numeric = bool(rows) and str(rows[0][index])[:1].isdigit() and index > 0
+        numeric = index > 0 and any(str(row[index])[:1].isdigit() for row in rows)
         table.add_column(column, justify="right" if numeric else "left")
     for row in rows:
         table.add_row(*[str(value) for value in row])

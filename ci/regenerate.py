@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ci.notebooks import Problem, WrongUse, is_run, notebooks, read
+from ci.passed import Passed
 from ci.pool import Job, Outcome, outcomes
 from ci.progress import print_table
+from ci.schedule import starts_ranks
 from ci.verdicts import words
+from ci.warm.owner import tally
 
 
 def run(root: Path, labs: list[str], *, force: bool) -> int:
@@ -18,17 +21,17 @@ def run(root: Path, labs: list[str], *, force: bool) -> int:
     Args:
         root: The project.
         labs: Numbers of labs, none for all.
-        force: Never skip a notebook. Nothing is skipped yet, so it changes nothing yet.
+        force: Run also what has not changed since it passed.
     """
-    return guarded("run", lambda: _run(root, labs))
+    return guarded("run", lambda: _run(root, labs, force))
 
 
-def _run(root: Path, labs: list[str]) -> int:
-    done = worked(root, "solutions", labs, "run", strict=True)
+def _run(root: Path, labs: list[str], force: bool) -> int:
+    done = worked(root, "solutions", labs, "run", lambda path: job_for(path, root, "run"), force=force)
     rows = [
         (
             o.name,
-            f"{o.seconds:.1f}",
+            seconds(o),
             o.result.get("cells", "-"),
             _word(o),
             words(o.result.get("verdicts", {})),
@@ -42,23 +45,71 @@ def _run(root: Path, labs: list[str]) -> int:
 def _word(outcome: Outcome) -> str:
     if outcome.faults:
         return "untouched"
+    if outcome.unchanged:
+        return "unchanged"
     return "new outputs" if outcome.result["changed"] else "same bytes"
 
 
-def worked(root: Path, folder: str, labs: list[str], task: str, *, strict: bool) -> list[Outcome]:
-    """What came of a worker's task on the notebooks of a folder. A notebook that cannot be read fails at once."""
-    broken, jobs = [], []
-    paths = notebooks(root / folder, labs)
-    for path in paths:
-        try:
-            cells = sum(map(is_run, read(path, root).cells))
-        except Problem as problem:
-            broken.append(Outcome(path.stem, faults=[str(problem)]))
+def seconds(outcome: Outcome) -> str:
+    """How long the notebook took, for the table."""
+    return "unchanged" if outcome.unchanged else f"{outcome.seconds:.1f}"
+
+
+def job_for(path: Path, root: Path, task: str, *, strict: bool = True) -> Job:
+    """The worker's job for a notebook.
+
+    Raises:
+        Problem: the notebook cannot be read.
+    """
+    notebook = read(path, root)
+    argv = [sys.executable, "-m", "ci.worker", task, str(path), str(root)]
+    cells = sum(map(is_run, notebook.cells))
+    return Job(path.stem, argv, strict=strict, cells=cells, ranks=starts_ranks(notebook))
+
+
+def no_more_faults(outcome: Outcome) -> list[str]:
+    """For a task whose jobs find every fault themselves."""
+    return []
+
+
+def worked(
+    root: Path,
+    folder: str,
+    labs: list[str],
+    task: str,
+    make: Callable[[Path], Job],
+    *,
+    force: bool,
+    further: Callable[[Outcome], list[str]] = no_more_faults,
+) -> list[Outcome]:
+    """What came of a task on the notebooks of a folder; what has not changed since it passed is not run.
+
+    Args:
+        make: The job for a notebook. A Problem that it raises is the notebook's fault.
+        force: Skip nothing.
+        further: Tells further faults of a job that went well.
+    """
+    passed, done, jobs = Passed(root, task), {}, []
+    paths = {path.stem: path for path in notebooks(root / folder, labs)}
+    for name, path in paths.items():
+        result = passed.recall(path)
+        if result is not None and not force:
+            done[name] = Outcome(name, result=result, unchanged=True)
             continue
-        argv = [sys.executable, "-m", "ci.worker", task, str(path), str(root)]
-        jobs.append(Job(path.stem, argv, strict=strict, cells=cells))
-    done = {outcome.name: outcome for outcome in [*broken, *outcomes(jobs, root, task)]}
-    return [done[path.stem] for path in paths]
+        try:
+            jobs.append(make(path))
+        except Problem as problem:
+            done[name] = Outcome(name, faults=[str(problem)])
+    if jobs:
+
+        def judge(outcome: Outcome) -> None:
+            if not outcome.faults:
+                outcome.faults += further(outcome)
+            if not outcome.faults:
+                passed.remember(paths[outcome.name], outcome.result, outcome.result.get("written", ""))
+
+        done |= {outcome.name: outcome for outcome in outcomes(jobs, root, task, judge)}
+    return [done[name] for name in paths]
 
 
 def told(what: str, done: list[Outcome]) -> int:
@@ -67,7 +118,11 @@ def told(what: str, done: list[Outcome]) -> int:
     for outcome in failed:
         for fault in outcome.faults:
             print(f"{what}: {fault}")
-    print(f"{what}: {len(done) - len(failed)} of {len(done)} notebooks well")
+    if line := tally(why for outcome in done for why in outcome.kernels):
+        print(line)
+    unchanged = sum(outcome.unchanged for outcome in done)
+    skipped = f"; {unchanged} not run, unchanged since they passed (--force runs them)" if unchanged else ""
+    print(f"{what}: {len(done) - len(failed)} of {len(done)} notebooks well{skipped}")
     return int(bool(failed))
 
 

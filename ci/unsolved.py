@@ -2,51 +2,59 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from ci.notebooks import Problem
-from ci.pool import Job, Outcome, outcomes
+from ci.pool import Outcome
 from ci.progress import print_table
-from ci.regenerate import guarded, told, worked
+from ci.regenerate import guarded, job_for, seconds, told, worked
 from ci.verdicts import words
 
 UNTOUCHED = "not attempted"
 
 
-def labs(root: Path, labs: list[str]) -> int:
+def labs(root: Path, labs: list[str], *, force: bool = False) -> int:
     """Run the notebooks of labs/ as a learner finds them; returns the exit code.
 
     Args:
         root: The project.
         labs: Numbers of labs, none for all.
+        force: Run also what has not changed since it passed.
     """
-    return guarded("labs", lambda: _labs(root, labs))
+    return guarded("labs", lambda: _labs(root, labs, force))
 
 
-def _labs(root: Path, labs: list[str]) -> int:
-    known = _catalogue(root)
-    done = worked(root, "labs", labs, "labs", strict=False)
+def _labs(root: Path, labs: list[str], force: bool) -> int:
+    done = worked(
+        root,
+        "labs",
+        labs,
+        "labs",
+        lambda path: job_for(path, root, "labs", strict=False),
+        force=force,
+        further=_silences,
+    )
     rows = []
     for outcome in done:
         reports = [tuple(report) for report in outcome.result.get("verdicts", [])]
-        lab = outcome.name[:2]
-        mine = {kind: [name for name in ids if name.startswith(f"{lab}.")] for kind, ids in known.items()}
-        if not outcome.faults:
-            outcome.faults += [f"labs/{outcome.name}.ipynb: {fault}" for fault in silent(mine, reports)]
         count = {verdict: sum(r[2] == verdict for r in reports) for _, _, verdict in reports}
-        exercises = f"{len(mine['exercises'])} + {len(mine['predictions'])}"
         rows.append(
             (
                 outcome.name,
-                f"{outcome.seconds:.1f}",
+                seconds(outcome),
                 outcome.result.get("cells", "-"),
-                exercises,
+                " + ".join(str(len(ids)) for ids in outcome.result["known"].values())
+                if outcome.result
+                else "-",
                 words(count),
             )
         )
     print_table(("notebook", "seconds", "cells", "exercises + predictions", "verdicts"), rows)
     return told("labs", done)
+
+
+def _silences(outcome: Outcome) -> list[str]:
+    reports = [tuple(report) for report in outcome.result["verdicts"]]
+    return [f"labs/{outcome.name}.ipynb: {fault}" for fault in silent(outcome.result["known"], reports)]
 
 
 def silent(known: dict[str, list[str]], reports: list[tuple[str, str, str]]) -> list[str]:
@@ -68,14 +76,6 @@ def silent(known: dict[str, list[str]], reports: list[tuple[str, str, str]]) -> 
         if not any(name == prediction for _, name, _ in reports):
             faults.append(f"no cell says '{UNTOUCHED}: {prediction}'")
     return faults
-
-
-def _catalogue(root: Path) -> dict[str, list[str]]:
-    argv = [sys.executable, "-m", "ci.worker", "catalogue"]
-    [found] = outcomes([Job("catalogue", argv, strict=False)], root, "labs")
-    if found.faults:
-        raise Problem("\n".join(["the exercises cannot be listed", *found.faults]))
-    return {kind: found.result[kind] for kind in ("exercises", "predictions")}
 
 
 __all__ = ["Outcome", "labs", "silent"]

@@ -11,45 +11,46 @@ from nbformat import NotebookNode
 from ci.canonical import canonical
 from ci.job import NOTEBOOK
 from ci.kernels import START_SECONDS, cell_seconds, kernel_fault
-from ci.notebooks import Problem, is_run, notebooks, read, shown
-from ci.pool import Job, Outcome, outcomes
+from ci.notebooks import Problem, is_run, read, shown
+from ci.pool import Job, Outcome
 from ci.progress import print_table
-from ci.regenerate import guarded, told
+from ci.regenerate import guarded, seconds, told, worked
+from ci.schedule import starts_ranks
 from ci.verdicts import words
 
 SHARE = 0.8  # of the cells with output must be compared
 
 
-def validate(root: Path, labs: list[str]) -> int:
+def validate(root: Path, labs: list[str], *, force: bool = False) -> int:
     """Run solutions with nbval and compare; returns the exit code.
 
     Args:
         root: The project.
         labs: Numbers of labs, none for all.
+        force: Run also what has not changed since it passed.
     """
-    return guarded("validate", lambda: _validate(root, labs))
+    return guarded("validate", lambda: _validate(root, labs, force))
 
 
-def _validate(root: Path, labs: list[str]) -> int:
+def _validate(root: Path, labs: list[str], force: bool) -> int:
     if fault := kernel_fault():
         raise Problem(fault)
-    paths = notebooks(root / "solutions", labs)
-    broken, jobs = {}, []
-    for path in paths:
-        try:
-            jobs.append(_job(path, root))
-        except Problem as problem:
-            broken[path.stem] = Outcome(path.stem, faults=[str(problem)])
-    done = broken | {outcome.name: outcome for outcome in outcomes(jobs, root, "validate")}
-    ordered = [done[path.stem] for path in paths]
-    rows = []
-    for outcome in ordered:
-        of, left_out = outcome.result.get("of", 0), outcome.result.get("left_out", {})
-        if outcome.result and not outcome.faults:
-            outcome.faults += thin(f"solutions/{outcome.name}.ipynb", of, left_out)
-        rows.append((outcome.name, f"{outcome.seconds:.1f}", *_columns(outcome)))
+    done = worked(
+        root,
+        "solutions",
+        labs,
+        "validate",
+        lambda path: _job(path, root),
+        force=force,
+        further=_too_thin,
+    )
+    rows = [(outcome.name, seconds(outcome), *_columns(outcome)) for outcome in done]
     print_table(("notebook", "seconds", "cells", "compared", "share", "verdicts"), rows)
-    return told("validate", ordered)
+    return told("validate", done)
+
+
+def _too_thin(outcome: Outcome) -> list[str]:
+    return thin(f"solutions/{outcome.name}.ipynb", outcome.result["of"], outcome.result["left_out"])
 
 
 def _columns(outcome: Outcome) -> tuple[str, str, str, str]:
@@ -77,7 +78,17 @@ def _job(path: Path, root: Path) -> Job:
         require_counts(canonical(notebook, solved=True))
     except Problem as problem:
         raise problem.placed(path=where) from None
-    options = ["-p", "nbval.plugin", "-p", "ci.nbval_plugin", "-p", "no:cacheprovider", "--noconftest"]
+    options = [
+        "-p",
+        "ci",
+        "-p",
+        "nbval.plugin",
+        "-p",
+        "ci.nbval_plugin",
+        "-p",
+        "no:cacheprovider",
+        "--noconftest",
+    ]
     options += [
         "-s",
         "-q",
@@ -95,7 +106,8 @@ def _job(path: Path, root: Path) -> Job:
     argv = [sys.executable, "-m", "pytest", *options, *nbval, str(path)]
     # Only nbval and the plugin: what else is installed for pytest has no business here.
     env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", NOTEBOOK: where}
-    return Job(path.stem, argv, env=env, cells=sum(map(is_run, notebook.cells)))
+    cells = sum(map(is_run, notebook.cells))
+    return Job(path.stem, argv, env=env, cells=cells, ranks=starts_ranks(notebook))
 
 
 def require_counts(notebook: NotebookNode) -> None:

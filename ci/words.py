@@ -1,10 +1,17 @@
-"""Text from kernels, made fit for a message."""
+"""What is said of a kernel that fails, and its own text, made fit for a message."""
 
 from __future__ import annotations
 
 import re
 
 LINES, WIDTH = 40, 300
+DIED = "the kernel died here: out of memory (LABBOOK_JOBS=1 runs one notebook at a time), or a crash in C++?"
+
+
+def hung(seconds: float) -> str:
+    """What is said of a cell that took longer than it may."""
+    limit = f"not done after {seconds:g} s; the kernel was stopped"
+    return f"hung: {limit}. If the cell only needs longer, set LABBOOK_CELL_SECONDS"
 
 
 def indented(text: str, lines: int = LINES) -> str:

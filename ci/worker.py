@@ -1,7 +1,8 @@
-"""The process that works on one notebook: `python -m ci.worker run|labs|catalogue ...`, started by ci/pool.py."""
+"""The process that works on one notebook: `python -m ci.worker run|labs ...`, started by ci/pool.py."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import tempfile
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from ci import job
 from ci.kernels import START_SECONDS, cell_seconds, kernel_fault, kernel_manager_class
 from ci.notebooks import Problem, is_run, read, shown, trouble, write
-from ci.words import indented
+from ci.words import DIED, hung, indented
 
 
 class NoKernel(Problem):
@@ -44,11 +46,11 @@ class Watch:
         try:
             yield
         except CellTimeoutError:
-            raise self.problem(f"hung: not done after {cell_seconds():g} s; the kernel was stopped") from None
+            raise self.problem(hung(cell_seconds())) from None
         except DeadKernelError:
             if not self.cell:
                 raise Problem("the kernel died before its first cell", path=self.where) from None
-            raise self.problem("the kernel died here: out of memory, or a crash in C++?") from None
+            raise self.problem(DIED) from None
         except (PapermillExecutionError, CellExecutionError) as error:
             said = f"{error.ename}: {error.evalue}".strip().rstrip(":")
             trace = "\n".join(getattr(error, "traceback", "") or []) or str(error)
@@ -75,10 +77,7 @@ def run_with_papermill(path: Path, root: Path, folder: Path) -> NotebookNode:
     watch = Watch(notebook, shown(path, root))
     copy = folder / path.name
     # The copy goes in without outputs, so that nothing old can be taken for a result.
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    write(copy, _text(notebook))
+    write(copy, _text(without_outputs(notebook)))
     with watch.explained():
         return papermill.execute_notebook(
             copy,
@@ -95,8 +94,20 @@ def run_with_papermill(path: Path, root: Path, folder: Path) -> NotebookNode:
         )
 
 
-def run_with_nbclient(path: Path, root: Path) -> NotebookNode:
-    """Execute an unsolved lab to its end; no error is allowed. Nothing is written."""
+def without_outputs(notebook: NotebookNode) -> NotebookNode:
+    """The same notebook, its outputs and execution counts taken out."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def run_with_nbclient(path: Path, root: Path) -> tuple[NotebookNode, dict[str, list[str]]]:
+    """Execute an unsolved lab to its end; no error is allowed. Nothing is written.
+
+    Returns:
+        The notebook with its outputs, and the ids of the lab's exercises and predictions, as its kernel knows them.
+    """
     from nbclient import NotebookClient
 
     notebook = read(path, root)
@@ -119,7 +130,17 @@ def run_with_nbclient(path: Path, root: Path) -> NotebookNode:
                     raise watch.problem(
                         f"shows {output.ename}: {output.evalue}; no cell of an unsolved lab may raise"
                     )
-    return notebook
+        return notebook, _known(client, path)
+
+
+def _known(client: Any, path: Path) -> dict[str, list[str]]:
+    """Asked in the lab's kernel, which has imported the lab; importing all labs would take seconds."""
+    stem = path.stem.partition("_")[2]
+    question = f"import json\nfrom helpers.registry import ids\nprint(json.dumps(ids({stem!r})))"
+    client.nb.cells.append(new_code_cell(question))
+    cell = client.execute_cell(client.nb.cells[-1], len(client.nb.cells) - 1)
+    client.nb.cells.pop()
+    return json.loads("".join(output.text for output in cell.outputs if output.output_type == "stream"))
 
 
 def _text(notebook: NotebookNode) -> str:
@@ -133,37 +154,35 @@ def run(path: Path, root: Path) -> dict[str, Any]:
     from ci.stored import as_stored
     from ci.verdicts import counts
 
+    before = _text(without_outputs(read(path, root)))
     with tempfile.TemporaryDirectory(prefix="run-", dir=job.folder()) as folder:
         fresh = run_with_papermill(path, root, Path(folder))
     stored = read(path, root)
+    if _text(without_outputs(read(path, root))) != before:
+        raise Problem(
+            "it was edited while it ran, and is left as it is now: run it again", path=shown(path, root)
+        )
     try:
         text, kept = as_stored(fresh, stored, root)
     except Problem as problem:
         raise problem.placed(path=shown(path, root)) from None
-    return {"cells": sum(map(is_run, kept.cells)), "changed": write(path, text), "verdicts": counts(kept)}
+    changed = write(path, text)
+    written = hashlib.sha256(text.encode()).hexdigest()
+    cells = sum(map(is_run, kept.cells))
+    return {"cells": cells, "changed": changed, "written": written, "verdicts": counts(kept)}
 
 
 def labs(path: Path, root: Path) -> dict[str, Any]:
-    """Run one unsolved lab and tell which verdict each of its reports gives."""
+    """Run one unsolved lab; tell which verdict each of its reports gives, and which there should be."""
     from ci.verdicts import verdicts
 
-    notebook = run_with_nbclient(path, root)
-    return {"cells": sum(map(is_run, notebook.cells)), "verdicts": verdicts(notebook)}
-
-
-def catalogue() -> dict[str, Any]:
-    """The ids of all exercises and predictions of the project on the import path."""
-    import helpers
-
-    return {"exercises": list(helpers.exercises()), "predictions": list(helpers.predictions())}
+    notebook, known = run_with_nbclient(path, root)
+    return {"cells": sum(map(is_run, notebook.cells)), "verdicts": verdicts(notebook), "known": known}
 
 
 def main(argv: list[str]) -> int:
     """Do one task, announce its result or its fault."""
     job.begin()
-    if argv[0] == "catalogue":
-        job.announce("result", **catalogue())
-        return 0
     task: Callable[[Path, Path], dict[str, Any]] = {"run": run, "labs": labs}[argv[0]]
     path, root = Path(argv[1]), Path(argv[2])
     try:

@@ -6,6 +6,7 @@ Exit codes: 0 all well, 1 something failed, 2 wrong usage, 130 interrupted.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,14 @@ from typing import Annotated
 import typer
 
 import helpers
+
+
+def choose_stock(stock: bool) -> bool:
+    """Puts the choice where the run finds it, and what remembers runs."""
+    if stock:
+        os.environ["LABBOOK_KERNELS"] = "stock"
+    return stock
+
 
 app = typer.Typer(
     help="The lab book: a course on how PyTorch works inside.",
@@ -24,6 +33,14 @@ app = typer.Typer(
 )
 
 Labs = Annotated[list[str] | None, typer.Argument(metavar="NN", help="lab numbers such as 03; none: all")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", envvar="LABBOOK_FORCE", show_envvar=False, help="skip nothing"),
+]
+Stock = Annotated[
+    bool,
+    typer.Option("--stock", callback=choose_stock, help="fresh kernels, none forked from a loaded process"),
+]
 Check = Annotated[bool, typer.Option("--check", help="change nothing, fail on any difference")]
 
 
@@ -76,23 +93,21 @@ def format_notebooks(check: Check = False) -> None:
 
 
 @app.command()
-def run(
-    labs: Labs = None, force: Annotated[bool, typer.Option("--force", help="skip nothing")] = False
-) -> None:
+def run(labs: Labs = None, force: Force = False, stock: Stock = False) -> None:
     """Run notebooks of solutions/ and store their outputs."""
     finish("ci.regenerate", "run", labs=labs or [], force=force)
 
 
 @app.command()
-def validate(labs: Labs = None) -> None:
+def validate(labs: Labs = None, force: Force = False, stock: Stock = False) -> None:
     """Run notebooks of solutions/ and compare with the stored outputs."""
-    finish("ci.validate", "validate", labs=labs or [])
+    finish("ci.validate", "validate", labs=labs or [], force=force)
 
 
 @app.command("labs")
-def unsolved_labs(labs: Labs = None) -> None:
+def unsolved_labs(labs: Labs = None, force: Force = False, stock: Stock = False) -> None:
     """Run labs unsolved; every exercise must say "not attempted"."""
-    finish("ci.unsolved", "labs", labs=labs or [])
+    finish("ci.unsolved", "labs", labs=labs or [], force=force)
 
 
 @app.command()
@@ -109,7 +124,7 @@ def facts(
 @app.command()
 def bench(
     rows: Annotated[
-        list[str] | None, typer.Argument(metavar="ROW", help="rows to measure; none: all")
+        list[str] | None, typer.Argument(metavar="ROW", help="rows to measure, or all; none: list them")
     ] = None,
 ) -> None:
     """Measure, print a table, and store it in .labbook/bench/."""

@@ -16,10 +16,28 @@ def lab_modules() -> list[str]:
     return sorted(f"helpers.labs.{found.name}" for found in pkgutil.iter_modules(helpers.labs.__path__))
 
 
-def members(kind: type[T]) -> dict[str, T]:
-    """All objects of `kind` that stand in a lab module, by id. Two with one id are an error."""
+def ids(stem: str) -> dict[str, list[str]]:
+    """The ids of one lab's exercises and predictions; none for a page that has no module in helpers/labs.
+
+    Imports that lab alone.
+    """
+    from helpers.exercise import Exercise
+    from helpers.prediction import Prediction
+
+    names = [name for name in lab_modules() if name == f"helpers.labs.{stem}"]
+    return {
+        "exercises": list(members(Exercise, names)),
+        "predictions": list(members(Prediction, names)),
+    }
+
+
+def members(kind: type[T], names: list[str] | None = None) -> dict[str, T]:
+    """All objects of `kind` that stand in a lab module, by id. Two with one id are an error.
+
+    names: full names of the modules; all labs if None.
+    """
     found: dict[str, T] = {}
-    for name in lab_modules():
+    for name in lab_modules() if names is None else names:
         for item in vars(importlib.import_module(name)).values():
             if not isinstance(item, kind):
                 continue

@@ -1,0 +1,142 @@
+"""The run's side: whether its kernels are forked, the server's beginning and end, and the line that tells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from ci.job import MARK
+from ci.kernels import environment
+from ci.notebooks import WrongUse
+from ci.words import indented
+
+CHOICE = "LABBOOK_KERNELS"
+GONE = 10.0  # seconds the server has to end
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Where the jobs of a run get their kernels: what to add to their environment, or why all are stock."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    stock: str = ""
+
+
+def stock_by_choice() -> bool:
+    """Whether stock kernels are asked for.
+
+    Raises:
+        WrongUse: LABBOOK_KERNELS holds something unknown.
+    """
+    chosen = os.environ.get(CHOICE, "")
+    if chosen not in ("", "stock", "forked"):
+        raise WrongUse(f"{CHOICE} must be stock or forked, not {chosen!r}")
+    return chosen == "stock"
+
+
+def fault() -> str:
+    """Why no kernel of this run can be forked, or ""."""
+    if sys.platform != "linux":
+        return "this is not Linux"
+    from ci.warm.agreement import CHOSEN_BY, PROVISIONER
+
+    if CHOSEN_BY in os.environ:
+        return f"{CHOSEN_BY} is set"
+    if not entry_points(group="jupyter_client.kernel_provisioners", name=PROVISIONER):
+        return "the project is not installed anew: run `make setup`"
+    return ""
+
+
+@contextmanager
+def kernels(root: Path, wanted: bool = True) -> Iterator[Kernels]:
+    """The kernels of one run. Their server, if there is one, is gone when the block or this process ends.
+
+    Args:
+        wanted: Whether the run has kernels at all.
+    """
+    if not wanted:
+        yield Kernels()
+    elif stock_by_choice():
+        yield Kernels(stock="as chosen")
+    elif reason := fault():
+        yield Kernels(stock=reason)
+    else:
+        with _served(root) as served:
+            yield served
+
+
+@contextmanager
+def _served(root: Path) -> Iterator[Kernels]:
+    from ci.warm.agreement import CHOSEN_BY, PROVISIONER, SOCKET
+    from ci.warm.kernel import BLANK
+
+    folder = Path(tempfile.mkdtemp(prefix="labbook-kernels-"))  # only this user can enter it
+    path = folder / "socket"
+    env = environment(root, folder, strict=False) | {MARK: BLANK}
+    watched, alive = os.pipe()  # the end of `alive`, also by our death, tells the server that the run is over
+    try:
+        with (
+            open(folder / "log", "wb") as log,
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,
+        ):
+            listener.bind(str(path))
+            listener.listen(64)
+            ends = listener.fileno(), watched
+            server = subprocess.Popen(
+                [sys.executable, "-m", "ci.warm.server", str(folder), *map(str, ends)],
+                cwd=root,
+                env=env,
+                pass_fds=ends,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the run, which ends it
+            )
+    except OSError as error:
+        os.close(alive)
+        shutil.rmtree(folder, ignore_errors=True)
+        server, failed = None, f"the kernel server did not start: {error.strerror or error}"
+    finally:
+        os.close(watched)
+    if server is None:
+        yield Kernels(stock=failed)
+        return
+    try:
+        yield Kernels({SOCKET: str(path), CHOSEN_BY: PROVISIONER})
+    finally:
+        os.close(alive)
+        try:
+            server.wait(GONE)
+        except BaseException:
+            server.kill()
+            server.wait()
+            raise
+        finally:
+            if server.returncode:
+                said = indented((folder / "log").read_text(errors="replace"), lines=10)
+                print(f"the kernel server ended with exit code {server.returncode}\n{said}", file=sys.stderr)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def tally(stock: Iterable[str]) -> str:
+    """The line that tells how many kernels were forked, how many were stock, and why; "" where there was none.
+
+    Args:
+        stock: For each kernel why it was stock, "" if it was forked.
+    """
+    reasons = Counter(stock)
+    forked = reasons.pop("", 0)
+    parts = [f"{forked} forked"] if forked else []
+    if reasons:
+        parts.append(f"{reasons.total()} stock ({'; '.join(reasons)})")
+    return f"kernels: {', '.join(parts)}" if parts else ""
