@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing import process
@@ -53,7 +54,16 @@ def become(order: Order) -> None:
     sys.modules.pop(NOT_IMPORTED)
     for name in [name for name in sys.modules if name == "ci" or name.startswith("ci.")]:
         del sys.modules[name]  # as fresh as all of the project's own code
-    _start(request["arguments"], order.server)
+    try:
+        app = _kernel(request["arguments"], order.server)
+    except BaseException as error:
+        # No cell has run, so nothing is lost; torch's own end would bury these words, the last that a run shows.
+        if isinstance(error, SystemExit):
+            print(error.code, file=sys.stderr, flush=True)
+        else:
+            traceback.print_exc()
+        os._exit(1)
+    app.start()
 
 
 def _end_with(server: int) -> None:
@@ -86,7 +96,8 @@ def new_random_states() -> None:
         sympy.rng.seed()
 
 
-def _start(arguments: Sequence[str], server: int) -> None:
+def _kernel(arguments: Sequence[str], server: int) -> Any:
+    """The kernel's application, ready to start."""
     import ipykernel_launcher
     from ipykernel.kernelapp import IPKernelApp
 
@@ -97,4 +108,4 @@ def _start(arguments: Sequence[str], server: int) -> None:
     if "__mp_main__" in sys.modules:  # the module that a fresh kernel's multiprocessing finds
         sys.modules["__mp_main__"] = sys.modules["__main__"]
     gc.freeze()
-    app.start()
+    return app
