@@ -23,7 +23,7 @@ from ci.timing.tools import (
     plain_seconds,
 )
 
-COPIES, ROUNDS, LAB_ROUNDS = 4, 5, 3
+COPIES, ROUNDS, LAB_ROUNDS = 10, 5, 3  # copies: as many as there are labs
 SOLUTIONS, LABS = "cells' own time, solutions", "cells' own time, unsolved"
 PAPERMILL, NBVAL, EXECUTE = "papermill command", "pytest --nbval", "jupyter execute"
 SIDE_BY_SIDE = f"pytest --nbval -n {cores()}"

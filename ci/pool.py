@@ -8,9 +8,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,8 @@ POLL = 0.05  # seconds between two looks at the jobs
 LOOK = 2.0  # seconds between two looks at a job's memory: one takes some 20 ms
 GRACE = 10.0  # seconds a job has to end itself
 FULL = 2**20  # bytes; with less room a kernel cannot even start
+STARTS = 3  # times a job is started whose kernel lost its port before it had it
+LOST_PORT = b"Address already in use"
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class _Running:
         self.mark = uuid.uuid4().hex
         self.log, self.events = self.folder / "log", self.folder / "events"
         self.events.touch()
-        self.seen, self.news, self.cell = 0, self.started, ""
+        self.seen, self.news, self.cell, self.no_kernel = 0, self.started, "", False
         self.looked, self.peak = self.started, 0  # the last look at its memory; the most seen, in bytes
         self.outcome = Outcome(work.name)
         env = environment(root, self.folder, strict=work.strict)
@@ -95,6 +100,7 @@ class _Running:
             if event["event"] == "cell":
                 self.cell = event["cell"]
             elif event["event"] == "fault":
+                self.no_kernel = bool(event.get("log"))
                 self.outcome.faults.append(event["what"] + (self.last_words() if event.get("log") else ""))
             elif event["event"] == "kernel":
                 self.outcome.kernels.append(event["stock"])
@@ -119,6 +125,10 @@ class _Running:
             )
         shutil.rmtree(self.folder, ignore_errors=True)
         return outcome
+
+    def lost_its_port(self) -> bool:
+        """Whether the kernel did not start since its port was taken: Jupyter picks one, the kernel takes it later."""
+        return self.no_kernel and self.log.exists() and LOST_PORT in self.log.read_bytes()
 
     def last_words(self) -> str:
         """The end of what the job and its kernel wrote besides their events."""
@@ -177,10 +187,17 @@ def outcomes(
     schedule = Schedule(jobs, history, cores(), memory.available() / 2**20)
     running: list[_Running] = []
     done: dict[str, Outcome] = {}
+    starts = Counter(one.name for one in jobs)
     silence = cell_seconds() + START_SECONDS
-    with Progress(what, len(jobs)) as progress, kernels(root, any(one.cells for one in jobs)) as from_server:
+    with (
+        _ctrl_c() as pressed,
+        Progress(what, len(jobs)) as progress,
+        kernels(root, sum(one.cells > 0 for one in jobs)) as from_server,
+    ):
         try:
             while schedule.waiting or running:
+                if pressed:
+                    raise KeyboardInterrupt
                 while work := schedule.next([one.job for one in running]):
                     running.append(_started(work, root, from_server))
                     progress.started(work.name, work.cells)
@@ -197,7 +214,11 @@ def outcomes(
                         )
                         one.stop()
                         ended = True
-                    if ended:
+                    if ended and one.lost_its_port() and starts[one.job.name] < STARTS:
+                        starts[one.job.name] += 1
+                        one.discard()
+                        running[running.index(one)] = _started(one.job, root, from_server)
+                    elif ended:
                         running.remove(one)
                         outcome = done[one.job.name] = one.end()
                         judge(outcome)
@@ -210,6 +231,28 @@ def outcomes(
                 one.discard()
             raise
     return [done[one.name] for one in jobs]
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[list[int]]:
+    """Ctrl-C raises KeyboardInterrupt as ever, and is noted: Python drops what is raised while it frees an object."""
+    pressed: list[int] = []
+
+    def press(number: int, frame: object) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield pressed
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _started(work: Job, root: Path, kernels: Kernels) -> _Running:

@@ -212,3 +212,33 @@ def test_the_older_control_groups_limit_the_memory_too(tmp_path: Path):
 
 def test_without_control_groups_the_machine_counts(tmp_path: Path):
     assert memory.available(tmp_path, tmp_path / "none") > 2**27
+
+
+# A job whose kernel finds its port taken, as many times as there are names in a list; then one that does its work.
+LOSES_ITS_PORT = """
+import sys
+from pathlib import Path
+from ci import job
+job.begin()
+left = Path(sys.argv[1])
+names = left.read_text().split()
+if names:
+    left.write_text(" ".join(names[1:]))
+    print("zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:36855')", flush=True)
+    job.announce("fault", what="the Jupyter kernel did not start", log=True)
+    sys.exit(1)
+job.announce("result", cells=1)
+"""
+
+
+@pytest.mark.parametrize(("times", "faults"), [(2, 0), (3, 1)])
+def test_a_job_whose_kernel_lost_its_port_is_started_again(tmp_path: Path, times: int, faults: int):
+    """Jupyter looks for a free port, and the kernel takes it a moment later: another process may be first."""
+    left = tmp_path / "left"
+    left.write_text("again " * times)
+    work = Job("01_one", [sys.executable, "-c", LOSES_ITS_PORT, str(left)])
+    done = []
+    said(lambda: done.extend(outcomes([work], helpers.ROOT, "ports")) or 0)
+    [outcome] = done
+    assert len(outcome.faults) == faults and bool(outcome.result) == (not faults), outcome.faults
+    assert all("Address already in use" in fault for fault in outcome.faults)

@@ -41,8 +41,8 @@ def become(order: Order) -> None:
         os.dup2(stream, fd)
     for stream in order.streams:
         os.close(stream)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    # As a job leaves them to a fresh kernel. The others come from the run itself, here as there.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     wear(request["environment"].get(MARK, ""))
     os.environ.clear()

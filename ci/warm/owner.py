@@ -32,8 +32,8 @@ class Kernels:
     stock: str = ""
 
 
-def stock_by_choice() -> bool:
-    """Whether stock kernels are asked for.
+def choice() -> str:
+    """Which kernels are asked for: "stock", "forked", or "" where it is left to the run.
 
     Raises:
         WrongUse: LABBOOK_KERNELS holds something unknown.
@@ -41,7 +41,7 @@ def stock_by_choice() -> bool:
     chosen = os.environ.get(CHOICE, "")
     if chosen not in ("", "stock", "forked"):
         raise WrongUse(f"{CHOICE} must be stock or forked, not {chosen!r}")
-    return chosen == "stock"
+    return chosen
 
 
 def fault() -> str:
@@ -58,16 +58,19 @@ def fault() -> str:
 
 
 @contextmanager
-def kernels(root: Path, wanted: bool = True) -> Iterator[Kernels]:
+def kernels(root: Path, count: int = 2) -> Iterator[Kernels]:
     """The kernels of one run. Their server, if there is one, is gone when the block or this process ends.
 
     Args:
-        wanted: Whether the run has kernels at all.
+        count: How many there will be. One alone is stock if no other is asked for: the server imports what it would.
     """
-    if not wanted:
+    chosen = choice()
+    if not count:
         yield Kernels()
-    elif stock_by_choice():
+    elif chosen == "stock":
         yield Kernels(stock="as chosen")
+    elif count == 1 and not chosen:
+        yield Kernels(stock="one alone")
     elif reason := fault():
         yield Kernels(stock=reason)
     else:
