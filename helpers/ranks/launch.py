@@ -130,7 +130,7 @@ def _store(place: socket.socket) -> dist.TCPStore:
     """The store in which the ranks find each other, at a place to which they may already be connecting.
 
     Made after they have started: it has a thread, and a rank that is forked beside a thread keeps for ever what that
-    thread had locked. One of a hundred such ranks never got past its own end of the store.
+    thread had locked: now and then one never got past its own end of the store.
     """
     port = place.getsockname()[1]
     return dist.TCPStore(
