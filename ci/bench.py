@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ci.files import put
+from helpers.files import put
 from ci.notebooks import Problem
 from ci.timing.machine import described, machine
 

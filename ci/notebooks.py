@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from ci.files import put
+from helpers.files import put
 
 STEM = re.compile(r"(\d\d)_[a-z0-9_]+")
 PAGE = "00"  # the start page: it runs like a lab and has no exercises

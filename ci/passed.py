@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ci.files import put
+from helpers.files import put
 from ci.notebooks import PAGE, number
 from ci.surroundings import digest, surroundings
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ci.files import put
+from helpers.files import put
 from helpers.measurements.apart import MeasurementFailed, Result, result_of
 from helpers.measurements.registry import Measurement, measurements
 from helpers.recordings import TEXTS, gpu_is_here

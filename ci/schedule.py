@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 
-from ci.files import put
+from helpers.files import put
 from ci.notebooks import is_run
 
 if TYPE_CHECKING:
