@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from helpers.files import put
 from ci.notebooks import Problem
 from ci.timing.machine import described, machine
+from helpers.files import put
 
 
 @dataclass

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from helpers.files import put
 from ci.notebooks import PAGE, number
 from ci.surroundings import digest, surroundings
+from helpers.files import put
 
 
 class Passed:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 
-from helpers.files import put
 from ci.notebooks import is_run
+from helpers.files import put
 
 if TYPE_CHECKING:
     from ci.pool import Job
