@@ -59,7 +59,7 @@ def faults(exercise: Exercise, seed: int) -> list[str]:
 @cache
 def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
     """Each wrong answer of an exercise, its forms and its disguise, named by how they behave."""
-    cores = os.cpu_count() or 1
+    cores = own_cores()
     pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("fork"))
     try:
         parts = pool.map(_outcomes, [(id, seed, part, cores) for part in range(cores)], timeout=PATIENCE)
@@ -77,6 +77,11 @@ def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
         first = next((outcome for outcome in row if outcome is not None), None)
         found[mistake, form] = Named(mistake, form, tuple(sorted(names)), first)
     return found
+
+
+def own_cores() -> int:
+    """The cores that this run of the tests may keep busy: its share, where workers of pytest-xdist run beside it."""
+    return max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
 def disguised(answer: Any) -> Any:

@@ -1,4 +1,9 @@
-"""In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer."""
+"""What belongs together in a run on several cores, and which tests may be skipped.
+
+`make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made
+once for its tests is made once. The wrong and right answers are a piece a lab: their reports are read by two files.
+In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,21 @@ import pytest
 import yaml
 
 ALLOWED = Path(__file__).with_name("allowed_skips.yaml")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Names the piece of work that each test belongs to, for `--dist loadgroup`."""
+    for item in items if config.pluginmanager.has_plugin("xdist") else ():
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(piece(item)))
+
+
+def piece(item: pytest.Item) -> str:
+    """The lab whose answers a test is about, else the test's file."""
+    if item.path.stem in ("test_exercises", "test_messages"):
+        about = item.callspec.params
+        return f"answers-{about['number'] if 'number' in about else about['exercise'].id[:2]}"
+    return item.path.stem
 
 
 def machine_kind() -> str:
@@ -48,8 +68,8 @@ def is_whole(config: pytest.Config) -> bool:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fails the run in CI if the skipped tests are not those that the list expects."""
     config = session.config
-    if os.environ.get("CI", "").lower() not in ("true", "1"):
-        return
+    if os.environ.get("CI", "").lower() not in ("true", "1") or hasattr(config, "workerinput"):
+        return  # a worker of pytest-xdist has seen some of the tests only
     kind = machine_kind()
     lists, whole = yaml.safe_load(ALLOWED.read_text(encoding="utf-8")), is_whole(config)
     allowed = lists[kind] if whole else [*lists[kind], *lists.get("slow", [])]

@@ -53,6 +53,16 @@ def test_expected_skip_passes_and_is_listed(project: Path) -> None:
     assert "SKIPPED [1] tests/test_one.py" in done.stdout and "needs a GPU" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("allowed", "code"), [(["needs a GPU"], 0), ([], 1), (["needs a GPU", "needs a moon"], 1)]
+)
+def test_the_list_holds_for_tests_on_several_cores(project: Path, allowed: list[str], code: int) -> None:
+    (project / "tests" / "test_two.py").write_text(TESTS)
+    done = run(project, allowed, "-p", "xdist", "-n", "2", "--dist", "loadgroup")
+    assert done.returncode == code, done.stdout
+    assert "2 passed, 2 skipped" in done.stdout
+
+
 def test_skip_that_did_not_occur_fails_in_ci(project: Path) -> None:
     done = run(project, ["needs a GPU", "needs a moon"])
     assert done.returncode == 1

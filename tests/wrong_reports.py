@@ -22,7 +22,7 @@ from helpers import fork_server
 from helpers.exercise import Exercise
 from helpers.registry import lab_modules
 from helpers.report import Report
-from tests.bank import named
+from tests.bank import named, own_cores
 from tests.nameless import Nameless
 
 SEED = 20260101
@@ -34,7 +34,7 @@ fork_server.IMPORTED += lab_modules()
 def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> list[Report]:
     """The reports on several answers, in their order. The time limit is long: the machine is busy with them."""
     settings = mock.patch.dict(os.environ, LABBOOK_CHECK_SECONDS="40", LABBOOK_CHECK_SEED=str(seed))
-    at_once = (os.cpu_count() or 1) * (2 if exercise.processes else 1)  # such answers wait, for the most part
+    at_once = own_cores() * (2 if exercise.processes else 1)  # such answers wait, for the most part
     with settings, ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(exercise.check, answers))
 
