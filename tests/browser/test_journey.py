@@ -1,98 +1,250 @@
-"""The learner's first path: start page, lab, a wrong answer, the card that names the mistake, the right answer."""
+"""A learner's way through one exercise of every lab, from the start page to a reset, and the short form of it.
+
+The lab, its exercise and prediction, a mistake that its check knows and the solution are all found, so a lab that is
+added has its journey.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 import helpers
-from tests.browser.conftest import Learner
+from helpers.exercise import Exercise
+from helpers.prediction import Prediction
+from tests.browser.learner import Learner
 
-LABS = sorted(path.stem for path in helpers.LABS.glob("[0-9][0-9]_*.ipynb") if not path.stem.startswith("00"))
-
-NUMPY_FORGOTTEN = '''\
-def seed_everything(seed):
-    """As many people write it."""
-    random.seed(seed)
-    torch.manual_seed(seed)
-'''
+START = "work/00_start.ipynb"
+PATIENCE = 30  # seconds for what JupyterLab does by itself a little later
 
 
-def solution(stem: str, id: str) -> str:
-    """The text of a cell in solutions/."""
-    notebook = json.loads((helpers.SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))
-    return next("".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == id)
+@dataclass(frozen=True)
+class Way:
+    """Where a learner goes in one lab: to its first core exercise, and to its first prediction if it has one."""
+
+    stem: str
+
+    @property
+    def number(self) -> str:
+        return self.stem[:2]
+
+    @property
+    def lab(self) -> str:
+        """The notebook that the learner writes in."""
+        return f"work/{self.stem}.ipynb"
+
+    @cached_property
+    def core(self) -> list[Exercise]:
+        every = helpers.exercises().values()
+        return [one for one in every if one.id.startswith(self.number) and one.core]
+
+    @property
+    def exercise(self) -> Exercise:
+        return self.core[0]
+
+    @property
+    def prediction(self) -> Prediction | None:
+        return next((one for id, one in helpers.predictions().items() if id.startswith(self.number)), None)
+
+    @property
+    def mistake(self) -> str:
+        return next(iter(self.exercise.wrong))
+
+    def wrong(self) -> str:
+        """Text of a cell that makes the exercise's first wrong answer the learner's."""
+        topic, name = self.stem.partition("_")[2], name_of(self.exercise)
+        return (
+            f"from helpers.labs import {topic}\n"
+            f"{', '.join(self.exercise.names)} = {topic}.{name}.wrong['{self.mistake}'].answer"
+        )
+
+    def text(self, id: str, folder: str = "solutions") -> str:
+        """The text of a cell, in solutions/ or in labs/."""
+        notebook = json.loads((helpers.ROOT / folder / f"{self.stem}.ipynb").read_text(encoding="utf-8"))
+        return next("".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == id)
 
 
-def checked(learner: Learner, cell: str, answer: str) -> Locator:
-    """Types an answer, runs it and its check; the output of the check."""
+WAYS = [
+    Way(path.stem)
+    for path in sorted(helpers.LABS.glob("[0-9][0-9]_*.ipynb"))
+    if not path.stem.startswith("00")
+]
+
+
+def name_of(item: Exercise | Prediction) -> str:
+    return item.id.partition(".")[2]
+
+
+def cell_of(item: Exercise | Prediction) -> str:
+    return name_of(item).replace("_", "-")
+
+
+def each(*, slow: Callable[[Way], bool]) -> pytest.MarkDecorator:
+    """One test a lab, each a piece of work of its own; the slow ones for `make test-all`."""
+
+    def marks(way: Way) -> list[pytest.MarkDecorator]:
+        return [pytest.mark.xdist_group(f"journey-{way.stem}")] + [pytest.mark.slow] * slow(way)
+
+    return pytest.mark.parametrize("way", [pytest.param(way, id=way.stem, marks=marks(way)) for way in WAYS])
+
+
+def checked(learner: Learner, way: Way, answer: str) -> Locator:
+    """Types an answer to the exercise, runs it and its check; the output of the check."""
+    cell = cell_of(way.exercise)
     learner.type_into(cell, answer)
     learner.run(cell)
     return learner.run(f"{cell}-check")
 
 
-def run_all_above(learner: Learner, cell: str) -> None:
-    learner.cell(cell)
-    learner.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-above')")
+def until_done(learner: Learner, *words: str) -> str:
+    """`labbook <words>`, again as long as it is refused: JupyterLab tells its server a little later what it closed."""
+    end = time.monotonic() + PATIENCE
+    while (done := learner.server.labbook(*words)).returncode and time.monotonic() < end:
+        assert "open in JupyterLab" in done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def number_of_cells(learner: Learner) -> int:
-    return learner.page.evaluate(f"() => {{ {learner.CURRENT} return panel.content.widgets.length }}")
-
-
-def test_the_first_path(learner: Learner) -> None:
+@each(slow=lambda way: way.number == "01")  # lab 01's whole journey holds it
+def test_open_then_wrong_then_right(learner: Learner, way: Way) -> None:
     learner.arrive()
-    assert learner.name() == "work/00_start.ipynb"
-    expect(learner.panel).to_contain_text("When are two training runs the same, bit for bit?")
-    learner.shoot("start")
-    learner.follow("01 Reproducibility")
-    assert learner.name() == "work/01_reproducibility.ipynb"
-    run_all_above(learner, "seed-everything")
+    learner.follow(f"^{way.number} ")
+    assert learner.name() == way.lab
+    learner.run_above(cell_of(way.exercise))
+    expect(checked(learner, way, way.wrong())).to_contain_text(f"This mistake is known: {way.mistake}")
+    expect(checked(learner, way, way.text(cell_of(way.exercise)))).to_contain_text("Passed")
 
-    card = checked(learner, "seed-everything", NUMPY_FORGOTTEN)
-    expect(card).to_contain_text("Not yet: wrong")
-    expect(card).to_contain_text("This mistake is known: numpy_forgotten")
-    learner.shoot("wrong-light")
-    card.screenshot(path=helpers.STATE / "shots" / "card-wrong.png")
 
-    card = checked(learner, "seed-everything", solution("01_reproducibility", "seed-everything"))
-    expect(card).to_contain_text("Passed")
-    learner.shoot("passed-light")
-    card.screenshot(path=helpers.STATE / "shots" / "card-passed.png")
+@each(slow=lambda way: way.number != "01")
+def test_the_whole_journey(learner: Learner, way: Way) -> None:
+    learner.arrive()
+    assert learner.name() == START
+    expect_progress(learner, way, solved=0)
+    learner.follow(f"^{way.number} ")
+    assert learner.name() == way.lab
 
-    before = number_of_cells(learner)
-    card.locator("summary").first.focus()
-    learner.page.keyboard.type("dd")
-    assert number_of_cells(learner) == before, "typing dd with the focus in a card deleted a cell"
-    learner.page.keyboard.press("Enter")
-    expect(card.locator("details").first).to_have_attribute("open", re.compile(".*"))
-
+    predict(learner, way)
+    learner.run_above(cell_of(way.exercise))
+    wrong_then_hint(learner, way)
+    right_then_compare(learner, way)
     learner.save()
-    learner.page.reload()
-    learner._settled()
-    learner.cell("seed-everything-check")
-    expect(learner.panel.locator(".jp-Cell-outputArea").filter(has_text="Passed").first).to_be_attached()
-    learner.theme("JupyterLab Dark")
-    learner.cell("seed-everything-check")
-    learner.shoot("passed-dark")
-    learner.theme("JupyterLab Light")
+    expect_progress(learner, way, solved=1)
+
+    learner.go_to(way.lab)
+    reload_and_restart(learner, way)
+    reset_and_undo(learner, way)
 
 
-# Lab 01 is walked by the test above; here it stands for `make test-all`.
-@pytest.mark.parametrize(
-    "stem", [pytest.param(stem, marks=pytest.mark.slow) if stem.startswith("01") else stem for stem in LABS]
-)
-def test_wrong_then_right(learner: Learner, stem: str) -> None:
-    number, _, topic = stem.partition("_")
-    exercise = next(e for id, e in helpers.exercises().items() if id.startswith(number) and e.core)
-    name = exercise.id.partition(".")[2]
-    cell, mistake = name.replace("_", "-"), next(iter(exercise.wrong))
-    learner.arrive()
-    learner.follow(number)
-    run_all_above(learner, cell)
-    wrong = f"from helpers.labs import {topic}\n{', '.join(exercise.names)} = {topic}.{name}.wrong['{mistake}'].answer"
-    expect(checked(learner, cell, wrong)).to_contain_text(f"This mistake is known: {mistake}")
-    expect(checked(learner, cell, solution(stem, cell))).to_contain_text("Passed")
+def expect_progress(learner: Learner, way: Way, *, solved: int) -> None:
+    """The start page, drawn anew, and `labbook status` say the same number."""
+    said = f"{solved} of {len(way.core)} solved"
+    learner.go_to(START)
+    line = learner.run("list-of-labs").get_by_role("listitem").filter(has_text=re.compile(f"^{way.number} "))
+    expect(line).to_contain_text(said)
+    status = learner.server.labbook("status")
+    assert status.returncode == 0, status.stderr
+    [line] = [line for line in status.stdout.splitlines() if re.match(rf"\s*{way.number} ", line)]
+    assert said in line
+
+
+def predict(learner: Learner, way: Way) -> None:
+    """A wrong guess and the right one."""
+    if way.prediction is None:
+        return
+    cell = cell_of(way.prediction)
+    learner.run_above(cell)
+    right = way.text(cell)
+    wrong = next(choice for choice in way.prediction.choices.items() if choice[1].mistake)
+    for text, said in (
+        (f'{name_of(way.prediction)}_answer = "{wrong[0]}"', wrong[1].mistake),
+        (right, "Passed"),
+    ):
+        learner.type_into(cell, text)
+        learner.run(cell)
+        expect(learner.run(f"{cell}-check")).to_contain_text(said)
+
+
+def wrong_then_hint(learner: Learner, way: Way) -> None:
+    """The card names the mistake; a key typed with the focus in it deletes no cell; a hint comes at each call."""
+    card = checked(learner, way, way.wrong())
+    expect(card).to_contain_text("Not yet")
+    expect(card).to_contain_text(f"This mistake is known: {way.mistake}")
+    shoot_both(learner, way, "wrong")
+    asked = learner.add_below(f"{cell_of(way.exercise)}-check", f"lab.{name_of(way.exercise)}.hint()")
+    expect(learner.run(asked)).to_contain_text("Hint 1 of")
+    expect(learner.run(asked)).to_contain_text("Hint 2 of")
+    shoot_both(learner, way, "hint", asked)
+
+
+def right_then_compare(learner: Learner, way: Way) -> None:
+    """Written in another way than the solution: it passes, and the card shows the two side by side."""
+    exercise, cell = way.exercise, cell_of(way.exercise)
+    own = way.text(cell) + f"\n\n{exercise.names[0]}_is_mine = True"
+    card = checked(learner, way, own)
+    expect(card).to_contain_text("Passed")
+    expect(card).to_contain_text("Mistakes that people make here")
+    before = learner.number_of_cells()
+    for fold in card.locator("summary").all():
+        fold.focus()
+        learner.page.keyboard.type("dd")
+        assert learner.number_of_cells() == before, "typing dd with the focus in a card deleted a cell"
+        learner.page.keyboard.press("Enter")
+        expect(fold.locator("xpath=..")).to_have_attribute("open", re.compile(".*"))
+    shoot_both(learner, way, "passed")
+    names = ", ".join(exercise.names)
+    compared = learner.add_below(
+        f"{cell}-check", f"lab.{name_of(exercise)}.compare({f'({names})' if ',' in names else names})"
+    )
+    expect(learner.run(compared)).to_contain_text("solution")
+    shoot_both(learner, way, "compare", compared)
+
+
+def reload_and_restart(learner: Learner, way: Way) -> None:
+    """The answer and its card are there after a reload and after a restart of the kernel, and it passes again."""
+    cell = cell_of(way.exercise)
+    written = learner.source(cell)
+    learner.reload()
+    learner.go_to(way.lab)
+    assert learner.source(cell) == written
+    expect(learner.output(f"{cell}-check")).to_contain_text("Passed")
+    learner.restart()
+    expect(learner.output(f"{cell}-check")).to_contain_text("Passed")
+    learner.run_above(f"{cell}-check")
+    expect(learner.run(f"{cell}-check")).to_contain_text("Passed")
+    learner.save()
+
+
+def reset_and_undo(learner: Learner, way: Way) -> None:
+    """Refused while the lab is open; then the stub is back and the progress gone; undo brings both back."""
+    cell, id = cell_of(way.exercise), way.exercise.id
+    written = learner.source(cell)
+    refused = learner.server.labbook("reset", id)
+    assert refused.returncode == 1 and f"{way.stem}.ipynb" in refused.stdout + refused.stderr
+    assert learner.source(cell) == written
+    learner.close()
+    until_done(learner, "reset", id)
+    expect_progress(learner, way, solved=0)
+    learner.go_to(way.lab)
+    assert learner.source(cell) == way.text(cell, "labs")
+    learner.close()
+    until_done(learner, "undo")
+    expect_progress(learner, way, solved=1)
+    learner.go_to(way.lab)
+    assert learner.source(cell) == written
+
+
+def shoot_both(learner: Learner, way: Way, name: str, cell: str = "") -> None:
+    """Pictures of an output in the light and the dark theme, of lab 01 alone."""
+    if way.number != "01":
+        return
+    cell = cell or f"{cell_of(way.exercise)}-check"
+    for theme in ("Dark", "Light"):
+        learner.theme(f"JupyterLab {theme}")
+        learner.shoot(f"{name}-{theme.lower()}", learner.output(cell))
