@@ -8,15 +8,16 @@ BIN := .venv/bin
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup lab test run test-all lock
+.PHONY: help setup lab test run test-all site lock
 
 help:
 	@echo "make lab       learn: JupyterLab opens on the start page"
 	@echo "make test      prove: every test"
 	@echo "make run       regenerate: the stored outputs of solutions/, by running them"
 	@echo "make test-all  make test, then run everything anew and the slow tests"
+	@echo "make site      publish: the solved labs as pages, in .labbook/site/"
 	@echo "make setup     only make .venv"
-	@echo "make lock      pin the newest versions that requirements.in allows"
+	@echo "make lock      pin the newest versions that the two requirements.in allow"
 
 setup:
 	@$(PYTHON) ci/setup.py $(CHOSEN)
@@ -33,6 +34,12 @@ run: setup
 test-all: setup
 	@$(BIN)/python -m ci.test --all
 
+site: setup
+	@$(BIN)/python -m ci.site
+
+PIN := $(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --no-header --quiet
+
 lock: setup
-	$(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-annotate --no-header --quiet requirements.in -o requirements.lock
+	$(PIN) requirements.in -o requirements.lock
+	$(PIN) ci/site/requirements.in -o ci/site/requirements.lock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import json
 import linecache
 from dataclasses import dataclass
@@ -12,9 +13,13 @@ from typing import Any
 
 import helpers
 from helpers.exercise import Exercise
-from helpers.report import _EDGE, card
+from helpers.report import EDGE, MONO, card, preformatted
 
-_CELL = "text-align:left;white-space:pre-wrap;padding:1px 8px;font-family:monospace;vertical-align:top"
+# A long line is wrapped under its beginning: nothing is cut off in a narrow window or in large print.
+_CELL = (
+    f"text-align:left;white-space:pre-wrap;overflow-wrap:anywhere;vertical-align:top;{MONO};font-size:12px;"
+    "padding:1px 8px 1px 2.5em;text-indent:-2em"
+)
 _MINUS, _PLUS = ";background-color:rgba(220,50,47,0.18)", ";background-color:rgba(40,160,70,0.18)"
 
 
@@ -26,18 +31,18 @@ class Comparison:
     yours: str
     solution: str
 
-    def __str__(self) -> str:
-        if not self.yours:
-            return f"compare: {self.id}\nNothing of yours was found. The solution:\n{self.solution}"
+    @property
+    def differs(self) -> bool:
+        """Whether both are known and are not the same code; comments, empty lines and docstrings do not count."""
+        return bool(self.yours and self.solution) and _code(self.yours) != _code(self.solution)
+
+    def lines(self) -> list[str]:
+        """The difference as marked lines."""
         lines = difflib.ndiff(self.yours.splitlines(), self.solution.splitlines())
-        return "\n".join([f"compare: {self.id}", *(line for line in lines if not line.startswith("?"))])
+        return [line.rstrip() for line in lines if not line.startswith("?")]
 
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/html": card(self._table(), _EDGE["not attempted"], "Compare"), "text/plain": str(self)}
-
-    def _table(self) -> str:
+    def table(self) -> str:
+        """The difference as an HTML table."""
         yours, solution = self.yours.splitlines(), self.solution.splitlines()
         rows = []
         matcher = difflib.SequenceMatcher(None, yours, solution, autojunk=False)
@@ -48,12 +53,27 @@ class Comparison:
                 right = solution[j1 + step] if j1 + step < j2 else None
                 rows.append(f"<tr>{_side(left, same, '-', _MINUS)}{_side(right, same, '+', _PLUS)}</tr>")
         head = "".join(
-            f'<th scope="col" style="text-align:left;padding:2px 8px">{t}</th>' for t in ("yours", "solution")
+            f'<th scope="col" style="width:50%;text-align:left;padding:2px 8px">{title}</th>'
+            for title in ("yours (-)", "solution (+)")
         )
         return (
-            f'<table style="border-collapse:collapse;font-size:12px"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(rows)}</tbody></table>"
+            f'<table style="table-layout:fixed;width:100%;margin:4px 0;border-collapse:collapse"><thead><tr>{head}</tr>'
+            f"</thead><tbody>{''.join(rows)}</tbody></table>"
         )
+
+    def __str__(self) -> str:
+        if not self.yours:
+            return f"compare: {self.id}\n{_NOTHING}\n{self.solution}"
+        return "\n".join([f"compare: {self.id}", *self.lines()])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        inside = self.table() if self.yours else f"<div>{_NOTHING}</div>{preformatted(self.solution)}"
+        return {"text/html": card(inside, EDGE["not attempted"], "Compare"), "text/plain": str(self)}
+
+
+_NOTHING = "Nothing of yours was found. The solution:"
 
 
 def _side(line: str | None, same: bool, mark: str, tint: str) -> str:
@@ -62,8 +82,26 @@ def _side(line: str | None, same: bool, mark: str, tint: str) -> str:
     return f'<td style="{_CELL}{"" if same else tint}">{"&nbsp;" if same else mark} {escape(line)}</td>'
 
 
+def _code(source: str) -> str:
+    """What a source does, as text: without comments, empty lines and docstrings."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(
+            node
+        ):
+            del node.body[0]
+    return ast.dump(tree)
+
+
 def comparison(exercise: Exercise, answer: Any = ...) -> Comparison:
-    """The learner's source beside the solution's."""
+    """The learner's source beside the solution's.
+
+    Raises:
+        FileNotFoundError: no notebook in solutions/ holds the exercise.
+    """
     from helpers.check import in_notebook
 
     if answer is ...:
@@ -102,8 +140,10 @@ def solution_source(exercise: Exercise) -> str:
 
 
 def _code_of(thing: Any) -> tuple[Any, str]:
-    while hasattr(thing, "__wrapped__"):
-        thing = thing.__wrapped__
+    try:
+        thing = inspect.unwrap(thing)
+    except ValueError:  # it wraps itself
+        return None, ""
     if isinstance(thing, type):
         for member in vars(thing).values():
             code = getattr(getattr(member, "__func__", member), "__code__", None)

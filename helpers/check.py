@@ -7,9 +7,12 @@ import random
 import re
 import sys
 import sysconfig
+from dataclasses import replace
 from typing import Any
 
 import helpers
+from helpers import catalogue, progress
+from helpers.answers import Comparison, comparison
 from helpers.cells import places, with_cell_numbers
 from helpers.exercise import Exercise
 from helpers.report import Report, strictly
@@ -64,11 +67,10 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         said = f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
         return Report(exercise.id, exercise.title, "crashed", message=said)
     known = {name: wrong.why for name, wrong in exercise.wrong.items()}
-    properties = tuple(prop.said for prop in exercise.properties)
     common = dict(known=known, output=_plain(result.output), cut=result.cut, note=result.note)
     found = result.found
     if found is None:
-        return Report(exercise.id, exercise.title, "passed", properties=properties, **common)
+        return _noted(exercise, _passed(exercise, answer, common))
     text = {
         name: found.get(name) or "" for name in ("message", "said", "given", "expected", "got", "symptom")
     }
@@ -82,6 +84,40 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         **text,
         **common,
     )
+
+
+def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:
+    """The report on a right answer, with what there is to look at next."""
+    entry = catalogue.of_exercise(exercise.id)
+    return Report(
+        exercise.id,
+        exercise.title,
+        "passed",
+        properties=tuple(prop.said for prop in exercise.properties),
+        breaks={name: how.breaks for name, how in entry.wrong.items()} if entry else {},
+        beside=_beside(exercise, answer),
+        **common,
+    )
+
+
+def _beside(exercise: Exercise, answer: Any) -> Comparison | None:
+    """The answer beside the solution, None where they are the same or one of them is not found."""
+    try:
+        found = comparison(exercise, answer)
+    except Exception:  # no such notebook; an answer whose own attributes raise
+        return None
+    return found if found.differs else None
+
+
+def _noted(exercise: Exercise, report: Report) -> Report:
+    """The report of a passed check; the exercise is noted as solved where that counts."""
+    in_the_course = any(helpers.LABS.glob(f"{exercise.id[:2]}_*.ipynb"))
+    try:
+        if in_the_course and progress.is_kept():
+            progress.note_solved(exercise.id, exercise.version)
+    except progress.NotWritten as trouble:
+        return replace(report, note=" ".join(filter(None, [report.note, str(trouble)])))
+    return report
 
 
 def _setting(name: str, default: float, most: float) -> float:

@@ -77,7 +77,35 @@ def doctor() -> None:
 @app.command()
 def lab() -> None:
     """Open JupyterLab on the start page, with your copies in work/."""
-    finish("helpers.work", "lab")
+    finish("helpers.work.serve", "lab")
+
+
+@app.command()
+def update() -> None:
+    """Merge a newer course into your copies in work/; what you wrote stays."""
+    finish("helpers.work.update", "update")
+
+
+@app.command()
+def reset(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d)")
+    ],
+) -> None:
+    """Put labs or exercises back as the course gives them, after a backup."""
+    finish("helpers.work.reset", "reset", names)
+
+
+@app.command()
+def undo() -> None:
+    """Take the last update or reset back."""
+    finish("helpers.work.undo", "undo")
+
+
+@app.command()
+def status() -> None:
+    """Tell what you have solved, what is next, and what has changed."""
+    finish("helpers.status", "status")
 
 
 @app.command()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from helpers.answers import Comparison
-    from helpers.report import Hint, Report
+    from helpers.hints import Hint, Stages
+    from helpers.report import Report
     from helpers.trial import Trial
 
 ID = re.compile(r"\d\d\.[a-z][a-z0-9_]*")
@@ -103,7 +104,8 @@ class Exercise:
         self.version = version
         self.properties: list[Property] = []
         self._wrong: dict[str, WrongAnswer] = {}
-        self._hinted = 0
+        self._last: Report | None = None
+        self._stages: Stages | None = None
 
     @property
     def wrong(self) -> Mapping[str, WrongAnswer]:
@@ -162,14 +164,16 @@ class Exercise:
         """
         from helpers.check import check
 
-        return check(self, answer[0] if len(answer) == 1 else answer or ...)
+        self._last = None
+        self._last = check(self, answer[0] if len(answer) == 1 else answer or ...)
+        return self._last
 
     def hint(self) -> Hint:
-        """The hints so far and one more; each call shows one more."""
-        from helpers.report import Hint
+        """What the last check in this kernel saw, the hints so far, and one more each time."""
+        from helpers.hints import Stages
 
-        self._hinted = min(self._hinted + 1, len(self.hints))
-        return Hint(self.id, self.title, self.hints[: self._hinted], len(self.hints))
+        self._stages = self._stages or Stages(self)
+        return self._stages.after(self._last)
 
     def compare(self, answer: Any = ...) -> Comparison:
         """Own code beside the solution's."""

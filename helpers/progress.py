@@ -54,8 +54,12 @@ class NotWritten(Exception):
     """The message is one sentence: what could not be kept, why, and what to do."""
 
 
-def read(work: Path = helpers.WORK) -> Progress:
-    """The progress in a folder; nothing solved where there is no file. Never raises, never writes."""
+def read(work: Path | None = None) -> Progress:
+    """The progress in a folder, in work/ if none is given; nothing solved where there is no file.
+
+    Never raises, never writes.
+    """
+    work = work or helpers.WORK
     try:
         text = (work / NAME).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -65,7 +69,7 @@ def read(work: Path = helpers.WORK) -> Progress:
     try:
         found = json.loads(text)
         whole = isinstance(found, dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         whole = False
     if not whole:
         found = dict(_lines(text))
@@ -76,12 +80,13 @@ def read(work: Path = helpers.WORK) -> Progress:
     return Progress(entries, f"work/{NAME} is damaged; {count} could be read.")
 
 
-def note_solved(id: str, version: int, work: Path = helpers.WORK) -> None:
+def note_solved(id: str, version: int, work: Path | None = None) -> None:
     """Notes that an exercise is solved, today; one that is noted already keeps its day.
 
     Raises:
         NotWritten: the file could not be written.
     """
+    work = work or helpers.WORK
     if not read(work).has(id, version):
         today = datetime.date.today().isoformat()
         with _changing(work) as entries:
@@ -89,12 +94,13 @@ def note_solved(id: str, version: int, work: Path = helpers.WORK) -> None:
                 entries[id] = Solved(today, version)
 
 
-def forget(ids: Iterable[str], work: Path = helpers.WORK) -> dict[str, Solved]:
+def forget(ids: Iterable[str], work: Path | None = None) -> dict[str, Solved]:
     """Takes exercises out, since they are begun anew. Returns what was noted of them, for `put_back`.
 
     Raises:
         NotWritten: the file could not be written.
     """
+    work = work or helpers.WORK
     noted = {id: entry for id, entry in read(work).solved.items() if id in set(ids)}
     if noted:
         with _changing(work) as entries:
@@ -103,14 +109,14 @@ def forget(ids: Iterable[str], work: Path = helpers.WORK) -> dict[str, Solved]:
     return noted
 
 
-def put_back(noted: Mapping[str, Solved], work: Path = helpers.WORK) -> None:
+def put_back(noted: Mapping[str, Solved], work: Path | None = None) -> None:
     """Notes again what `forget` took out; what was solved since then stays as it is.
 
     Raises:
         NotWritten: the file could not be written.
     """
     if noted:
-        with _changing(work) as entries:
+        with _changing(work or helpers.WORK) as entries:
             for id, entry in noted.items():
                 entries.setdefault(id, entry)
 
@@ -125,9 +131,17 @@ def is_kept(environment: Mapping[str, str] = os.environ) -> bool:
         return False
     if getattr(get_ipython(), "kernel", None) is None:
         return False
-    # JupyterLab tells a kernel which notebook it belongs to; elsewhere the working directory is the notebook's.
-    folder = Path(environment.get("JPY_SESSION_NAME") or Path.cwd() / "notebook").parent
-    return helpers.SOLUTIONS not in (folder, *folder.parents)
+    folder = _folder(environment)
+    return folder is None or not folder.is_relative_to(helpers.SOLUTIONS)
+
+
+def _folder(environment: Mapping[str, str]) -> Path | None:
+    """Where this kernel's notebook lies, None if the folder was removed."""
+    # JupyterLab tells a kernel which notebook it belongs to; elsewhere it is in the working directory, to begin with.
+    try:
+        return Path(environment.get("JPY_SESSION_NAME", "")).parent.resolve()
+    except OSError:
+        return None
 
 
 @contextmanager
@@ -149,9 +163,10 @@ def _changing(work: Path) -> Iterator[dict[str, Solved]]:
             f"Your progress was not noted: another process has held work/{NAME} for {PATIENCE} seconds. "
             "Run the check once more."
         ) from None
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
+        why = getattr(error, "strerror", None) or error
         raise NotWritten(
-            f"Your progress was not noted, work/{NAME} cannot be written: {error.strerror or error}. "
+            f"Your progress was not noted, work/{NAME} cannot be written: {why}. "
             "Your answer itself is safe in the notebook."
         ) from None
 

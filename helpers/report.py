@@ -13,7 +13,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from helpers.answers import Comparison
+
+BESIDE = "Your code beside the solution"
+MISTAKES = "Mistakes that people make here"
 VERDICTS = ("passed", "wrong", "crashed", "timed out", "not attempted")
 LINES_SHOWN = 50
 
@@ -21,8 +27,8 @@ _FG = "color:#1f1f1f;color:var(--jp-ui-font-color1,#1f1f1f)"
 _FG2 = "color:#555;color:var(--jp-ui-font-color2,#555)"
 _BG = "background:#fff;background:var(--jp-layout-color1,#fff)"
 _LINE = "1px solid #ccc;border-color:var(--jp-border-color2,#ccc)"
-_MONO = "font-family:monospace;font-family:var(--jp-code-font-family,monospace)"
-_EDGE = {
+MONO = "font-family:monospace;font-family:var(--jp-code-font-family,monospace)"
+EDGE = {
     "passed": "#2e7d32;border-left-color:var(--jp-success-color1,#2e7d32)",
     "not attempted": "#757575;border-left-color:var(--jp-border-color1,#757575)",
 }
@@ -46,7 +52,8 @@ class Report:
     """What a check came to.
 
     verdict: one of VERDICTS. mistake: the name of the recognised mistake, or None.
-    known: the mistakes that the check knows, name -> teacher's sentence.
+    known: the mistakes that the check knows, name -> teacher's sentence. breaks: name -> what it breaks on.
+    beside: own code beside the solution; None where there is nothing to show.
     """
 
     id: str
@@ -62,6 +69,8 @@ class Report:
     where: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     known: Mapping[str, str] = field(default_factory=dict)
+    breaks: Mapping[str, str] = field(default_factory=dict)
+    beside: Comparison | None = None
     output: str = ""
     cut: bool = False
     note: str = ""
@@ -114,9 +123,13 @@ class Report:
             lines += [f"  \u2713 {said}" for said in self.properties]
         if closing := self.closing():
             lines.append(f"  {closing}")
+        if self.passed and self.beside:
+            lines += [f"  {BESIDE} (- yours, + solution):", *(f"    {line}" for line in self.beside.lines())]
         if self.passed and self.known:
-            lines += ["  Mistakes that people make here:"]
-            lines += [f"  - {name}: {why}" for name, why in self.known.items()]
+            lines += [f"  {MISTAKES}:"]
+            for name, why in self.known.items():
+                broken = self.breaks.get(name, "").replace("\n", "\n      ")
+                lines += [f"  - {name}: {why}", *([f"    {broken}"] if broken else [])]
         if self.output:
             lines += [
                 "  Printed by the answer:",
@@ -137,43 +150,24 @@ class Report:
         )
         body = "".join(_row(label, text) for label, text in self.rows())
         if self.passed:
-            body += "".join(f"<div>\u2713 {_words(said)}</div>" for said in self.properties)
+            body += "".join(f"<div>\u2713 {html_words(said)}</div>" for said in self.properties)
         if closing := self.closing():
             body += f'<div style="margin-top:8px;{_FG2}">{escape(closing)}</div>'
+        if self.passed and self.beside:
+            body += fold(BESIDE, self.beside.table())
         if self.passed and self.known:
-            items = "".join(
-                f"<li><strong>{escape(name)}</strong>: {_words(why)}</li>" for name, why in self.known.items()
-            )
-            body += _fold("Mistakes that people make here", f"<ul>{items}</ul>")
+            items = "".join(map(self._mistake, self.known))
+            body += fold(MISTAKES, f'<ul style="margin:4px 0;padding-left:20px">{items}</ul>')
         if self.output:
-            body += _fold("Printed by the answer", _pre(self.printed_text()))
-        return card(head + body, _EDGE.get(self.verdict, _RED), f"{self.title}: {self.verdict}")
+            body += fold("Printed by the answer", preformatted(self.printed_text()))
+        return card(head + body, EDGE.get(self.verdict, _RED), f"{self.title}: {self.verdict}")
 
-
-@dataclass(frozen=True)
-class Hint:
-    """The hints shown so far."""
-
-    id: str
-    title: str
-    hints: tuple[str, ...]
-    total: int
-
-    def __str__(self) -> str:
-        lines = [f"hint {len(self.hints)} of {self.total}: {self.id} {self.title}"]
-        return "\n".join(lines + [f"  {place}. {hint}" for place, hint in enumerate(self.hints, 1)])
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        items = "".join(f"<li>{_words(hint)}</li>" for hint in self.hints)
-        head = (
-            f"<div><strong>Hint {len(self.hints)} of {self.total}</strong> &nbsp; {escape(self.title)}</div>"
-        )
-        return {
-            "text/html": card(f"{head}<ol>{items}</ol>", _EDGE["not attempted"], "Hint"),
-            "text/plain": str(self),
-        }
+    def _mistake(self, name: str) -> str:
+        """One known mistake as an item of an HTML list."""
+        broken = self.breaks.get(name, "")
+        line = f'<div style="white-space:pre-wrap">{html_words(broken)}</div>' if broken else ""
+        said = f"<strong>{escape(name)}</strong>: {html_words(self.known[name])}"
+        return f'<li style="margin-top:6px">{said}{line}</li>'
 
 
 def strictly(report: Report) -> Report:
@@ -187,31 +181,31 @@ def card(inside: str, edge: str, label: str) -> str:
     """A framed box around HTML. edge: CSS colour of the left border, with a literal value first."""
     return (
         f'<section role="group" aria-label="{escape(label)}" style="border:{_LINE};border-left:6px solid {edge};'
-        f'border-radius:4px;{_BG};{_FG};padding:10px 14px;max-width:820px;font-size:13px;line-height:1.45">'
+        f'border-radius:4px;{_BG};{_FG};padding:10px 14px;max-width:820px;font-size:13px;line-height:1.45;overflow-wrap:anywhere">'
         f"{inside}</section>"
     )
 
 
 def _row(label: str, text: str) -> str:
-    value = _words(text)
+    value = html_words(text)
     if label in ("Input", "Expected", "Got", "Where"):
-        value = f'<span style="{_MONO};white-space:pre-wrap">{value}</span>'
+        value = f'<span style="{MONO};white-space:pre-wrap">{value}</span>'
     return (
         f'<div style="margin-top:6px">{f"<strong>{escape(label)}:</strong> " if label else ""}{value}</div>'
     )
 
 
-def _words(text: str) -> str:
+def html_words(text: str) -> str:
     """Text as HTML, `code` set as code."""
-    return re.sub(r"`([^`\n]+)`", rf'<code style="{_MONO};font-size:inherit">\1</code>', escape(text))
+    return re.sub(r"`([^`\n]+)`", rf'<code style="{MONO};font-size:inherit">\1</code>', escape(text))
 
 
-def _fold(title: str, inside: str) -> str:
+def fold(title: str, inside: str) -> str:
     return (
         f'<details style="margin-top:8px"><summary data-lm-suppress-shortcuts="true" style="cursor:pointer;list-style:none">'
         f"\u25b8 {escape(title)}</summary>{inside}</details>"
     )
 
 
-def _pre(text: str) -> str:
-    return f'<pre style="{_MONO};white-space:pre-wrap;margin:4px 0">{escape(text)}</pre>'
+def preformatted(text: str) -> str:
+    return f'<pre style="{MONO};white-space:pre-wrap;margin:4px 0">{escape(text)}</pre>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -10,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import helpers
 import helpers.exercise
-from helpers.answers import source_of
+from helpers.answers import Comparison, source_of
 from tests.hostile.exercises import scale
 
 SOLUTION = '''import torch
@@ -47,3 +48,43 @@ def test_without_an_answer_the_solution_is_shown(solutions: None) -> None:
 def test_source_of_a_class_and_of_what_has_none() -> None:
     assert source_of(helpers.exercise.Exercise).startswith("class Exercise")
     assert source_of(len) == source_of(3) == ""
+
+
+@pytest.mark.parametrize(
+    ("yours", "differs"),
+    [
+        ("def f(x):\n    return x + 1", False),
+        ("def f(x):\n    # a comment\n\n    return (x+1)  # more", False),
+        ('def f(x):\n    """Other words."""\n    return x + 1', False),
+        ("def f(x):\n    return 1 + x", True),
+        ("def f(x):\n    return x + 1\n    return", True),
+        ("def f(x", True),
+        ("", False),
+    ],
+)
+def test_only_other_code_differs(yours: str, differs: bool) -> None:
+    solution = 'def f(x):\n    """One more."""\n    return x + 1'
+    assert Comparison("99.f", yours, solution).differs is differs
+
+
+def test_the_solution_differs_from_nothing_that_is_not_found() -> None:
+    assert not Comparison("99.f", "def f(x): ...", "").differs
+
+
+def test_a_long_line_is_wrapped_and_nothing_is_cut_off() -> None:
+    table = Comparison("99.f", "x = 1", "y = " + "z" * 300).table()
+    assert "table-layout:fixed;width:100%" in table
+    for cell in re.findall(r"<td[^>]*>", table):
+        assert "white-space:pre-wrap" in cell and "overflow-wrap:anywhere" in cell
+
+
+def test_an_answer_that_wraps_itself_has_no_source() -> None:
+    def f() -> None: ...
+
+    f.__wrapped__ = f
+    assert source_of(f) == ""
+
+
+def test_an_answer_whose_source_is_not_found_is_said_so_in_the_card(solutions: None) -> None:
+    found = scale.compare(len)
+    assert "Nothing of yours was found" in found._repr_mimebundle_()["text/html"] and not found.differs

@@ -1,19 +1,27 @@
 """The reports of all wrong answers, word for word, so that a person reads them when they change.
 
-They stand in tests/messages/<lab>.txt. After a change that is meant: LABBOOK_UPDATE_MESSAGES=1 pytest
-tests/test_messages.py, then read the difference.
+They stand in tests/messages/<lab>.txt. What the course itself needs of them, without running a check, stands in
+data/exercises/<lab>.json. After a change that is meant: LABBOOK_UPDATE_MESSAGES=1 pytest tests/test_messages.py, then
+read the difference.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import helpers
+from helpers import catalogue
+from helpers.catalogue import Entry, Mistake
+from helpers.hints import MOST, Stages
+from helpers.report import Report
 from tests.wrong_reports import reports
 
 FOLDER = Path(__file__).parent / "messages"
@@ -30,6 +38,10 @@ def short(text: str, processes: bool) -> str:
         text = re.sub(r"^  \| .*(\n  \| .*)*", "  | ...", text, flags=re.M)
         text = re.sub(r"\d+", "#", text)
     return re.sub(r"0x[0-9a-f]+|\d[\d,]{5,}|0\.\d{4,}", "#", text)
+
+
+def updating() -> bool:
+    return os.environ.get("LABBOOK_UPDATE_MESSAGES") == "1"
 
 
 def messages(number: str) -> str:
@@ -51,7 +63,7 @@ def messages(number: str) -> str:
 def test_messages_are_as_they_were_read(number: str) -> None:
     path = FOLDER / f"{number}.txt"
     now = messages(number)
-    if os.environ.get("LABBOOK_UPDATE_MESSAGES") == "1":
+    if updating():
         FOLDER.mkdir(exist_ok=True)
         path.write_text(now, encoding="utf-8")
     old = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -59,3 +71,70 @@ def test_messages_are_as_they_were_read(number: str) -> None:
         difflib.unified_diff(old.splitlines(), now.splitlines(), str(path), "now", n=2, lineterm="")
     )
     assert now == old, f"messages changed; read them, then LABBOOK_UPDATE_MESSAGES=1:\n{difference}"
+
+
+def entries(stem: str) -> dict[str, Entry]:
+    """What the exercises of one lab are, and how their wrong answers fall now; in the order of its cells."""
+    cells = json.loads((helpers.SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]
+    place = {cell["id"]: at for at, cell in enumerate(cells)}
+    found = {
+        id: Entry(
+            id,
+            exercise.title,
+            exercise.minutes,
+            exercise.core,
+            exercise.version,
+            {
+                name: Mistake(report.said, report.message, report.given)
+                for name, report in reports(id).items()
+            },
+        )
+        for id, exercise in helpers.exercises().items()
+        if id.startswith(stem[:2] + ".")
+    }
+    return {
+        id: found[id] for id in sorted(found, key=lambda id: place[id.partition(".")[2].replace("_", "-")])
+    }
+
+
+def lasting(found: Mapping[str, Entry]) -> str:
+    """The catalogue's file of these exercises without what changes from run to run."""
+    return catalogue.as_text(
+        {id: replace(entry, wrong=lasting_mistakes(id, entry.wrong)) for id, entry in found.items()}
+    )
+
+
+def lasting_mistakes(id: str, wrong: Mapping[str, Mistake]) -> dict[str, Mistake]:
+    exercise = helpers.exercises().get(id)
+    processes = exercise is not None and exercise.processes
+    return {
+        name: Mistake(*(short(text, processes) for text in (how.said, how.message, how.input)))
+        for name, how in wrong.items()
+    }
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_catalogue_holds_what_the_checks_say(number: str) -> None:
+    stem = next(helpers.LABS.glob(f"{number}_*.ipynb")).stem
+    now, old = entries(stem), catalogue.of_lab(stem) or {}
+    if updating() and lasting(old) != lasting(now):
+        catalogue.folder().mkdir(exist_ok=True)
+        (catalogue.folder() / f"{stem}.json").write_text(catalogue.as_text(now), encoding="utf-8")
+        old = catalogue.of_lab(stem) or {}
+    difference = "\n".join(
+        difflib.unified_diff(
+            lasting(old).splitlines(), lasting(now).splitlines(), f"{stem}.json", "now", lineterm=""
+        )
+    )
+    assert not difference, f"the catalogue is not up to date: LABBOOK_UPDATE_MESSAGES=1:\n{difference}"
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(number: str) -> None:
+    stem = next(helpers.LABS.glob(f"{number}_*.ipynb")).stem
+    for id, entry in (catalogue.of_lab(stem) or {}).items():
+        exercise = helpers.exercises()[id]
+        for name, how in entry.wrong.items():
+            report = Report(id, entry.title, "wrong", message=how.message, said=how.said)
+            offered = Stages(exercise).after(report).seen.maybe
+            assert exercise.wrong[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 
+import helpers
+from helpers.answers import Comparison
 from helpers.exercise import Exercise
 from helpers.prediction import Choice, Prediction
 from helpers.report import NotPassed, Report
 from tests.hostile.exercises import scale
+from tests.right_answers.reproducibility_14 import RIGHT
 
 
 def words(text: str) -> set[str]:
@@ -64,11 +68,46 @@ def test_strict_mode_raises_with_the_report(monkeypatch: pytest.MonkeyPatch) -> 
         scale.check(...)
 
 
-def test_hints_come_one_more_each_time() -> None:
-    exercise = Exercise(
-        "99.hints", "T", objective="o", minutes=1, difficulty="easy", hints=["one", "two", "three"]
+def passed(**more: Any) -> Report:
+    """A passed report with two known mistakes, one of which is known to break on something."""
+    known = {"sign": "The sign is lost.", "empty": "No `x`."}
+    return Report(
+        "99.scale", "Scale", "passed", known=known, breaks={"sign": "Breaks on: x = [-1,\n 2]"}, **more
     )
-    assert [str(exercise.hint()).count("\n") for _ in range(5)] == [1, 2, 3, 3, 3]
+
+
+def test_a_passed_card_tells_what_each_mistake_breaks_on() -> None:
+    for shown in (str(passed()), unescape(re.sub(r"<[^>]+>", " ", html(passed())))):
+        assert "Breaks on: x = [-1," in shown and "The sign is lost." in shown
+        assert shown.index("sign") < shown.index("Breaks on") < shown.index("empty")
+    assert "    Breaks on: x = [-1,\n       2]\n  - empty" in str(passed())
+
+
+def test_a_passed_card_shows_own_code_beside_the_solution_if_they_differ() -> None:
+    assert "beside" not in html(passed()) + str(passed())
+    both = passed(beside=Comparison("99.scale", "return x + x", "return 2 * x"))
+    assert "    - return x + x\n    + return 2 * x" in str(both)
+    assert html(both).count("<summary") == 2 and "<th scope=" in html(both)
+
+
+def test_text_of_a_passed_card_says_all_that_the_card_says() -> None:
+    report = passed(beside=Comparison("99.scale", "return x + x", "return 2 * x"), properties=("linear",))
+    card = unescape(re.sub(r"<[^>]+>", " ", html(report)))
+    assert words(card) - {"Passed", "(", ")"} <= words(str(report))
+
+
+def test_a_right_answer_of_a_lab_is_told_what_the_known_mistakes_break_on() -> None:
+    exercise = helpers.exercises()["01.seed_everything"]
+    report = exercise.check(RIGHT["01.seed_everything"][0])
+    assert report.passed and set(report.breaks) == set(exercise.wrong)
+    assert all(text.startswith(("Breaks on: ", "Does not hold: ")) for text in report.breaks.values())
+    assert report.beside is not None and "beside the solution" in html(report)
+
+
+def test_a_wrong_answer_is_not_shown_the_solution() -> None:
+    exercise = helpers.exercises()["01.seed_everything"]
+    report = exercise.check(lambda seed: None)
+    assert report.beside is None and report.breaks == {} and "Breaks on" not in str(report)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The learner's copies in work/, JupyterLab on top of them, the start page, and the doctor."""
+"""The learner's copies in work/, the list on the start page, JupyterLab on top of them, and the doctor."""
 
 from __future__ import annotations
 
@@ -8,91 +8,203 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import helpers
-from helpers import doctor, start, work
+from helpers import doctor, start
+from helpers.work import copies, opened, page, serve
+from tests import work_projects as tiny
+from tests.work_projects import SEED, Project
 
 
-def write_lab(path: Path, first_cell: str = "# 01 Seeds\n\n**Question.** Why?") -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": [first_cell]}]}))
+class Listed:
+    """Stands in for the list of labs."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self.words}</p>"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project with a start page and one lab."""
-    for folder in ("labs", "solutions"):
-        write_lab(tmp_path / folder / "00_start.ipynb", folder)
-        write_lab(tmp_path / folder / "01_seeds.ipynb")
-    return tmp_path
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A course whose start page has a list, and copies of it; JupyterLab is never started."""
+    tiny.alone(monkeypatch)
+    monkeypatch.setattr(start, "course", lambda: Listed("01 Seeds"))
+    monkeypatch.setattr(serve, "serve", lambda root: 0)
+    project = Project(tmp_path).begin()
+    listing = tiny.cell(page.LIST, "course()")
+    project.write("labs", page.START, tiny.notebook(tiny.text("welcome", "# Welcome"), listing))
+    (project.work / page.START).unlink()
+    return project
 
 
-def test_missing_labs_are_copied_whole(project: Path) -> None:
-    copied = work.copy_missing_labs(project)
-    assert [path.name for path in copied] == ["00_start.ipynb", "01_seeds.ipynb"]
-    assert copied[1].read_bytes() == (project / "labs/01_seeds.ipynb").read_bytes()
-    assert sorted(path.name for path in (project / "work").iterdir()) == [path.name for path in copied]
+def listed(project: Project) -> list[dict[str, Any]]:
+    """The outputs of the list on the learner's start page."""
+    return tiny.find(project.read("work", page.START)["cells"], page.LIST)["outputs"]
 
 
-def drawn_list(project: Path) -> list[dict]:
-    """The outputs of the cell that lists the labs, in the learner's copy of the real start page."""
-    shutil.copy(helpers.ROOT / "labs" / work.START, project / "labs")
-    work.copy_missing_labs(project)
-    cells = json.loads((project / "work" / work.START).read_text())["cells"]
-    return next(cell["outputs"] for cell in cells if cell["id"] == work.LIST)
+def test_missing_labs_are_copied_whole(project: Project) -> None:
+    shutil.rmtree(project.work)
+    copied = copies.copy_missing_labs(project.root)
+    assert [path.name for path in copied] == [page.START, "01_seeds.ipynb", "02_more.ipynb"]
+    copy, lab = project.read("work"), project.read("labs")
+    assert copy["metadata"].pop("labbook")["lab"] == SEED
+    assert copy == lab
+    assert sorted(path.name for path in project.work.iterdir()) == [".base", *(path.name for path in copied)]
 
 
-def test_start_page_can_be_read_before_it_is_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helpers, "LABS", project / "labs")
-    (output,) = drawn_list(project)
-    assert "01 Seeds" in output["data"]["text/html"] and "01 Seeds" in output["data"]["text/plain"]
+def test_copy_names_its_base_and_the_base_is_the_lab(project: Project) -> None:
+    name, base = copies.stamped(project.read("work"))
+    assert copies.base_text(project.work, name, base) == (project.labs / SEED).read_bytes()
+    assert copies.stamped(project.read("labs")) == ("", "")
 
 
-def test_start_page_is_copied_even_if_torch_is_broken(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ImportError("no torch")
+def test_older_copies_are_those_that_an_update_would_change(project: Project) -> None:
+    assert copies.older_copies(project.root) == []
+    project.change("labs", lambda cells: cells.append(tiny.text("news", "News.")))
+    (project.work / tiny.MORE).write_text("damaged")
+    assert copies.older_copies(project.root) == [SEED]
+    (project.work / SEED).unlink()
+    assert copies.older_copies(project.root) == []
 
-    monkeypatch.setattr(start, "exercise_minutes", broken)
-    assert drawn_list(project) == []
+
+def test_base_is_the_same_whatever_git_does_to_line_ends(project: Project) -> None:
+    lab = project.labs / SEED
+    before = copies.fingerprint(copies.lab_text(lab))
+    lab.write_bytes(lab.read_bytes().replace(b"\n", b"\r\n"))
+    assert copies.fingerprint(copies.lab_text(lab)) == before
 
 
-def test_a_copy_that_is_there_is_never_touched(project: Path) -> None:
-    (project / "work").mkdir()
-    (project / "work/01_seeds.ipynb").write_text("mine")
-    (project / "work/00_start.ipynb").symlink_to("nowhere")
-    assert work.copy_missing_labs(project) == []
-    assert (project / "work/01_seeds.ipynb").read_text() == "mine"
+def test_start_page_can_be_read_before_it_is_run(project: Project) -> None:
+    assert serve.lab(project.root) == 0
+    [output] = listed(project)
+    assert output["data"] == {"text/plain": "01 Seeds", "text/html": "<p>01 Seeds</p>"}
+
+
+def test_list_is_drawn_anew_each_time_and_nothing_else_is_touched(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve.lab(project.root)
+    project.change(
+        "work", lambda cells: cells.append(tiny.cell("own", "1", outputs=[tiny.OUTPUT])), page.START
+    )
+    before = project.read("work", page.START)
+    monkeypatch.setattr(start, "course", lambda: Listed("01 Seeds, solved"))
+    assert serve.lab(project.root) == 0
+    after = project.read("work", page.START)
+    assert listed(project)[0]["data"]["text/plain"] == "01 Seeds, solved"
+    tiny.find(before["cells"], page.LIST)["outputs"] = listed(project)
+    assert after == before
+
+
+def broken_list() -> None:
+    raise ImportError("no torch")
+
+
+def test_start_page_is_copied_even_if_the_list_is_broken(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "course", broken_list)
+    assert serve.lab(project.root) == 0
+    assert listed(project) == []
+
+
+def keeps_open(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    monkeypatch.setattr(page, "opened", lambda work: opened.Opened(frozenset([page.START])))
+
+
+def in_doubt(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    monkeypatch.setattr(page, "opened", lambda work: opened.Opened(doubt="A server is silent."))
+
+
+def list_broken(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    monkeypatch.setattr(start, "course", broken_list)
+
+
+def no_notebook(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    (project.work / page.START).write_text('{"cells": [')
+
+
+def list_deleted(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    project.change("work", lambda cells: cells.pop(), page.START)
+
+
+def disk_full(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    monkeypatch.setattr(os, "fsync", refusing(errno.ENOSPC))
+
+
+def refusing(number: int) -> Any:
+    def refuse(*args: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+@pytest.mark.parametrize("fault", [keeps_open, in_doubt, list_broken, no_notebook, list_deleted, disk_full])
+def test_start_page_stays_as_it_is_where_its_list_cannot_be_drawn(
+    project: Project, monkeypatch: pytest.MonkeyPatch, fault: Any
+) -> None:
+    serve.lab(project.root)
+    monkeypatch.setattr(start, "course", lambda: Listed("newer"))
+    fault(monkeypatch, project)
+    before = (project.work / page.START).read_bytes()
+    assert serve.lab(project.root) == 0
+    assert (project.work / page.START).read_bytes() == before
+    assert len(list(project.work.glob(".*"))) == 1, "only .base"
+
+
+def test_a_copy_that_is_there_is_never_touched(project: Project) -> None:
+    (project.work / SEED).write_text("mine")
+    (project.work / page.START).symlink_to("nowhere")
+    assert copies.copy_missing_labs(project.root) == []
+    assert (project.work / SEED).read_text() == "mine"
+
+
+def test_damaged_lab_is_told_and_the_others_are_copied(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(project.work)
+    (project.labs / SEED).write_text("<<<<<<< HEAD")
+    assert serve.lab(project.root) == 0
+    assert f"labs/{SEED} was not copied: it is not valid JSON (line 1). Fix: git checkout" in (
+        capsys.readouterr().err
+    )
+    assert sorted(path.name for path in project.work.glob("*.ipynb")) == [page.START, tiny.MORE]
 
 
 @pytest.mark.parametrize(
     ("number", "words"), [(errno.ENOSPC, "free some space"), (errno.EROFS, "make the folder writable")]
 )
 def test_a_disk_that_refuses_leaves_nothing_and_is_told(
-    project: Path,
+    project: Project,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     number: int,
     words: str,
 ) -> None:
-    def refuse(handle: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(work.os, "fsync", refuse)
-    assert work.lab(project) == 1
+    shutil.rmtree(project.work)
+    monkeypatch.setattr(os, "fsync", refusing(number))
+    assert serve.lab(project.root) == 1
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1 and os.strerror(number) in said and words in said
-    assert list((project / "work").iterdir()) == []
+    assert [path for path in project.work.rglob("*") if path.is_file()] == []
 
 
 def test_no_labs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert work.lab(tmp_path) == 1
+    assert serve.lab(tmp_path) == 1
     assert "labs/ holds no notebook" in capsys.readouterr().err
 
 
@@ -108,13 +220,13 @@ def test_no_labs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     ],
 )
 def test_browser_opens_only_where_there_is_a_display(environment: dict, platform: str, shown: bool) -> None:
-    assert work.has_display(environment, platform) is shown
+    assert serve.has_display(environment, platform) is shown
 
 
 def test_only_root_is_allowed_as_root(tmp_path: Path) -> None:
-    plain = work.server_options(tmp_path, "secret", browser=True, superuser=False)
+    plain = serve.server_options(tmp_path, "secret", browser=True, superuser=False)
     assert "--allow-root" not in plain
-    assert "--allow-root" in work.server_options(tmp_path, "secret", browser=True, superuser=True)
+    assert "--allow-root" in serve.server_options(tmp_path, "secret", browser=True, superuser=True)
 
 
 @pytest.fixture
@@ -147,60 +259,15 @@ def test_served_with_a_token_until_it_is_stopped(copy_of_the_project: Path) -> N
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(address.partition("/lab/")[0] + "/api/contents")
         assert (root / "work/00_start.ipynb").exists()
+        [note] = (root / "work/.servers").iterdir()
+        assert json.loads(note.read_text())["token"] in address
+        assert stat.S_IMODE(note.stat().st_mode) == 0o600
     finally:
         server.send_signal(signal.SIGINT)
         rest = server.stdout.read()
         code = server.wait(30)
     assert code == 0 and "Traceback" not in rest
-
-
-def test_lab_starts_with_title_and_question(project: Path) -> None:
-    write_lab(project / "labs/01_seeds.ipynb", "# 01 Seeds\n\n**Question.** Why `a`\nand <b>?\n\nMore.")
-    entry = start.entry(project / "labs/01_seeds.ipynb", {"01": 40})
-    assert entry == start.LabEntry("01", "Seeds", "Why `a` and <b>?", "01_seeds.ipynb", 40)
-
-
-@pytest.mark.parametrize("text", ["", "# 02 Seeds", "No title."])
-def test_lab_without_a_title_is_listed_by_its_file(project: Path, text: str) -> None:
-    write_lab(project / "labs/01_seeds.ipynb", text)
-    entry = start.entry(project / "labs/01_seeds.ipynb", {})
-    assert (entry.title, entry.question) == ("Seeds", "")
-
-
-def test_course_lists_the_labs_that_are_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helpers, "LABS", project / "labs")
-    monkeypatch.setattr(start, "exercise_minutes", lambda: {"01": 40})
-    course = start.course()
-    assert str(course) == "01 Seeds\n   Why?\n   exercises: about 40 minutes"
-    assert '<a href="01_seeds.ipynb"><b>01 Seeds</b></a>' in course._repr_html_()
-
-
-def test_course_as_html_needs_no_trust() -> None:
-    html = start.Course([start.LabEntry("01", "a<b", "Why `x<y`?", "01_a.ipynb")])._repr_html_()
-    assert "a&lt;b" in html and "<code>x&lt;y</code>" in html
-    assert not re.search(r"<style|<script|class=|id=|var\(", html)
-
-
-def test_stored_start_page_does_not_change_with_the_labs(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABBOOK_HEADLESS", "1")
-    monkeypatch.setattr(helpers, "LABS", project / "labs")
-    one = start.course()
-    write_lab(project / "labs/02_more.ipynb")
-    two = start.course()
-    assert [len(one.labs), len(two.labs)] == [1, 2]
-    assert str(one) == str(two) and one._repr_html_() is two._repr_html_() is None
-
-
-@pytest.mark.parametrize("lab", start.lab_files(helpers.SOLUTIONS), ids=lambda path: path.stem)
-def test_first_cell_of_every_lab_has_a_title_and_a_question(lab: Path) -> None:
-    text = "".join(json.loads(lab.read_text(encoding="utf-8"))["cells"][0]["source"])
-    title = start.TITLE.search(text)
-    assert title and title[1] == lab.name[:2], (
-        f"{lab.name}: the first cell has no line '# {lab.name[:2]} Title'"
-    )
-    assert start.QUESTION.search(text), f"{lab.name}: the first cell has no paragraph '**Question.** ...'"
+    assert list((root / "work/.servers").iterdir()) == []
 
 
 def test_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]) -> None:

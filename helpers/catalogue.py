@@ -1,0 +1,99 @@
+"""What is known of each exercise without running it: data/exercises/NN_topic.json, one file a lab.
+
+    {
+     "01.seed_everything": {
+      "title": "One seed for three libraries",
+      "minutes": 10,
+      "core": true,
+      "version": 1,
+      "wrong": {
+       "torch_forgotten": {
+        "said": "the same seed gives the same draws, from all three libraries",
+        "message": "seed_everything(69) was called twice, and different numbers were drawn after it: ...",
+        "input": "seed = 69"
+       },
+
+The lab modules need torch and take seconds to load; this takes milliseconds. tests/test_messages.py writes the files
+from what the checks say, and holds them to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import helpers
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """How a known wrong answer falls: the property, the message and the input of its report; each may be "".
+
+    The numbers in them are one draw of many.
+    """
+
+    said: str
+    message: str
+    input: str
+
+    @property
+    def breaks(self) -> str:
+        """The input that breaks it; where the check names none, the property that it does not have."""
+        return f"Breaks on: {self.input}" if self.input else f"Does not hold: {self.said or self.message}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One exercise. wrong: the answers that its check is known to reject, by the mistake's name."""
+
+    id: str
+    title: str
+    minutes: int
+    core: bool
+    version: int
+    wrong: Mapping[str, Mistake]
+
+
+def folder() -> Path:
+    return helpers.DATA / "exercises"
+
+
+def of_lab(stem: str) -> dict[str, Entry] | None:
+    """The exercises of a lab (`01_reproducibility`) by id, in the lab's order.
+
+    None where no file can be read: the lab is being written, or the file is damaged.
+    """
+    try:
+        given = json.loads((folder() / f"{stem}.json").read_text(encoding="utf-8"))
+        return {id: _entry(id, fields) for id, fields in given.items()}
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        return None
+
+
+def of_exercise(id: str) -> Entry | None:
+    """One exercise, None where nothing is known of it."""
+    for path in folder().glob(f"{id[:2]}_*.json"):
+        if found := (of_lab(path.stem) or {}).get(id):
+            return found
+    return None
+
+
+def as_text(entries: Mapping[str, Entry]) -> str:
+    """The file of these exercises."""
+    fields = {
+        id: {name: value for name, value in asdict(entry).items() if name != "id"}
+        for id, entry in entries.items()
+    }
+    return json.dumps(fields, indent=1, ensure_ascii=False) + "\n"
+
+
+def _entry(id: str, fields: dict) -> Entry:
+    wrong = {name: Mistake(**how) for name, how in fields["wrong"].items()}
+    entry = Entry(id, **{**fields, "wrong": wrong})
+    if not (
+        isinstance(entry.title, str) and isinstance(entry.minutes, int) and isinstance(entry.version, int)
+    ):
+        raise TypeError(f"{id}: a field of another kind")
+    return entry

@@ -1,0 +1,158 @@
+"""Hints: first what the last check saw, then the written ones, from a nudge to nearly there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from helpers import catalogue
+from helpers.errors import meaning
+from helpers.exercise import Exercise
+from helpers.report import EDGE, Report, card, html_words
+
+MOST = 3  # mistakes that are told at once
+NEAR = 0.85  # of 1: two messages say the same of other numbers
+FAR = 0.6  # of 1: below it, two messages speak of different things
+ERROR = re.compile(r"(?:answer raised|answer gave:|exercise asks:) (\w+)")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the last check saw, and what may lie behind it.
+
+    says: sentences. maybe: known mistakes with that symptom. helps: it is a step of its own, before the next hint.
+    """
+
+    says: tuple[str, ...] = ()
+    maybe: tuple[str, ...] = ()
+    helps: bool = False
+
+    def symptom(self) -> str:
+        """The same text for the same symptom, whatever numbers were drawn."""
+        return _without_numbers("\n".join((*self.says, *self.maybe)))
+
+
+@dataclass(frozen=True)
+class Hint:
+    """The hints shown so far. total: how many are written. closing: what to do next, or ""."""
+
+    id: str
+    title: str
+    hints: tuple[str, ...]
+    total: int
+    seen: Seen = Seen()
+    closing: str = ""
+
+    def head(self) -> str:
+        return f"hint {len(self.hints)} of {self.total}" if self.hints else "hint"
+
+    def __str__(self) -> str:
+        lines = [f"{self.head()}: {self.id} {self.title}", *(f"  {said}" for said in self.seen.says)]
+        lines += [f"  - {why}" for why in self.seen.maybe]
+        lines += [f"  {place}. {hint}" for place, hint in enumerate(self.hints, 1)]
+        return "\n".join([*lines, *([f"  {self.closing}"] if self.closing else [])])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        parts = [f"<div><strong>{self.head().capitalize()}</strong> &nbsp; {html_words(self.title)}</div>"]
+        parts += [f'<div style="margin-top:6px">{html_words(said)}</div>' for said in self.seen.says]
+        for tag, texts in (("ul", self.seen.maybe), ("ol", self.hints)):
+            items = "".join(f"<li>{html_words(text)}</li>" for text in texts)
+            parts.append(f'<{tag} style="margin:6px 0">{items}</{tag}>' if items else "")
+        parts.append(f"<div>{html_words(self.closing)}</div>" if self.closing else "")
+        return {"text/html": card("".join(parts), EDGE["not attempted"], "Hint"), "text/plain": str(self)}
+
+
+class Stages:
+    """How far somebody has come with the hints of one exercise, in one kernel."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.exercise = exercise
+        self.shown, self.told = 0, ""
+
+    def after(self, report: Report | None) -> Hint:
+        """What is known of the last check, and the hints; one thing more than in the call before.
+
+        report: the last check's, None if there was none.
+        """
+        exercise, written = self.exercise, self.exercise.hints
+        seen = seen_in(exercise, report)
+        if not seen.helps or seen.symptom() == self.told:
+            self.shown = min(self.shown + 1, len(written))
+        self.told = seen.symptom()
+        name, answer = exercise.id.partition(".")[2], ", ".join(exercise.names)
+        answer = f"({answer})" if len(exercise.names) > 1 else answer
+        if not self.shown:
+            closing = (
+                f"If that does not help: call hint() again for the first of {len(written)} written hints."
+            )
+        elif self.shown == len(written):
+            closing = (
+                f"That was the last hint. `lab.{name}.compare({answer})` shows the solution beside your code."
+            )
+        else:
+            closing = ""
+        return Hint(exercise.id, exercise.title, written[: self.shown], len(written), seen, closing)
+
+
+def seen_in(exercise: Exercise, report: Report | None) -> Seen:
+    """What a report says to somebody who asks for a hint; nothing where a written hint is the better beginning."""
+    if report is None or report.passed:
+        return Seen()
+    if report.verdict == "not attempted":
+        return Seen((report.message,)) if "still a stub" in report.message else Seen()
+    if report.mistake:
+        return Seen((f"The check knows your mistake, {report.mistake}: its card says what to change.",))
+    says, maybe = list(_says(report)), tuple(_maybe(exercise, report))
+    if len(maybe) == 1:
+        says.append("A known mistake fails there, too. Is it yours?")
+    elif maybe:
+        says.append("Known mistakes fail there, too. Is one of these yours?")
+    return Seen(tuple(says), maybe, helps=bool(maybe) or (bool(says) and report.verdict != "wrong"))
+
+
+def _says(report: Report) -> Iterator[str]:
+    place = report.where[-1] if report.where else ""
+    if report.verdict == "timed out":
+        yield f"Time ran out at {place}" if place else "Time ran out."
+        yield "So something never ends, or grows too fast. Look at what ends each loop there, and at what each wait waits for."
+    elif report.verdict == "crashed":
+        if place:
+            yield f"The answer stopped at {place}"
+        if report.message.startswith("The answer") and (sense := meaning(report.message)):
+            yield sense
+    if report.said:
+        yield f"The last check stopped at this property: {report.said}."
+
+
+def _maybe(exercise: Exercise, report: Report) -> list[str]:
+    """The teacher's sentences on the known mistakes that fall most like this, the nearest first."""
+    known = catalogue.of_exercise(exercise.id)
+    if known is None or not report.said:
+        return []
+    there = {
+        name: how.message
+        for name, how in known.wrong.items()
+        if how.said == report.said and name in exercise.wrong
+    }
+    near = {name: _nearness(report.message, message) for name, message in there.items()}
+    order = sorted(near, key=lambda name: -near[name])
+    alike = [name for name in order if near[name] >= NEAR]
+    if not alike and report.verdict == "wrong":
+        alike = [name for name in order if near[name] >= FAR]
+    return [exercise.wrong[name].why for name in alike[:MOST]]
+
+
+def _nearness(one: str, other: str) -> float:
+    """From 0 to 1: how alike two messages are, their numbers aside. Of two errors, the kind counts."""
+    errors = ERROR.findall(one)[:1], ERROR.findall(other)[:1]
+    if errors[0] or errors[1]:
+        return float(errors[0] == errors[1])
+    return difflib.SequenceMatcher(None, _without_numbers(one), _without_numbers(other)).ratio()
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d[\d.,]*", "#", text)
