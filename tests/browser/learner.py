@@ -52,7 +52,7 @@ class Learner:
 
     def go_to(self, path: str) -> None:
         """Brings a notebook to the front, from the file browser or from its tab."""
-        self.page.evaluate("path => window.jupyterapp.commands.execute('docmanager:open', { path })", path)
+        self.page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path)
         self._arrived("this", path)
 
     def _arrived(self, which: str, path: str) -> None:
@@ -72,7 +72,7 @@ class Learner:
         """Closes the notebook in front and shuts its kernel down, from the menu File."""
         path = self.name()
         self.page.evaluate("() => void window.jupyterapp.commands.execute('notebook:close-and-shutdown')")
-        self._accept("Shut")
+        self._accept()
         self.page.wait_for_function(
             "path => ![...window.jupyterapp.shell.widgets('main')].some(one => one.context?.path === path)",
             arg=path,
@@ -81,12 +81,12 @@ class Learner:
     def restart(self) -> None:
         """Restarts the kernel of the notebook in front, from the menu Kernel."""
         self.page.evaluate("() => void window.jupyterapp.commands.execute('notebook:restart-kernel')")
-        self._accept("Restart")
+        self._accept()
         self.settled()
 
-    def _accept(self, word: str) -> None:
-        button = self.page.locator(".jp-Dialog").get_by_role("button", name=re.compile(word)).last
-        button.click()
+    def _accept(self) -> None:
+        """Says yes to JupyterLab's question."""
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
         self.page.locator(".jp-Dialog").wait_for(state="detached")
 
     # Reading
