@@ -82,7 +82,7 @@ def lab() -> None:
 
 @app.command()
 def update() -> None:
-    """Merge a newer course into your copies in work/; what you wrote stays."""
+    """Merge a newer course into your copies; your work stays."""
     finish("helpers.work.update", "update")
 
 
@@ -92,7 +92,7 @@ def reset(
         list[str], typer.Argument(metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d)")
     ],
 ) -> None:
-    """Put labs or exercises back as the course gives them, after a backup."""
+    """Put labs or exercises back, after a backup."""
     finish("helpers.work.reset", "reset", names)
 
 

@@ -83,19 +83,18 @@ class Stages:
         if not seen.helps or seen.symptom() == self.told:
             self.shown = min(self.shown + 1, len(written))
         self.told = seen.symptom()
-        name, answer = exercise.id.partition(".")[2], ", ".join(exercise.names)
-        answer = f"({answer})" if len(exercise.names) > 1 else answer
+        return Hint(exercise.id, exercise.title, written[: self.shown], len(written), seen, self._closing())
+
+    def _closing(self) -> str:
+        """What to do next, "" between the first hint and the last."""
+        total, names = len(self.exercise.hints), self.exercise.names
         if not self.shown:
-            closing = (
-                f"If that does not help: call hint() again for the first of {len(written)} written hints."
-            )
-        elif self.shown == len(written):
-            closing = (
-                f"That was the last hint. `lab.{name}.compare({answer})` shows the solution beside your code."
-            )
-        else:
-            closing = ""
-        return Hint(exercise.id, exercise.title, written[: self.shown], len(written), seen, closing)
+            return f"If that does not help: call hint() again for the first of {total} written hints."
+        if self.shown < total:
+            return ""
+        answer = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        call = f"lab.{self.exercise.id.partition('.')[2]}.compare({answer})"
+        return f"That was the last hint. `{call}` shows the solution beside your code."
 
 
 def seen_in(exercise: Exercise, report: Report | None) -> Seen:
@@ -107,11 +106,12 @@ def seen_in(exercise: Exercise, report: Report | None) -> Seen:
     if report.mistake:
         return Seen((f"The check knows your mistake, {report.mistake}: its card says what to change.",))
     says, maybe = list(_says(report)), tuple(_maybe(exercise, report))
+    helps = bool(maybe) or len(says) > bool(report.said)  # more than the card has told already
     if len(maybe) == 1:
         says.append("A known mistake fails there, too. Is it yours?")
     elif maybe:
         says.append("Known mistakes fail there, too. Is one of these yours?")
-    return Seen(tuple(says), maybe, helps=bool(maybe) or (bool(says) and report.verdict != "wrong"))
+    return Seen(tuple(says), maybe, helps)
 
 
 def _says(report: Report) -> Iterator[str]:
@@ -140,9 +140,7 @@ def _maybe(exercise: Exercise, report: Report) -> list[str]:
     }
     near = {name: _nearness(report.message, message) for name, message in there.items()}
     order = sorted(near, key=lambda name: -near[name])
-    alike = [name for name in order if near[name] >= NEAR]
-    if not alike and report.verdict == "wrong":
-        alike = [name for name in order if near[name] >= FAR]
+    alike = [name for name in order if near[name] >= NEAR] or [name for name in order if near[name] >= FAR]
     return [exercise.wrong[name].why for name in alike[:MOST]]
 
 

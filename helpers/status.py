@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from helpers.standing import Standing, standing
-from helpers.work.copies import older_copies
 from helpers.start import goal_sentence, mark, solved_of, summary, trouble
+from helpers.work.copies import older_copies
 
 
 def status(root: Path) -> int:

@@ -56,7 +56,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("line", "room", "function", "args", "options"),
     [
         ("doctor", "helpers.doctor", "doctor", (), {}),
-        ("lab", "helpers.work", "lab", (), {}),
+        ("lab", "helpers.work.serve", "lab", (), {}),
+        ("status", "helpers.status", "status", (), {}),
+        ("update", "helpers.work.update", "update", (), {}),
+        ("reset 03 01.seed_everything", "helpers.work.reset", "reset", (["03", "01.seed_everything"],), {}),
+        ("undo", "helpers.work.undo", "undo", (), {}),
         ("derive", "ci.derive", "derive", (), {"check": False}),
         ("derive --check", "ci.derive", "derive", (), {"check": True}),
         ("format", "ci.canonical", "format_notebooks", (), {"check": False}),

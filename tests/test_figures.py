@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
+from helpers.figures import slider as slider_module
 from helpers.figures.reproducibility import errors_of_sums, growing_apart, growing_apart_alt
 from helpers.figures.slider import WIDGET, SliderFigure, SlidersFigure, png
 
@@ -95,3 +98,80 @@ def test_several_sliders_move_one_picture() -> None:
     steps.value = 3
     nudge.value = 0
     assert "nudge 0, 3 steps" in picture.value
+
+
+def blank() -> Figure:
+    return Figure(figsize=(1, 1))
+
+
+def many(draw) -> SlidersFigure:
+    """Twelve pictures, which count as many."""
+    sliders = {"nudge": [0, 1, 2], "steps": [2, 3, 4, 5]}
+    return SlidersFigure(draw, sliders, start=[1, 2], alt=lambda at, steps: f"nudge {at}, {steps} steps.")
+
+
+def alive(figure: SlidersFigure, drawn: list, until: int, move: dict | None = None) -> None:
+    """Shows the widget where a kernel's loop runs; moves the sliders once, when something is drawn ahead."""
+
+    faults = []
+
+    async def kernel() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, fault: faults.append(fault))
+        nudge, steps, _ = figure.widget().children
+        while len(drawn) < until:
+            await asyncio.sleep(0.001)
+            if move and len(drawn) >= 2:
+                nudge.value, steps.value = move.pop("to")
+                move.clear()
+        await asyncio.sleep(0.02)
+
+    asyncio.run(asyncio.wait_for(kernel(), 60))
+    assert faults == []
+
+
+@pytest.fixture
+def many_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slider_module, "FEW", 4)
+    monkeypatch.setattr(slider_module, "PAUSE", 0)
+
+
+def test_many_pictures_are_drawn_ahead_the_nearest_first_and_each_once(many_pictures: None) -> None:
+    drawn = []
+    figure = many(lambda at, steps: drawn.append((at, steps)) or blank())
+    figure.picture(1, 2)
+    alive(figure, drawn, until=12)
+    assert len(drawn) == len(set(drawn)) == 12
+    away = [abs(at - 1) + abs(steps - 2) for at, steps in drawn]
+    assert away == sorted(away) and away[0] == 0
+
+
+def test_a_move_changes_what_is_drawn_next(many_pictures: None) -> None:
+    drawn = []
+    figure = many(lambda at, steps: drawn.append((at, steps)) or blank())
+    figure.picture(1, 2)
+    alive(figure, drawn, until=12, move={"to": (2, 5)})
+    after = drawn[drawn.index((2, 5)) + 1 :][:2]
+    assert set(after) == {(1, 5), (2, 4)} and len(drawn) == len(set(drawn)) == 12
+
+
+def test_a_picture_that_cannot_be_drawn_is_told_only_where_it_is_asked_for(many_pictures: None) -> None:
+    drawn = []
+
+    def draw(at: int, steps: int):
+        drawn.append((at, steps))
+        if len(drawn) > 4:
+            raise ZeroDivisionError
+        return blank()
+
+    figure = many(draw)
+    figure.picture(1, 2)
+    alive(figure, drawn, until=5)
+    assert len(drawn) == 5, "it goes on no further"
+    with pytest.raises(ZeroDivisionError):
+        figure.picture(2, 5)
+
+
+def test_without_a_kernel_only_the_nearest_are_drawn(many_pictures: None) -> None:
+    drawn = []
+    many(lambda at, steps: drawn.append((at, steps)) or blank()).widget()
+    assert drawn[0] == (1, 2) and set(drawn) == {(1, 2), (0, 2), (2, 2), (1, 3)}

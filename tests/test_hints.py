@@ -15,7 +15,7 @@ from helpers import catalogue
 from helpers.catalogue import Entry, Mistake
 from helpers.errors import meaning
 from helpers.exercise import Exercise
-from helpers.hints import Hint, Seen, Stages
+from helpers.hints import MOST, Hint, Seen, Stages
 from helpers.report import Report
 from helpers.trial import Trial
 from tests.hostile.exercises import scale
@@ -25,7 +25,7 @@ VALUES = "x * k + 1, for every shape"
 
 
 def exercise(names: tuple[str, ...] | None = None) -> Exercise:
-    """An exercise with three known mistakes at its one property."""
+    """An exercise with four known mistakes, three of them at its property."""
     made = Exercise(
         "99.scale", "Scale", objective="o", minutes=1, difficulty="easy", hints=WRITTEN, names=names
     )
@@ -39,6 +39,7 @@ def exercise(names: tuple[str, ...] | None = None) -> Exercise:
         ("one_forgotten", "The 1 is gone."),
         ("no_tensor", "It is a list."),
         ("key", "No such key."),
+        ("elsewhere", "It fails at another property."),
     ):
         made.wrong_answer(name, why=why, seen="Expected", answer=lambda x, k: x)
     return made
@@ -94,6 +95,17 @@ def test_what_the_check_saw_comes_first_and_then_one_more_hint_each_time() -> No
     assert second.seen == third.seen == first.seen
 
 
+def test_the_nearest_mistakes_come_first_and_no_more_than_a_few() -> None:
+    tried, words = exercise(), ("much above", "above", "over", "just below", "below")
+    for word in words:
+        tried.wrong_answer(word, why=f"It is {word}.", seen="Expected", answer=lambda x, k: x)
+    wrong = {word: Mistake(VALUES, f"Every value is 1.0 {word} the expected one.", "x") for word in words}
+    entries = {"99.scale": Entry("99.scale", "Scale", 1, True, 1, wrong)}
+    (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
+    maybe = Stages(tried).after(report("Every value is 2.5 below the expected one.")).seen.maybe
+    assert len(maybe) == MOST and maybe[:2] == ("It is below.", "It is just below.")
+
+
 def test_another_symptom_changes_the_beginning_and_keeps_the_hints() -> None:
     stages = Stages(exercise())
     for _ in range(2):
@@ -105,9 +117,9 @@ def test_another_symptom_changes_the_beginning_and_keeps_the_hints() -> None:
 
 def test_other_numbers_are_no_other_symptom() -> None:
     stages = Stages(exercise())
-    place = ("Cell In[3], line 1, in scale: return x[3]",)
-    for count, number in enumerate((12, 7, 103)):
-        hint = stages.after(report(f"The answer raised IndexError: {number}", "crashed", where=place))
+    for count, number in enumerate((12, 7, 103)):  # the cell has been run again, other inputs were drawn
+        place = f"Cell In[{number}], line 1, in scale: return x[3]"
+        hint = stages.after(report(f"The answer raised IndexError: {number}", "crashed", where=(place,)))
         assert len(hint.hints) == count
 
 
@@ -141,6 +153,11 @@ def test_a_time_out_is_told_with_the_line_where_it_stood() -> None:
     place = "Cell In[3], line 4, in scale: while True:"
     hint = Stages(exercise()).after(report("No result after 5 seconds.", "timed out", where=(place,)))
     assert f"Time ran out at {place}" in str(hint) and hint.hints == ()
+
+
+def test_an_end_that_nothing_is_known_of_does_not_cost_a_hint() -> None:
+    hint = Stages(exercise()).after(report("The answer ended its process (exit code 3).", "crashed"))
+    assert hint.hints == ("Multiply.",)
 
 
 def test_a_fault_of_the_check_itself_is_not_explained_as_the_learners() -> None:

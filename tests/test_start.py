@@ -178,6 +178,7 @@ def test_a_lab_whose_exercises_are_not_known_is_listed_all_the_same(
 def test_a_damaged_notebook_is_listed_by_its_file(project: Path, damaged: str) -> None:
     (project / "labs" / "02_more.ipynb").write_text(damaged)
     assert "02 More\n   0 of 1 solved" in str(start.course())
+    assert standing.standing().labs[1].steps[0].cell == "", "a link to a cell that is not there"
 
 
 def test_a_course_without_known_exercises_is_a_list_of_labs(
@@ -217,6 +218,7 @@ def test_status_is_a_line_a_lab_and_what_is_next(project: Path, capsys: pytest.C
 def test_status_names_the_copies_that_are_older_than_the_course(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (project / "work").mkdir()
     for name in ("01_seeds", "02_more"):
         put_copy(project / "work", project / "labs" / f"{name}.ipynb")
     assert "newer version" not in printed(project, capsys)

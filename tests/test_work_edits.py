@@ -117,7 +117,9 @@ def lines_of(cells: Cells) -> list[str]:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["", "windows"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_what_the_learner_did_is_kept(project: Project, edit: Callable[[Cells], None], newline: str) -> None:
+def test_what_the_learner_did_is_kept(
+    project: Project, capsys: pytest.CaptureFixture[str], edit: Callable[[Cells], None], newline: str
+) -> None:
     project.change("work", edit)
     path = project.work / SEED
     if newline == "\r\n":
@@ -139,7 +141,9 @@ def test_what_the_learner_did_is_kept(project: Project, edit: Callable[[Cells], 
     assert [one["outputs"] for one in after if one.get("outputs")] == outputs
     assert "seed-read" in ids and "summary" not in ids
     whole = path.read_bytes()
+    capsys.readouterr()
     assert update.update(project.root) == 0 and path.read_bytes() == whole
+    assert f"{SEED}: up to date." in capsys.readouterr().out
 
 
 def test_answer_and_newer_docstring_stand_together(

@@ -157,6 +157,19 @@ def test_saved_by_another_window_meanwhile(
     assert project.kept("saved meanwhile")
 
 
+def test_saved_meanwhile_on_a_disk_without_links(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = saving(project, "link")
+
+    def link(*args: Any) -> None:
+        save(*args)
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.os, "link", link)
+        assert update.update(project.root) == 1
+    assert project.source("own") == "my_own_cell = 'saved meanwhile'"
+
+
 def test_undo_leaves_alone_what_a_reset_left_alone(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,7 +64,7 @@ class Server:
         body = None if data is None else json.dumps(data).encode()
         request = urllib.request.Request(self.url + what, body, method=method)
         request.add_header("Authorization", f"token {self.token}")
-        with opened.DIRECT.open(request, timeout=60) as answer:
+        with opened.direct().open(request, timeout=60) as answer:
             return json.loads(answer.read() or "null")
 
     def open_kernel(self, path: str) -> None:

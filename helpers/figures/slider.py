@@ -6,10 +6,10 @@ One output holds three forms of the same: the widget for a live kernel, a PNG fo
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import itertools
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 WIDGET = "application/vnd.jupyter.widget-view+json"
 DPI = 100
 FEW = 20  # pictures, drawn beforehand in two seconds
+PAUSE = 0.05  # seconds between two pictures that are drawn ahead, for the kernel to see that it was asked for something
 
 
 def png(figure: Figure) -> bytes:
@@ -33,7 +34,8 @@ class SlidersFigure:
     """A figure that follows several sliders, each over a list of values.
 
     draw: from one value of each slider, in their order, to the figure, in 0.1 s or so. It is called once for each
-        combination; in a live notebook for all of them at once, if they are few, so that no slider waits.
+        combination; in a live notebook for the nearest FEW at once, so that no slider waits, and for the others while
+        the kernel has nothing to do.
     sliders: by what a slider moves, the values that it runs over; shown as text.
     start: the values at first, and those in the static picture.
     alt: from the same values to one or two sentences that say what is seen. They are compared when the notebook is
@@ -55,6 +57,7 @@ class SlidersFigure:
             if value not in values:
                 raise ValueError(f"the slider {label!r} cannot start at {value!r}: it runs over {values}")
         self._drawn: dict[tuple, bytes] = {}
+        self._ahead: asyncio.TimerHandle | None = None
 
     def picture(self, *chosen: Any) -> bytes:
         """The figure for one value of each slider, as PNG; drawn once."""
@@ -67,13 +70,48 @@ class SlidersFigure:
         source = base64.b64encode(self.picture(*chosen)).decode()
         return f'<img alt="{escape(self.alt(*chosen))}" src="data:image/png;base64,{source}">'
 
+    def nearest(self, chosen: Sequence[Any]) -> list[tuple]:
+        """All combinations of values, those first that take the fewest steps of the sliders from the chosen one."""
+        values = list(self.sliders.values())
+        here = [options.index(value) for options, value in zip(values, chosen, strict=True)]
+
+        def steps(place: tuple[int, ...]) -> int:
+            return sum(abs(there - at) for there, at in zip(place, here, strict=True))
+
+        places = sorted(itertools.product(*(range(len(options)) for options in values)), key=steps)
+        return [tuple(options[at] for options, at in zip(values, place, strict=True)) for place in places]
+
+    def draw_ahead(self, chosen: Sequence[Any]) -> None:
+        """Has the kernel draw the missing pictures when it is idle, one at a time; where no kernel runs, nothing.
+
+        A picture that cannot be drawn ends it: the error comes when a slider is moved there.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        if self._ahead:
+            self._ahead.cancel()
+        missing = iter([near for near in self.nearest(chosen) if near not in self._drawn])
+
+        def one() -> None:
+            near = next(missing, None)
+            if near is not None:
+                try:
+                    self.picture(*near)
+                except Exception:
+                    return
+                self._ahead = loop.call_later(PAUSE, one)
+
+        self._ahead = loop.call_later(PAUSE, one)
+
     def widget(self) -> Any:
         """The sliders over the picture: an ipywidgets box. The arrow keys move a slider."""
         import ipywidgets as widgets
 
-        if math.prod(map(len, self.sliders.values())) <= FEW:
-            for chosen in itertools.product(*self.sliders.values()):
-                self.picture(*chosen)
+        for near in self.nearest(self.start)[:FEW]:
+            self.picture(*near)
+        self.draw_ahead(self.start)
         sliders = [
             widgets.SelectionSlider(
                 options=[(str(value), value) for value in values],
@@ -87,7 +125,9 @@ class SlidersFigure:
         picture = widgets.HTML(self.image(*self.start))
 
         def follow(change: Any) -> None:
-            picture.value = self.image(*(slider.value for slider in sliders))
+            chosen = [slider.value for slider in sliders]
+            picture.value = self.image(*chosen)
+            self.draw_ahead(chosen)
 
         for slider in sliders:
             slider.observe(follow, "value")

@@ -52,7 +52,9 @@ class Learner:
 
     def go_to(self, path: str) -> None:
         """Brings a notebook to the front, from the file browser or from its tab."""
-        self.page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path)
+        self.page.evaluate(
+            "path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path
+        )
         self._arrived("this", path)
 
     def _arrived(self, which: str, path: str) -> None:

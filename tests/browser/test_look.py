@@ -30,7 +30,7 @@ from tests.browser.exported import violations
 
 SOLUTIONS = notebooks(helpers.SOLUTIONS)
 # In `make test`: together they hold every kind of output that the course stores.
-QUICK = ("00_start", "04_optim", "07_ddp")
+QUICK = ("00_start", "07_ddp")
 EXPORTED = [pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow) for path in SOLUTIONS]
 # nbconvert's own, the same in every notebook of anybody: numbers of cells in pale grey, and colours of code that are
 # too weak on its dark paper. Nothing else of a page is left out.
