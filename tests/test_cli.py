@@ -114,7 +114,9 @@ def test_unknown_lab_is_wrong_usage_and_names_the_known(
     assert "77" in said and "00, 01" in said
 
 
-@pytest.mark.parametrize("line", ["nonsense", "derive --nonsense", "derive 01", "bench --row"])
+@pytest.mark.parametrize(
+    "line", ["nonsense", "derive --nonsense", "derive 01", "reset", "update 01", "undo 01", "bench --row"]
+)
 def test_wrong_usage(line: str) -> None:
     assert labbook(*line.split())[0] == 2
 

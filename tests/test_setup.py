@@ -216,3 +216,13 @@ def test_the_real_set_up(tmp_path: Path) -> None:
         assert "doctor" in subprocess.run(command, capture_output=True, text=True).stdout
     finally:
         shutil.rmtree(tmp_path / ".venv", ignore_errors=True)  # 6 GB that pytest would keep
+
+
+def test_git_ignores_nothing_of_the_project() -> None:
+    if not (helpers.ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    folders = ["helpers", "ci", "tests", "labs", "solutions", "data"]
+    command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", *folders]
+    listed = subprocess.run(command, cwd=helpers.ROOT, capture_output=True, text=True, check=True).stdout
+    kept_out = ("__pycache__/", ".ipynb_checkpoints/", ".hypothesis/")
+    assert [line for line in listed.splitlines() if not any(part in line for part in kept_out)] == []

@@ -146,6 +146,15 @@ def test_what_the_learner_did_is_kept(
     assert f"{SEED}: up to date." in capsys.readouterr().out
 
 
+def test_windows_line_ends_are_no_change_by_the_learner(project: Project) -> None:
+    path = project.work / SEED
+    path.write_bytes(path.read_bytes().replace(b"\\n", b"\\r\\n").replace(b"\n", b"\r\n"))
+    project.go_on()
+    assert update.update(project.root) == 0
+    assert project.source("seed-use") == "seed(1)\nseed(-2)"
+    assert "also a negative one" in project.source("seed") and "summary" not in project.ids()
+
+
 def test_answer_and_newer_docstring_stand_together(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:

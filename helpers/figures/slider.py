@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 DPI = 100
-FEW = 20  # pictures, drawn beforehand in two seconds
+FEW = 20  # pictures that are drawn before the figure is shown, in two seconds or so
 PAUSE = 0.05  # seconds between two pictures that are drawn ahead, for the kernel to see that it was asked for something
 
 
