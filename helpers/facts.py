@@ -162,7 +162,9 @@ class ThenAndNow:
 
 def _inline(text: str) -> str:
     """Text as HTML, with `code` between backquotes."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
+    return re.sub(
+        r"`([^`]+)`", r"<code style='overflow-wrap:anywhere'>\1</code>", html.escape(text, quote=False)
+    )
 
 
 def then_and_now(lab: str, data: Path | None = None) -> ThenAndNow:

@@ -103,7 +103,7 @@ def dry_run(*arguments: str, **environment: str) -> list[str]:
     ).stdout.splitlines()
 
 
-@pytest.mark.parametrize("target", ["setup", "lab", "test", "run", "test-all", "lock"])
+@pytest.mark.parametrize("target", ["setup", "lab", "test", "run", "test-all", "site", "lock"])
 def test_every_target_sets_up_first(target: str) -> None:
     assert "ci/setup.py" in dry_run(target)[0]
 
