@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from helpers.figures import slider as slider_module
+from helpers.figures.picture import Picture, png
 from helpers.figures.reproducibility import errors_of_sums, growing_apart, growing_apart_alt
-from helpers.figures.slider import WIDGET, SliderFigure, SlidersFigure, png
+from helpers.figures.slider import WIDGET, SliderFigure, SlidersFigure
 
 DISTANCES = {"calm": [0.0, 0.0, 1e-8, 1e-7], "wild": [0.0, 0.0, 1e-8, 0.5], "gone": [0.0] * 4}
 
@@ -175,3 +176,13 @@ def test_without_a_kernel_only_the_nearest_are_drawn(many_pictures: None) -> Non
     drawn = []
     many(lambda at, steps: drawn.append((at, steps)) or blank()).widget()
     assert drawn[0] == (1, 2) and set(drawn) == {(1, 2), (0, 2), (2, 2), (1, 3)}
+
+
+def test_a_picture_has_words_in_every_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = Picture(Figure(figsize=(1, 1)), alt='A line from "left" to right.')
+    data, metadata = picture._repr_mimebundle_()
+    assert 'alt="A line from &quot;left&quot; to right."' in data["text/html"]
+    monkeypatch.setenv("LABBOOK_HEADLESS", "1")
+    stored, metadata = picture._repr_mimebundle_()
+    assert stored == {key: data[key] for key in ("image/png", "text/plain")}
+    assert metadata["image/png"]["alt"] == picture.alt and picture.alt in stored["text/plain"]

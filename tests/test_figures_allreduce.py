@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from helpers.figures.allreduce import cost_curves, cost_curves_alt, fastest, size_in_words
 from helpers.figures.allreduce_ports import busy_share, ports, ports_alt
-from helpers.figures.slider import png
+from helpers.figures.picture import png
 from helpers.labs.allreduce.cost_model import seconds
 from helpers.labs.allreduce.crossover import meeting
 from helpers.labs.allreduce.least_squares import solved, weighted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.figures.allreduce_ring import ring_step, ring_step_alt
-from helpers.figures.slider import png
+from helpers.figures.picture import png
 from helpers.labs.allreduce.steps import PLACES, Moment, Watched, decoded, moments
 
 

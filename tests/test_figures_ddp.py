@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import nn
 
 from helpers.figures import ddp as figures
-from helpers.figures.slider import png
+from helpers.figures.picture import png
 from helpers.labs.ddp import timeline
 from helpers.labs.ddp.timeline import LAYER_BYTES, LAYER_SECONDS, Moment, laid_out, watch
 from helpers.ranks.link import Link

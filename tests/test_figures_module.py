@@ -11,7 +11,7 @@ from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_h
 
 from helpers.figures.module_calls import call_timeline, call_timeline_alt, logged
 from helpers.figures.module_tree import changes, module_tree, module_tree_alt, rows_of, trees_after
-from helpers.figures.slider import png
+from helpers.figures.picture import png
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.figures import torchscript as figures
-from helpers.figures.slider import png
+from helpers.figures.picture import png
 from helpers.labs.torchscript.cases import CASES, case
 
 

@@ -7,27 +7,18 @@ One output holds three forms of the same: the widget for a live kernel, a PNG fo
 from __future__ import annotations
 
 import asyncio
-import base64
-import io
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from helpers.figures.picture import bundle, image_html, png
+
 WIDGET = "application/vnd.jupyter.widget-view+json"
-DPI = 100
 FEW = 20  # pictures that are drawn before the figure is shown, in two seconds or so
 PAUSE = 0.05  # seconds between two pictures that are drawn ahead, for the kernel to see that it was asked for something
-
-
-def png(figure: Figure) -> bytes:
-    """A figure as PNG, without the date and the program that would make the bytes differ."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
-    return buffer.getvalue()
 
 
 class SlidersFigure:
@@ -67,8 +58,7 @@ class SlidersFigure:
 
     def image(self, *chosen: Any) -> str:
         """The figure for these values as HTML: a picture with words for those who do not see it."""
-        source = base64.b64encode(self.picture(*chosen)).decode()
-        return f'<img alt="{escape(self.alt(*chosen))}" src="data:image/png;base64,{source}">'
+        return image_html(self.picture(*chosen), self.alt(*chosen))
 
     def nearest(self, chosen: Sequence[Any]) -> list[tuple]:
         """All combinations of values, those first that take the fewest steps of the sliders from the chosen one."""
@@ -138,12 +128,12 @@ class SlidersFigure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         """What is displayed; with LABBOOK_HEADLESS=1 the picture and its text only."""
-        data = {"image/png": base64.b64encode(self.picture(*self.start)).decode(), "text/plain": repr(self)}
+        data, metadata = bundle(self.picture(*self.start), self.alt(*self.start))
         if os.environ.get("LABBOOK_HEADLESS") != "1":
             made = self.widget()._repr_mimebundle_()
             view = made[0] if isinstance(made, tuple) else made
             data[WIDGET] = view[WIDGET]
-        return data, {"image/png": {"alt": self.alt(*self.start)}}
+        return data, metadata
 
 
 class SliderFigure(SlidersFigure):
