@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 import helpers
+from helpers.cells import newer_cell
 from helpers.exercise import Exercise
 from helpers.report import EDGE, MONO, card, preformatted
 
@@ -20,6 +21,8 @@ _CELL = (
     f"text-align:left;white-space:pre-wrap;overflow-wrap:anywhere;vertical-align:top;{MONO};font-size:12px;"
     "padding:1px 8px 1px 2.5em;text-indent:-2em"
 )
+# JupyterLab tints every second row of a table and the one under the mouse; here a colour means a difference.
+_PLAIN = 'style="background:transparent"'
 _MINUS, _PLUS = ";background-color:rgba(220,50,47,0.18)", ";background-color:rgba(40,160,70,0.18)"
 
 
@@ -51,7 +54,9 @@ class Comparison:
             for step in range(max(i2 - i1, j2 - j1)):
                 left = yours[i1 + step] if i1 + step < i2 else None
                 right = solution[j1 + step] if j1 + step < j2 else None
-                rows.append(f"<tr>{_side(left, same, '-', _MINUS)}{_side(right, same, '+', _PLUS)}</tr>")
+                rows.append(
+                    f"<tr {_PLAIN}>{_side(left, same, '-', _MINUS)}{_side(right, same, '+', _PLUS)}</tr>"
+                )
         head = "".join(
             f'<th scope="col" style="width:50%;text-align:left;padding:2px 8px">{title}</th>'
             for title in ("yours (-)", "solution (+)")
@@ -118,6 +123,18 @@ def source_of(thing: Any) -> str:
         return ""
     text = "".join(linecache.getlines(code.co_filename))
     return _definition(text, name)
+
+
+def older_answer(names: tuple[str, ...], answer: Any) -> str:
+    """In one sentence, that this is not the answer that was written last: its cell stopped with an error. Or ""."""
+    for name, part in zip(names, answer if isinstance(answer, tuple) else (answer,), strict=False):
+        code, _ = _code_of(part)
+        if code is not None and (found := newer_cell(code.co_filename, name)):
+            return (
+                f"This is about the {name} that ran as Cell In[{found[0]}]. Cell In[{found[1]}] has a newer one, but it "
+                "stopped with an error: mend that, run it, then check again."
+            )
+    return ""
 
 
 def solution_source(exercise: Exercise) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 from collections.abc import Iterable
 
 Frame = tuple[str, int, str]  # file, line, function
@@ -17,6 +18,23 @@ def cell_numbers() -> dict[str, int]:
         return dict(get_ipython().compile._filename_map)
     except (ImportError, AttributeError):
         return {}
+
+
+def newer_cell(file: str, name: str) -> tuple[int, int] | None:
+    """Where `name` was defined, and the last cell that was to define it anew and did not; None if there is none.
+
+    file: of the code that `name` stands for now. A cell that ran later holds such a definition and stopped with an error.
+    """
+    try:
+        from IPython import get_ipython
+
+        ran = get_ipython().user_ns["In"]
+    except (ImportError, AttributeError, KeyError):
+        return None
+    number = cell_numbers().get(file)
+    definition = re.compile(rf"^\s*(?:async\s+def|def|class)\s+{re.escape(name)}\b", re.MULTILINE)
+    later = [at for at in range((number or len(ran)) + 1, len(ran)) if definition.search(ran[at])]
+    return (number, later[-1]) if later else None
 
 
 def cell_sources() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import helpers
 from helpers import catalogue, progress
-from helpers.answers import Comparison, comparison
+from helpers.answers import Comparison, comparison, older_answer
 from helpers.cells import places, with_cell_numbers
 from helpers.exercise import Exercise
 from helpers.report import Report, strictly
@@ -67,7 +67,8 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         said = f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
         return Report(exercise.id, exercise.title, "crashed", message=said)
     known = {name: wrong.why for name, wrong in exercise.wrong.items()}
-    common = dict(known=known, output=_plain(result.output), cut=result.cut, note=result.note)
+    note = " ".join(filter(None, [older_answer(exercise.names, answer), result.note]))
+    common = dict(known=known, output=_plain(result.output), cut=result.cut, note=note)
     found = result.found
     if found is None:
         return _noted(exercise, _passed(exercise, answer, common))

@@ -89,11 +89,11 @@ def update() -> None:
 @app.command()
 def reset(
     names: Annotated[
-        list[str], typer.Argument(metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d)")
-    ],
+        list[str] | None, typer.Argument(metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d)")
+    ] = None,
 ) -> None:
     """Put labs or exercises back, after a backup."""
-    finish("helpers.work.reset", "reset", names)
+    finish("helpers.work.reset", "reset", names or [])
 
 
 @app.command()

@@ -80,18 +80,20 @@ class Stages:
         """
         exercise, written = self.exercise, self.exercise.hints
         seen = seen_in(exercise, report)
-        if not seen.helps or seen.symptom() == self.told:
-            self.shown = min(self.shown + 1, len(written))
+        new = seen.helps and seen.symptom() != self.told
         self.told = seen.symptom()
-        return Hint(exercise.id, exercise.title, written[: self.shown], len(written), seen, self._closing())
+        if not new:
+            self.shown = min(self.shown + 1, len(written))
+        closing = self._closing(new)
+        return Hint(exercise.id, exercise.title, written[: self.shown], len(written), seen, closing)
 
-    def _closing(self) -> str:
-        """What to do next, "" between the first hint and the last."""
+    def _closing(self, new: bool) -> str:
+        """What to do next. new: what the check saw stands here for the first time, and no written hint was added."""
         total, names = len(self.exercise.hints), self.exercise.names
         if not self.shown:
             return f"If that does not help: call hint() again for the first of {total} written hints."
         if self.shown < total:
-            return ""
+            return "New is what the check saw. Call hint() again for the next written hint." if new else ""
         answer = names[0] if len(names) == 1 else f"({', '.join(names)})"
         call = f"lab.{self.exercise.id.partition('.')[2]}.compare({answer})"
         return f"That was the last hint. `{call}` shows the solution beside your code."
@@ -99,12 +101,14 @@ class Stages:
 
 def seen_in(exercise: Exercise, report: Report | None) -> Seen:
     """What a report says to somebody who asks for a hint; nothing where a written hint is the better beginning."""
-    if report is None or report.passed:
+    if report is None:
         return Seen()
+    if report.passed:
+        return Seen(("Your answer has passed. These are the hints that were left.",))
     if report.verdict == "not attempted":
         return Seen((report.message,)) if "still a stub" in report.message else Seen()
     if report.mistake:
-        return Seen((f"The check knows your mistake, {report.mistake}: its card says what to change.",))
+        return Seen((f"The check knows your mistake, {report.mistake}: {report.known[report.mistake]}",))
     says, maybe = list(_says(report)), tuple(_maybe(exercise, report))
     helps = bool(maybe) or len(says) > bool(report.said)  # more than the card has told already
     if len(maybe) == 1:

@@ -206,7 +206,10 @@ def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: T
     text = _text_of(error)[:400]
     if stub := missing_exercise(error):
         if stub == exercise.id:
-            return Finding("not attempted", "The stub is still in place.")
+            return Finding(
+                "not attempted",
+                "The stub is still in place: replace the line that raises NotImplementedError, run that cell, then this one.",
+            )
         return Finding(
             "not attempted", f"The answer calls {stub}, which is still a stub. Solve that one first."
         )

@@ -27,6 +27,7 @@ from helpers.files import put
 
 NAME = "progress.json"
 PATIENCE = 5  # seconds to wait for another writer; writing takes milliseconds
+ID = re.compile(r"\d\d\.[a-z][a-z0-9_]*")
 LINE = re.compile(r'^\s*"(?P<id>\d\d\.\w+)"\s*:\s*(?P<entry>\{[^{}]*\})\s*,?\s*$', re.MULTILINE)
 
 
@@ -44,6 +45,7 @@ class Progress:
 
     solved: Mapping[str, Solved] = field(default_factory=dict)
     trouble: str = ""
+    readable: bool = True
 
     def has(self, id: str, version: int) -> bool:
         """Whether this version of the exercise is solved."""
@@ -65,7 +67,7 @@ def read(work: Path | None = None) -> Progress:
     except FileNotFoundError:
         return Progress()
     except OSError as error:
-        return Progress(trouble=f"work/{NAME} cannot be read: {error.strerror or error}.")
+        return Progress(trouble=f"work/{NAME} cannot be read: {error.strerror or error}.", readable=False)
     try:
         found = json.loads(text)
         whole = isinstance(found, dict)
@@ -73,7 +75,7 @@ def read(work: Path | None = None) -> Progress:
         whole = False
     if not whole:
         found = dict(_lines(text))
-    entries = {id: entry for id, given in found.items() if (entry := _entry(given))}
+    entries = {id: entry for id, given in found.items() if ID.fullmatch(id) and (entry := _entry(given))}
     if whole and len(entries) == len(found):
         return Progress(entries)
     count = f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}"

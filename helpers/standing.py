@@ -21,7 +21,7 @@ QUESTION = re.compile(r"^\*\*Question\.\*\*\s+(.+?)\s*(?=\n\s*\n|\Z)", re.MULTIL
 class Step:
     """One exercise. state: "solved", "open", or "changed", which is one that was solved in another version.
 
-    cell: the id of its cell, "" where the lab has none of that name. rejected: how many wrong answers its check knows.
+    rejected: how many wrong answers its check knows.
     """
 
     id: str
@@ -29,7 +29,6 @@ class Step:
     minutes: int
     core: bool
     rejected: int
-    cell: str
     state: str
 
 
@@ -54,6 +53,11 @@ class Lab:
     def solved(self) -> bool:
         """A lab is solved when its core exercises are."""
         return bool(self.of(True)) and not self.of(True, "open", "changed")
+
+    @property
+    def begun(self) -> bool:
+        """Whether one of its exercises was ever solved."""
+        return any(step.state != "open" for step in self.steps)
 
     @property
     def changed(self) -> list[Step]:
@@ -109,18 +113,16 @@ def lab_of(path: Path, found: Progress) -> Lab:
     text = "".join(cells[0].get("source", "")) if cells else ""
     title, question = TITLE.search(text), QUESTION.search(text)
     number, _, topic = path.stem.partition("_")
-    ids = {cell.get("id") for cell in cells}
     return Lab(
         number,
         title[2] if title and title[1] == number else topic.replace("_", " ").capitalize(),
         " ".join(question[1].split()) if question else "",
         path.name,
-        [step_of(entry, ids, found.solved) for entry in (catalogue.of_lab(path.stem) or {}).values()],
+        [step_of(entry, found.solved) for entry in (catalogue.of_lab(path.stem) or {}).values()],
     )
 
 
-def step_of(entry: catalogue.Entry, ids: set[Any], solved: Mapping[str, Solved]) -> Step:
-    cell = entry.id.partition(".")[2].replace("_", "-")
+def step_of(entry: catalogue.Entry, solved: Mapping[str, Solved]) -> Step:
     noted = solved.get(entry.id)
     state = "open" if noted is None else "solved" if noted.version == entry.version else "changed"
     return Step(
@@ -129,7 +131,6 @@ def step_of(entry: catalogue.Entry, ids: set[Any], solved: Mapping[str, Solved])
         entry.minutes,
         entry.core,
         len(entry.wrong),
-        cell if cell in ids else "",
         state,
     )
 

@@ -30,7 +30,7 @@ class Course:
 
     def _repr_html_(self) -> str:
         goal = self.standing.next
-        link = f'<a href="{escape(address(*goal))}">{html_text(place(*goal))}</a>.' if goal else ""
+        link = f'<a href="{escape(goal[0].file)}">{html_text(goal_in(self.standing))}</a>.' if goal else ""
         words = html_text(f"{summary(self.standing)} {invitation(self.standing)}".strip())
         top = [f"{words} {link}".strip(), html_text(trouble(self.standing))]
         head = "".join(f'<p style="margin:0 0 0.8em 0">{line}</p>' for line in top if line)
@@ -79,16 +79,17 @@ def invitation(found: Standing) -> str:
 
 def goal_sentence(found: Standing) -> str:
     """Where to go on, "" where all is solved."""
-    return f"{invitation(found)} {place(*found.next)}." if found.next else ""
+    return f"{invitation(found)} {goal_in(found)}." if found.next else ""
 
 
-def place(lab: Lab, step: Step) -> str:
-    return f"lab {lab.number}, {step.title}"
+def goal_in(found: Standing) -> str:
+    """The lab to go on with, and its exercise; of a lab that is not begun only the name, since it is read from the top.
 
-
-def address(lab: Lab, step: Step) -> str:
-    """A link to an exercise: JupyterLab opens the lab at its cell."""
-    return f"{lab.file}#cell-id={step.cell}" if step.cell else lab.file
+    The link leads to the lab, not to the cell: JupyterLab scrolls to a far cell before the ones above have their
+    height, and then stands elsewhere.
+    """
+    lab, step = found.next
+    return f"lab {lab.number} {lab.title}" + (f", exercise \u201c{step.title}\u201d" if lab.begun else "")
 
 
 def trouble(found: Standing) -> str:
@@ -99,7 +100,7 @@ def trouble(found: Standing) -> str:
 def mark(lab: Lab, goal: tuple[Lab, Step] | None) -> str:
     """The lab's state in words, after its title."""
     if goal and goal[0] is lab:
-        return "(go on here)"
+        return "(go on here)" if lab.begun else "(begin here)"
     return "(\u2713 solved)" if lab.solved else ""
 
 

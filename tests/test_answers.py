@@ -7,11 +7,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_notebook
 
 import helpers
 import helpers.exercise
-from helpers.answers import Comparison, source_of
+from helpers.answers import Comparison, older_answer, source_of
 from tests.hostile.exercises import scale
 
 SOLUTION = '''import torch
@@ -88,3 +89,33 @@ def test_an_answer_that_wraps_itself_has_no_source() -> None:
 def test_an_answer_whose_source_is_not_found_is_said_so_in_the_card(solutions: None) -> None:
     found = scale.compare(len)
     assert "Nothing of yours was found" in found._repr_mimebundle_()["text/html"] and not found.differs
+
+
+CELLS = {
+    1: "def f():\n    return 1\n",
+    2: "f()",
+    3: "x = 2\ndef f(:\n    return 2\n",
+    4: "print('def g')",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "said"),
+    [
+        ("f", CELLS, "This is about the f that ran as Cell In[1]. Cell In[3] has a newer one"),
+        ("f", {1: CELLS[1], 2: CELLS[2]}, ""),
+        ("g", {1: "def g(): return 1", 4: CELLS[4]}, ""),
+    ],
+)
+def test_an_answer_whose_newer_cell_stopped_with_an_error_is_told(
+    monkeypatch: pytest.MonkeyPatch, name: str, cells: dict[int, str], said: str
+) -> None:
+    shell = InteractiveShell()
+    shell.user_ns["In"] = [cells.get(number, "") for number in range(5)]
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr("helpers.cells.cell_numbers", lambda: {"ipykernel_1/1.py": 1})
+    space: dict = {}
+    exec(compile(cells[1], "ipykernel_1/1.py", "exec"), space)
+    assert older_answer((name,), space[name]).startswith(said) and bool(said) == bool(
+        older_answer((name,), space[name])
+    )

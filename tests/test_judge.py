@@ -33,7 +33,7 @@ def test_a_stub_behind_right_parts_is_told_where_it_was_reached() -> None:
         raise NotImplementedError("99.halves")
 
     found = judge(halves, untouched, seed=1)
-    assert found is not None and found.message == "The stub is still in place."
+    assert found is not None and found.message.startswith("The stub is still in place")
 
 
 def test_what_is_asked_once_right_hides_no_name_and_runs_for_no_wrong_answer() -> None:

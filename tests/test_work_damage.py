@@ -12,7 +12,7 @@ import pytest
 from helpers import progress
 from helpers.work import reset, undo, update
 from tests import work_projects as tiny
-from tests.work_projects import ANSWER, MORE, SEED, Project
+from tests.work_projects import ANSWER, MORE, SEED, Project, aged
 
 
 @pytest.fixture(autouse=True)
@@ -100,8 +100,10 @@ def test_damaged_notebook(
     project: Project, capsys: pytest.CaptureFixture[str], content: bytes, why: str
 ) -> None:
     (project.work / SEED).write_bytes(content)
+    aged(project.work / SEED)
     assert update.update(project.root) == 1
-    assert f"{SEED}: your copy was left alone, since {why}. `labbook reset 01`" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{SEED}: your copy was left alone, since {why}. " in said and "`labbook reset 01` puts" in said
     assert reset.reset(project.root, ["01.seed"]) == 1
     assert why in capsys.readouterr().out and (project.work / SEED).read_bytes() == content
     assert "news" in project.ids(MORE), "the other lab was merged"

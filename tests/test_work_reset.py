@@ -32,7 +32,10 @@ def test_one_exercise(project: Project, capsys: pytest.CaptureFixture[str]) -> N
     assert project.source("guess") == 'guess = "B"'
     assert list(progress.read(project.work).solved) == ["01.guess"]
     said = capsys.readouterr().out
-    assert f"{SEED}: as the course gives them: the cells seed-box, seed, seed-check." in said
+    assert (
+        f"{SEED}: 01.seed begins anew (the cells seed-box, seed, seed-check). The rest of the lab is as it was."
+        in said
+    )
     assert "No longer noted as solved: 01.seed." in said
     assert "Before: work/.backups/0001-reset-" in said and "`labbook undo` takes this reset back." in said
 
@@ -77,7 +80,10 @@ def test_second_cell_with_one_id_is_the_learners_own(project: Project) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("77", "there is no lab 77. There are: 00, 01, 02. Nothing was changed."),
+        (
+            "77",
+            "there is no lab 77. There are: 00, 01, 02. An exercise is named with its lab: 03.conv2d. Nothing was",
+        ),
         ("seed", "there is no lab seed. There are: 00, 01, 02."),
         ("01.sow", "lab 01 has no exercise 01.sow. It has: 01.seed, 01.seed_twice, 01.guess."),
         ("01.", "lab 01 has no exercise 01.. It has: 01.seed"),
@@ -182,7 +188,7 @@ def test_nothing_to_update_makes_no_backup(project: Project, capsys: pytest.Capt
     before = project.notebooks()
     assert update.update(project.root) == 0
     said = capsys.readouterr().out
-    assert f"{SEED}: up to date." in said and "There was nothing to do, and nothing was changed." in said
+    assert said == "Your copies are up to date: there was nothing to do, and nothing was changed.\n"
     assert project.notebooks() == before and backups.backups(project.work) == []
 
 

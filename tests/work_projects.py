@@ -8,6 +8,7 @@ import io
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from helpers import progress
-from helpers.work import copies, opened
+from helpers.work import commands, copies, opened
 
 SEED, MORE = "01_seeds.ipynb", "02_more.ipynb"
 ANSWER = "    return number * 6364136223846793005"
@@ -155,6 +156,12 @@ def newer(cells: list[dict[str, Any]]) -> None:
     replace(cells, "imports", "as lab", "as lab  # newer")
     cells.insert(6, text("seed-read", "Read this."))
     cells.remove(find(cells, "summary"))
+
+
+def aged(path: Path) -> None:
+    """As if nobody had written the file for a while."""
+    then = time.time() - commands.SAVING - 5
+    os.utime(path, (then, then))
 
 
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from helpers.work.writing import Changed, WorkFailed, swap, write_fix, write_new
 
 LOCK = ".lock"
 PATIENCE = 3  # seconds to wait for another command
+SAVING = 10  # seconds after which a file without its end is no longer one that is being saved
 
 
 class WrongUse(Exception):
@@ -63,12 +65,12 @@ def saved_meanwhile(name: str, command: str) -> str:
 
 
 def present(path: Path) -> bytes | None:
-    """What stands in a file; None if there is none.
+    """What stands in a notebook's file; None if there is none.
 
-    Raises: WorkFailed, if it cannot be read.
+    Raises: WorkFailed, if it cannot be read, or if somebody is writing it now.
     """
     try:
-        return path.read_bytes()
+        text, age = path.read_bytes(), time.time() - path.stat().st_mtime
     except FileNotFoundError:
         if path.is_symlink():
             raise WorkFailed(
@@ -77,6 +79,16 @@ def present(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise WorkFailed(f"work/{path.name} cannot be read: {error.strerror or error}") from None
+    if abs(age) < SAVING and not _is_whole(text):
+        raise WorkFailed(
+            f"work/{path.name} is being saved just now, so it was left as it is. Fix: wait {SAVING} seconds and run it again"
+        )
+    return text
+
+
+def _is_whole(text: bytes) -> bool:
+    """Whether a notebook's file has its end: who saves it empties it first, and writes it then."""
+    return text.rstrip().endswith(b"}")
 
 
 def carefully(command: str, root: Path, body: Callable[[Path], int]) -> int:
@@ -92,8 +104,8 @@ def carefully(command: str, root: Path, body: Callable[[Path], int]) -> int:
     except OSError as error:
         print(
             f"{command}: cannot write to {root / 'work'}: {error.strerror or error}. {write_fix(error, command)}. "
-            "Nothing you wrote was lost: each of your notebooks is whole, and what stood there before is in "
-            "work/.backups.",
+            "Nothing you wrote was lost: each of your notebooks is whole. If one was changed before this happened, its backup "
+            "is in work/.backups.",
             file=sys.stderr,
         )
     return 1

@@ -79,7 +79,7 @@ def base_text(work: Path, name: str, wanted: str) -> bytes | None:
     """The base with this hash; None if it is not there or is damaged."""
     try:
         text = _base(work, name, wanted).read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # the name in the stamp may be anything
         return None
     return text if fingerprint(text) == wanted else None
 
@@ -146,5 +146,5 @@ def _base(work: Path, name: str, hash: str) -> Path:
 def _made_from(path: Path) -> str:
     try:
         return str(json.loads(path.read_bytes())["metadata"][KEY]["base"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""

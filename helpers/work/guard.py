@@ -9,8 +9,8 @@ from helpers.work.notebook import Cell, Notebook, by_id, ids
 def faults(base: Notebook, copy: Notebook, result: Notebook) -> list[str]:
     """Why `result` may not take the place of the learner's `copy`, one sentence each; none if it may.
 
-    Each line that the learner wrote, each cell that they added and each output must still be there, ids be unique, and
-    the notebook valid.
+    Each line that the learner wrote, each cell that they added and each output of a cell that stays must still be there,
+    ids be unique, and the notebook valid, if the copy was.
     """
     old, got = by_id(base), by_id(result)
     found = [] if len(got) == len(ids(result)) else ["two cells have one id"]
@@ -19,7 +19,7 @@ def faults(base: Notebook, copy: Notebook, result: Notebook) -> list[str]:
         if not (after and _keeps(old.get(cell["id"]), cell, after)) and not _stands_elsewhere(cell, result):
             if after or added_lines(old.get(cell["id"]), cell):
                 found.append(f"something you have in the cell {cell['id']} would be lost")
-    return found or _invalid(result)
+    return found or (_invalid(result) if not _invalid(copy) else [])
 
 
 def _keeps(base: Cell | None, cell: Cell, after: Cell) -> bool:

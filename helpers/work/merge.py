@@ -19,7 +19,7 @@ RUN = ("outputs", "execution_count")  # what running a cell leaves in it
 @dataclass
 class Merged:
     """The merged notebook, and ids of cells: new, changed and removed by the course; `yours`, where the learner's
-    lines stand against the course's; `kept`, which the course no longer has and the learner wrote in.
+    lines stand against the course's; `both`, where lines of the course came in among the learner's; `kept`, which the course no longer has and the learner wrote in.
     """
 
     notebook: Notebook
@@ -27,6 +27,7 @@ class Merged:
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     yours: list[str] = field(default_factory=list)
+    both: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
 
@@ -50,6 +51,8 @@ def merge(base: Notebook, copy: Notebook, lab: Notebook) -> Merged:
             cells[id] = _merged_cell(old[id], cell, new[id])
             if not same_text(cells[id], cell):
                 result.changed.append(id)
+                if not same_text(cell, old[id]):
+                    result.both.append(id)
         if id in new and _lacks(cells[id], old.get(id), new[id]):
             result.yours.append(id)
     result.new = [id for id in new if id not in old and id not in mine]
@@ -61,9 +64,11 @@ def merge(base: Notebook, copy: Notebook, lab: Notebook) -> Merged:
 
 
 def same_text(one: Cell, other: Cell) -> bool:
-    """Whether two cells have the same kind and the same text."""
+    """Whether two cells have the same kind, the same text and the same pictures in it."""
     return (
-        one.get("cell_type") == other.get("cell_type") and one["source"].rstrip() == other["source"].rstrip()
+        one.get("cell_type") == other.get("cell_type")
+        and one["source"].rstrip() == other["source"].rstrip()
+        and (one.get("attachments") or {}) == (other.get("attachments") or {})
     )
 
 

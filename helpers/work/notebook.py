@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+CHECK = "-check"  # a cell `conv2d-check` below a cell `conv2d` makes the exercise, or prediction, 03.conv2d
 Cell = dict[str, Any]
 Notebook = dict[str, Any]
 
@@ -26,9 +27,16 @@ def parsed(text: bytes) -> Notebook:
         raise Unreadable("it is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise Unreadable(f"it is not valid JSON (line {error.lineno})") from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits, brackets in brackets in ...
+        raise Unreadable(f"it cannot be read as JSON ({error})") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not isinstance(notebook.get("metadata", {}), dict):
         raise Unreadable("it is not a notebook: it has no list of cells")
+    if not isinstance(notebook.get("nbformat_minor", 5), int):
+        raise Unreadable("its nbformat_minor is no number")
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict) or not isinstance(cell.get("id"), str):
             raise Unreadable(f"its cell {number} has no id")
@@ -39,7 +47,10 @@ def parsed(text: bytes) -> Notebook:
 def dumped(notebook: Notebook) -> bytes:
     """The notebook as JupyterLab writes it: sources as lists of lines."""
     cells = [cell | {"source": cell["source"].splitlines(keepends=True)} for cell in notebook["cells"]]
-    return (json.dumps(notebook | {"cells": cells}, indent=1, ensure_ascii=False) + "\n").encode()
+    try:
+        return (json.dumps(notebook | {"cells": cells}, indent=1, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # half of an emoji: JSON can say it, UTF-8 cannot
+        return (json.dumps(notebook | {"cells": cells}, indent=1) + "\n").encode()
 
 
 def ids(notebook: Notebook) -> list[str]:

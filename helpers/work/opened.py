@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -32,21 +33,24 @@ class Opened:
         if name in self.names:
             return (
                 "open in JupyterLab, so it was left alone. Save it and close it there "
-                f"(File, Close and Shut Down Notebook), then run {command} again."
+                f"(File, Close and Shut Down Notebook), then run {command} again. If no tab shows it, its kernel still "
+                "runs: shut it down in the panel Running Terminals and Kernels, at the left."
             )
         return self.doubt and f"left alone. {self.doubt} Then run {command} again."
 
 
 def opened(work: Path) -> Opened:
     """The notebooks of work/ that a running server has a kernel for, or that its saved layout shows."""
-    notebooks = {path.resolve(): path.name for path in work.glob("*.ipynb")}
+    notebooks = {Path(os.path.realpath(path)): path.name for path in work.glob("*.ipynb")}
     names, doubt = set(), ""
     for server in servers(work):
-        root = Path(server.get("root_dir") or "/").resolve()
+        root = Path(os.path.realpath(server.get("root_dir") or "/"))
         try:
-            shown = {(root / path.removeprefix("RTC:")).resolve() for path in open_paths(server)}
+            shown = {Path(os.path.realpath(root / path.removeprefix("RTC:"))) for path in open_paths(server)}
         except (OSError, ValueError, TypeError, AttributeError, http.client.HTTPException) as error:
-            if not _is_gone(error) and work.resolve().is_relative_to(root):
+            # work/ may be a link that leads out of the folder that is served, and is served through it.
+            places = (Path(os.path.realpath(work)), Path(os.path.realpath(work.parent)) / work.name)
+            if not _is_gone(error) and any(place.is_relative_to(root) for place in places):
                 doubt = (
                     f"JupyterLab at {server.get('url')} does not say what is open in it. "
                     f"Stop it (Ctrl-C where it was started, or end process {server.get('pid')})."

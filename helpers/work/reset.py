@@ -19,11 +19,10 @@ from helpers.work.commands import (
     texts_before,
 )
 from helpers.work.copies import LAB_FIX, keep_base, lab_files, lab_text, new_copy
-from helpers.work.notebook import Notebook, Unreadable, by_id, dumped, ids, parsed, woven
+from helpers.work.notebook import CHECK, Notebook, Unreadable, by_id, dumped, ids, parsed, woven
 from helpers.work.opened import opened
 from helpers.work.writing import WorkFailed
 
-CHECK = "-check"  # a cell `conv2d-check` below a cell `conv2d` makes the exercise, or prediction, 03.conv2d
 PARTS = ("-box", "-question", "", CHECK)  # the cells of an exercise, behind its name
 
 
@@ -46,6 +45,8 @@ def _reset(root: Path, work: Path, names: Sequence[str]) -> int:
     command = f"labbook reset {' '.join(names)}"
     wanted = chosen(lab_files(root), names)
     noted = progress.read(work).solved
+    if not names:
+        raise WrongUse("say what: labbook reset 03, or labbook reset 03.conv2d. Nothing was changed.")
     plans, failed = [], False
     for lab, exercises in wanted.items():
         try:
@@ -55,7 +56,8 @@ def _reset(root: Path, work: Path, names: Sequence[str]) -> int:
             print(f"{lab.name}: {fault}")
     now_open = opened(work)
     for plan in list(plans):
-        if plan.change and (why := now_open.refusal(plan.lab.name, command)):
+        again = f"labbook reset {' '.join(wanted[plan.lab] or [plan.lab.name[:2]])}"
+        if plan.change and (why := now_open.refusal(plan.lab.name, again)):
             failed = True
             print(f"{plan.lab.name}: {why}")
             plans.remove(plan)
@@ -91,10 +93,12 @@ def _carry_out(
             f"the notebooks are reset, but still noted as solved. Run {command} again. {why}"
         ) from None
     backups.finish(backup, done)
+    if not (left := progress.read(work)).readable:
+        print(f"{left.trouble} What was solved may still be noted there.")
     if again := [id for plan in whole for id in plan.forget if id in noted]:
         print(f"No longer noted as solved: {', '.join(again)}.")
     print(f"Before: {backup.shown}. `labbook undo` takes this reset back.")
-    return len(whole) == len(plans)
+    return len(whole) == len(plans) and left.readable
 
 
 def chosen(labs: Sequence[Path], names: Sequence[str]) -> dict[Path, tuple[str, ...]]:
@@ -106,9 +110,12 @@ def chosen(labs: Sequence[Path], names: Sequence[str]) -> dict[Path, tuple[str, 
     found: dict[Path, list[str]] = {}
     for name in names:
         number, dot, _ = name.partition(".")
-        lab = numbers.get(number.zfill(2))
+        lab = numbers.get(number.zfill(2)) if number else None
         if lab is None:
-            raise WrongUse(f"there is no lab {number}. There are: {', '.join(numbers)}. Nothing was changed.")
+            raise WrongUse(
+                f"there is no lab {number}. There are: {', '.join(numbers)}. An exercise is named with its lab: 03.conv2d. "
+                "Nothing was changed."
+            )
         known = [f"{lab.name[:2]}.{id.replace('-', '_')}" for id in exercises(_lab(lab))]
         id = name.zfill(len(name) + 2 - len(number)).replace("-", "_")
         if dot and id not in known:
@@ -150,7 +157,10 @@ def _planned(work: Path, lab: Path, exercises: Sequence[str], noted: Sequence[st
     names = [name for id in exercises for name in cells_of(new, id)]
     after = with_cells(copy, new, names)
     change = Change(lab.name, seen, dumped(after)) if after != copy else None
-    return Plan(lab, f"as the course gives them: the cells {', '.join(names)}.", change, forget)
+    begun = f"{', '.join(exercises)} {'begins' if len(exercises) == 1 else 'begin'} anew"
+    return Plan(
+        lab, f"{begun} (the cells {', '.join(names)}). The rest of the lab is as it was.", change, forget
+    )
 
 
 def cells_of(lab: Notebook, exercise: str) -> list[str]:

@@ -95,6 +95,7 @@ def serve(root: Path) -> int:
             signal.signal(getattr(signal, name), lambda *_: server.stop(from_signal=True))
     with noted(root / "work", server):
         server.start()
+    print("JupyterLab has stopped. Your work is in work/.")
     return 0
 
 

@@ -18,6 +18,7 @@ from helpers.work.commands import (
     texts_before,
 )
 from helpers.work.copies import fingerprint
+from helpers.work.notebook import Unreadable, parsed
 from helpers.work.opened import opened
 from helpers.work.writing import WorkFailed
 
@@ -57,7 +58,7 @@ def _undo(work: Path) -> int:
 
 def _carry_out(work: Path, taken: list[Backup], due: list[Return], damaged: list[str]) -> int:
     """Backs up, puts files and progress back, and tells it. Returns the exit code."""
-    what = f"labbook {' '.join([taken[0].command, *taken[0].arguments])}"
+    what = called(taken[0])
     changes = [Change(item.name, item.now, item.then) for item in due]
     of = [backup.name for backup in taken]
     backup = backups.make(work, "undo", texts_before(changes), texts_after(changes), of=of)
@@ -85,7 +86,26 @@ def _carry_out(work: Path, taken: list[Backup], due: list[Return], damaged: list
     backups.finish(backup, done)
     if not due and not damaged:
         print(f"Your notebooks are as they were before `{what}`. None had to be changed.")
+    rest = last(backups.backups(work))
+    print(
+        f"Called again, `labbook undo` takes back `{called(rest[0])}` before that."
+        if rest
+        else "No older update or reset is left to take back."
+    )
     return int(bool(damaged))
+
+
+def _is_notebook(text: bytes) -> bool:
+    try:
+        parsed(text)
+    except Unreadable:
+        return False
+    return True
+
+
+def called(backup: Backup) -> str:
+    """The command that a backup was made for, as it was typed."""
+    return " ".join(["labbook", backup.command, *backup.arguments])
 
 
 def last(found: list[Backup]) -> list[Backup]:
@@ -115,7 +135,17 @@ def _returns(work: Path, taken: list[Backup]) -> tuple[list[Return], list[str]]:
             if then is None:
                 damaged.append(f"{name}: left as it is, since its backup in {backup.shown} is damaged.")
                 continue
+            if backup.trouble and not _is_notebook(then):
+                damaged.append(f"{name}: left as it is, since its backup in {backup.shown} is no notebook.")
+                continue
             now = present(work / name)
-            edited = now is not None and not backup.trouble and fingerprint(now) != backup.after.get(name)
+            edited = now is not None and (bool(backup.trouble) or fingerprint(now) != backup.after.get(name))
+            if not backup.finished and edited and now != then:
+                # Nobody knows whether the command had come to this file before it was cut off.
+                damaged.append(
+                    f"{name}: left as it is. `{called(backup)}` was cut off, and this notebook has changed since. What stood in "
+                    f"it before is in {backup.shown}/{name}."
+                )
+                continue
             returns[name] = Return(name, now, then, edited)
     return list(returns.values()), damaged

@@ -25,7 +25,7 @@ from helpers.work.copies import (
 )
 from helpers.work.guard import faults
 from helpers.work.merge import Merged, merge, same_text
-from helpers.work.notebook import Notebook, Unreadable, dumped, parsed
+from helpers.work.notebook import CHECK, Notebook, Unreadable, dumped, ids, parsed
 from helpers.work.opened import Opened, opened
 from helpers.work.writing import Changed, WorkFailed
 
@@ -63,10 +63,13 @@ def _update(root: Path, work: Path) -> int:
     code, backup = _carry_out(work, plans, now_open)
     for name in _removed(root, work):
         print(f"{name}: the course no longer has this lab. Your copy stays as it is.")
+    current = [plan.lab.name for plan in plans if plan.words == CURRENT]
+    if current and (backup or new or code):
+        print(f"Up to date: {', '.join(name[:2] for name in current)}.")
     if backup:
         print(f"Before: {backup.shown}. `labbook undo` takes this update back.")
     elif not new and not code:
-        print("There was nothing to do, and nothing was changed.")
+        print("Your copies are up to date: there was nothing to do, and nothing was changed.")
     return code
 
 
@@ -94,7 +97,8 @@ def _carry_out(work: Path, plans: list[Plan], now_open: Opened) -> tuple[int, ba
             keep_base(work, name, lab_text(plan.lab))  # puts a lost one back
         elif plan.beside:
             words += f" The course's version stands beside it: {put_beside(work, plan.lab)}."
-        print(f"{name}: {words}")
+        if words != CURRENT:
+            print(f"{name}: {words}")
     if backup:
         backups.finish(backup, done)
     return int(failed), backup
@@ -116,7 +120,7 @@ def planned(work: Path, lab: Path) -> Plan:
     except Unreadable as fault:
         return Plan(
             lab,
-            f"your copy was left alone, since {fault}. "
+            f"your copy was left alone, since {fault}. Opening and saving it in JupyterLab may mend it; "
             f"`labbook reset {name[:2]}` puts the course's lab there, after a backup.",
         )
     hash = stamped(copy)[1]
@@ -132,11 +136,24 @@ def planned(work: Path, lab: Path) -> Plan:
                 beside=True,
             )
         base = text
-    merged = merge(parsed(base), copy, new)
-    if lost := faults(parsed(base), copy, merged.notebook):
+    try:
+        merged = merge(parsed(base), copy, new)
+        lost = faults(parsed(base), copy, merged.notebook)
+    except (
+        Exception
+    ) as error:  # a notebook so odd that nbdime or nbformat stumbles must not stop the other labs
+        why = f"it cannot be merged ({type(error).__name__}: {str(error)[:100]})"
+        return Plan(lab, f"your copy was left alone, since {why}.", beside=True)
+    if lost:
         return Plan(lab, f"your copy was left alone, since {lost[0]}.", beside=True)
     stamp(merged.notebook, name, text)
     return Plan(lab, told(merged, name), Change(name, seen, dumped(merged.notebook)))
+
+
+def named(cells: list[str], merged: Merged, name: str) -> str:
+    """Cells in words: an exercise by its id, 03.conv2d, another cell by its own."""
+    known = set(ids(merged.notebook))
+    return ", ".join(f"{name[:2]}.{id.replace('-', '_')}" if id + CHECK in known else id for id in cells)
 
 
 def told(merged: Merged, name: str) -> str:
@@ -148,8 +165,11 @@ def told(merged: Merged, name: str) -> str:
     ]
     what = f"cells of the course: {', '.join(counts)}" if counts else "no cell of yours had to change"
     words = f"merged ({what}). What you wrote is kept."
+    if merged.both:
+        words += f"\n    The course changed something in {named(merged.both, merged, name)}, too, where you had written. "
+        words += "Run and check that again."
     if merged.yours:
-        words += f"\n    You and the course changed the same lines: {', '.join(merged.yours)}. Yours stand; "
+        words += f"\n    You and the course changed the same lines: {named(merged.yours, merged, name)}. Yours stand; "
         words += f"the course's are in labs/{name}."
     if merged.kept:
         words += f"\n    The course no longer has what you wrote in: {', '.join(merged.kept)}. "
