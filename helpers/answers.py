@@ -39,14 +39,18 @@ class Comparison:
         """Whether both are known and are not the same code; comments, empty lines and docstrings do not count."""
         return bool(self.yours and self.solution) and _code(self.yours) != _code(self.solution)
 
+    def _sides(self) -> tuple[list[str], list[str]]:
+        """The lines that are held against each other. Docstrings are left out: the lab gives them."""
+        return tuple(_without_docstrings(source).splitlines() for source in (self.yours, self.solution))
+
     def lines(self) -> list[str]:
         """The difference as marked lines."""
-        lines = difflib.ndiff(self.yours.splitlines(), self.solution.splitlines())
+        lines = difflib.ndiff(*self._sides())
         return [line.rstrip() for line in lines if not line.startswith("?")]
 
     def table(self) -> str:
         """The difference as an HTML table."""
-        yours, solution = self.yours.splitlines(), self.solution.splitlines()
+        yours, solution = self._sides()
         rows = []
         matcher = difflib.SequenceMatcher(None, yours, solution, autojunk=False)
         for operation, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -85,6 +89,22 @@ def _side(line: str | None, same: bool, mark: str, tint: str) -> str:
     if line is None:
         return f'<td style="{_CELL}"></td>'
     return f'<td style="{_CELL}{"" if same else tint}">{"&nbsp;" if same else mark} {escape(line)}</td>'
+
+
+def _without_docstrings(source: str) -> str:
+    """A source without the lines of its docstrings; as it is where it cannot be read."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return source
+    lines = source.splitlines()
+    for node in ast.walk(tree):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        if isinstance(node, kinds) and ast.get_docstring(node) is not None and len(node.body) > 1:
+            text, following = node.body[:2]
+            if node.lineno < text.lineno and text.end_lineno < following.lineno:
+                lines[text.lineno - 1 : text.end_lineno] = [None] * (text.end_lineno - text.lineno + 1)
+    return "\n".join(line for line in lines if line is not None)
 
 
 def _code(source: str) -> str:

@@ -119,3 +119,17 @@ def test_an_answer_whose_newer_cell_stopped_with_an_error_is_told(
     assert older_answer((name,), space[name]).startswith(said) and bool(said) == bool(
         older_answer((name,), space[name])
     )
+
+
+def test_docstrings_are_left_out_of_the_comparison() -> None:
+    solution = 'def f(x):\n    """Twice.\n\n    x: a number.\n    """\n    return 2 * x\n'
+    found = Comparison("01.f", "def f(x):\n    return x + x", solution)
+    assert found.lines() == ["  def f(x):", "-     return x + x", "+     return 2 * x"]
+    assert "Twice" not in found.table() and "Twice" in found.solution
+
+
+@pytest.mark.parametrize(
+    "source", ['def f():\n    """Only words."""', 'def f(): "words"; return 1', "def f(:"]
+)
+def test_what_is_no_docstring_of_its_own_lines_stays(source: str) -> None:
+    assert [line[2:] for line in Comparison("01.f", source, source).lines()] == source.splitlines()
