@@ -30,7 +30,11 @@ class Course:
 
     def _repr_html_(self) -> str:
         goal = self.standing.next
-        link = f'<a href="{escape(goal[0].file)}">{html_text(goal_in(self.standing))}</a>.' if goal else ""
+        link = (
+            f'<a style="text-decoration:underline" href="{escape(goal[0].file)}">{html_text(goal_in(self.standing))}</a>.'
+            if goal
+            else ""
+        )
         words = html_text(f"{summary(self.standing)} {invitation(self.standing)}".strip())
         top = [f"{words} {link}".strip(), html_text(trouble(self.standing))]
         head = "".join(f'<p style="margin:0 0 0.8em 0">{line}</p>' for line in top if line)

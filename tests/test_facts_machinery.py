@@ -178,7 +178,7 @@ def test_then_and_now_shows_what_is_not_as_it_is_told(project):
     root = project(entry(), entry(id="seed", fact="A `seed` < two.", status="changed", changed="Since 1.9."))
     box = then_and_now("01", root / "data")._repr_mimebundle_()
     assert box["text/plain"] == "A `seed` < two.\n  changed: Since 1.9."
-    assert "<code>seed</code> &lt; two." in box["text/html"] and "adds" not in box["text/html"]
+    assert ">seed</code> &lt; two." in box["text/html"] and "adds" not in box["text/html"]
     assert not {"<script", "<style", "class="} & {
         part for part in ("<script", "<style", "class=") if part in box["text/html"]
     }

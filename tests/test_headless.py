@@ -34,7 +34,11 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
         code("plot", PLOT),
         code("rich", RICH),
         code("surroundings", SURROUNDINGS),
-        code("child", "import subprocess\nsubprocess.run(['echo', 'from a child'], check=True);"),
+        # The kernel hears a child in a thread of its own: a cell that ended at once might end before it is heard.
+        code(
+            "child",
+            "import subprocess, time\nsubprocess.run(['echo', 'from a child'], check=True)\ntime.sleep(0.5)",
+        ),
         code("object", "object()"),
         code("warning", "import warnings\nwarnings.warn('careful')"),
         code("report", "print('passed: 01.sum Add two numbers')"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -108,14 +107,6 @@ def test_lock_of_the_site_pins_every_requirement_and_names_no_address() -> None:
     assert wanted and wanted <= names(lock)
     assert all("==" in pin and pin.endswith("\\") for pin in pins)
     assert all("://" not in path.read_text() for path in FOLDER.iterdir() if path.is_file())
-
-
-def test_make_site_sets_up_first() -> None:
-    done = subprocess.run(
-        ["make", "-n", "site"], cwd=helpers.ROOT, capture_output=True, text=True, check=True
-    )
-    first, second = done.stdout.splitlines()
-    assert "ci/setup.py" in first and second.endswith("-m ci.site")
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(scope="session")
+# For a module and no longer: as long as it is there, Playwright keeps an event loop running in this process.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")
