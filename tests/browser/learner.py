@@ -112,7 +112,11 @@ class Learner:
             id,
         )
         assert index >= 0, f"{self.name()} has no cell {id}"
-        return self.panel.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+        found = self.panel.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+        # Of a long notebook JupyterLab makes the far cells later, and their outputs when they come into view.
+        found.wait_for(state="attached")
+        found.scroll_into_view_if_needed()
+        return found
 
     def output(self, id: str) -> Locator:
         """What stands under a cell."""
