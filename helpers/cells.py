@@ -23,7 +23,8 @@ def cell_numbers() -> dict[str, int]:
 def newer_cell(file: str, name: str) -> tuple[int, int] | None:
     """Where `name` was defined, and the last cell that was to define it anew and did not; None if there is none.
 
-    file: of the code that `name` stands for now. A cell that ran later holds such a definition and stopped with an error.
+    file: of the code that `name` stands for now. A cell that ran later holds such a definition, at its left
+    edge (a method may have the same name), and stopped with an error.
     """
     try:
         from IPython import get_ipython
@@ -32,7 +33,7 @@ def newer_cell(file: str, name: str) -> tuple[int, int] | None:
     except (ImportError, AttributeError, KeyError):
         return None
     number = cell_numbers().get(file)
-    definition = re.compile(rf"^\s*(?:async\s+def|def|class)\s+{re.escape(name)}\b", re.MULTILINE)
+    definition = re.compile(rf"^(?:async\s+def|def|class)\s+{re.escape(name)}\b", re.MULTILINE)
     later = [at for at in range((number or len(ran)) + 1, len(ran)) if definition.search(ran[at])]
     return (number, later[-1]) if later else None
 

@@ -105,6 +105,7 @@ CELLS = {
         ("f", CELLS, "This is about the f that ran as Cell In[1]. Cell In[3] has a newer one"),
         ("f", {1: CELLS[1], 2: CELLS[2]}, ""),
         ("g", {1: "def g(): return 1", 4: CELLS[4]}, ""),
+        ("f", {1: CELLS[1], 2: "class C:\n    def f(self):\n        return 3\n"}, ""),
     ],
 )
 def test_an_answer_whose_newer_cell_stopped_with_an_error_is_told(

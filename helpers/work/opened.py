@@ -16,9 +16,6 @@ SERVERS = (
     ".servers"  # in work/: `labbook lab` notes its server there, since it may know another runtime folder
 )
 PATIENCE = 2  # seconds for one answer
-DIRECT = urllib.request.build_opener(
-    urllib.request.ProxyHandler({})
-)  # a server of this machine needs no proxy
 
 
 @dataclass(frozen=True)
