@@ -33,7 +33,7 @@ import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward w
 
 from helpers import guard
 from helpers.cells import know_cells
-from helpers.children import KEPT, PROPERTY
+from helpers.children import KEPT, ORPHAN, PROPERTY
 from helpers.exercise import Exercise
 from helpers.judge import Finding, frames_of, judge, mistake, tried
 
@@ -208,7 +208,7 @@ def _limit_memory() -> None:
 
 def _end_with_parent() -> None:
     wait([multiprocessing.parent_process().sentinel])
-    os._exit(17)
+    os._exit(ORPHAN)
 
 
 def _warm_up(lab: str) -> None:

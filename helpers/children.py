@@ -26,6 +26,8 @@ from helpers.process_tree import end_tree
 KEPT = 16384  # characters of an answer's output that are kept
 PROPERTY = "Property: "  # begins a line of the dump that says which property is tried
 READY = 60.0  # seconds in which a child must be ready
+ORPHAN = 17  # exit code of a child whose fork server died
+UNKNOWN = 255  # what multiprocessing says of a child whose fork server died first
 
 
 class Child:
@@ -144,6 +146,10 @@ class Spare(Child):
     def exit_code(self) -> int | None:
         self.process.join(0.5)
         return self.process.exitcode
+
+    def lost_its_server(self) -> bool:
+        """Whether it ended since the fork server did, which no honest answer can bring about."""
+        return self.process.exitcode in (ORPHAN, UNKNOWN)
 
 
 class Fork(Child):

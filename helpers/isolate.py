@@ -72,23 +72,11 @@ def _in_spare(exercise: Exercise, answer: Any, blob: bytes, seed: int, seconds: 
             list(sys.path),
         )
     )
-    child = None
     try:
-        for _ in range(3):  # a spare may have died while it waited
-            child = taken(lab)
-            if child.ready():
-                try:
-                    child.channel.send_bytes(order)
-                    break
-                except OSError:
-                    pass
-            child.kill()
-        result = _followed(child, seconds)
+        result = _ordered(lab, order, seconds)
     except Unbuilt:
         return _unpicklable(exercise, answer, seed, seconds)
     finally:
-        if child is not None:
-            child.kill()
         prepare(lab)
     if result.found and result.found["verdict"] == "crashed" and result.found.get("frames") and _can_fork():
         # It may have asked for something of the notebook that did not travel: a name looked up when it runs,
@@ -98,6 +86,29 @@ def _in_spare(exercise: Exercise, answer: Any, blob: bytes, seed: int, seconds: 
             return again
     if len(blob) > 50 << 20:
         result.note = f"The answer refers to {len(blob) >> 20} MB of data in the notebook; copying it makes the check slow."
+    return result
+
+
+def _ordered(lab: str, order: bytes, seconds: float) -> Result:
+    """What a spare child says to this order. A second one is asked where the first one's server died under it."""
+    for last in (False, True):
+        child = None
+        try:
+            for _ in range(3):  # a spare may have died while it waited
+                child = taken(lab)
+                if child.ready():
+                    try:
+                        child.channel.send_bytes(order)
+                        break
+                    except OSError:
+                        pass
+                child.kill()
+            result = _followed(child, seconds)
+            if last or not child.lost_its_server():
+                break
+        finally:
+            if child is not None:
+                child.kill()
     return result
 
 

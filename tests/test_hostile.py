@@ -6,6 +6,7 @@ import json
 import os
 import queue
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jupyter_client
@@ -173,6 +174,23 @@ def test_the_stop_button_stops_a_check(kernel: Kernel) -> None:
     kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
     assert kernel.run(STOPPED).strip() == "stopped"
     assert kernel.check("answer = lambda x, k: x * k + 1", "scale", 20)["verdict"] == "passed"
+
+
+KILLED_ONCE = """
+import os, pathlib, signal, time
+met = pathlib.Path({path!r})
+def answer(x, k):
+    if not met.exists():
+        met.touch()
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+    return x * k + 1
+"""
+
+
+def test_the_death_of_the_fork_server_is_not_the_answers_fault(kernel: Kernel, tmp_path: Path) -> None:
+    found = kernel.check(KILLED_ONCE.format(path=str(tmp_path / "met")), "scale", 20)
+    assert (tmp_path / "met").exists() and found["verdict"] == "passed", found["text"]
 
 
 def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:

@@ -46,8 +46,9 @@ def test_card_needs_no_script_no_class_and_no_trust() -> None:
 
 
 def test_an_answer_cannot_put_html_into_the_card() -> None:
-    card = html(scale.check(lambda x, k: "<script>alert(1)</script>"))
-    assert "<script>" not in card and "&lt;script&gt;" in card
+    report = scale.check(lambda x, k: "<script>alert(1)</script>")
+    assert report.verdict == "wrong", str(report)
+    assert "<script>" not in html(report) and "&lt;script&gt;" in html(report)
 
 
 def test_output_beyond_50_lines_is_cut_and_that_is_said() -> None:
