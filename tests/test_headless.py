@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import helpers
 from ci import nbval_plugin
 from ci.regenerate import run
 from ci.stored import CHANGES
@@ -188,3 +191,12 @@ def test_another_nbval_than_the_one_that_is_patched_is_refused(monkeypatch: pyte
 
 def test_the_installed_nbval_is_the_one_that_is_patched():
     nbval_plugin.require_known_nbval()
+
+
+def test_asking_a_page_for_its_exercises_starts_no_fork_server() -> None:
+    asked = "import sys; sys.modules['ipykernel'] = sys; from helpers.registry import ids"
+    asked += "; print(ids('start')); print('helpers.labs' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=helpers.ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["{'exercises': [], 'predictions': []}", "False"]

@@ -264,6 +264,30 @@ def test_a_kernel_that_is_shut_down_runs_what_was_left_to_the_end(session: Sessi
     assert (tmp_path / "kept").read_text() == "all of it"
 
 
+LATE_CONTROL = """
+import pathlib, time
+from ipykernel.kernelapp import IPKernelApp
+app = IPKernelApp.instance()
+publish, stop = app.kernel._publish_status_and_flush, app.iopub_thread.stop
+def publish_late(status, channel, *more, sleep=time.sleep, publish=publish):
+    sleep(0.3 if channel == "control" else 0)
+    publish(status, channel, *more)
+def stop_output(app=app, stop=stop, note=pathlib.Path("order").write_text):  # at the end IPython clears all names
+    note("control is " + ("alive" if app.control_thread.is_alive() else "gone"))
+    stop()
+app.kernel._publish_status_and_flush, app.iopub_thread.stop = publish_late, stop_output
+"""
+
+
+@each("forked")
+def test_a_forked_kernel_closes_its_output_after_its_control_thread(session: Session, tmp_path: Path):
+    session.shown(LATE_CONTROL)
+    process = session.manager.provisioner.process
+    session.end()
+    assert (tmp_path / "order").read_text() == "control is gone", "else it waits 10 s, now and then"
+    assert process.returncode == 0
+
+
 @pytest.mark.slow
 @each()
 def test_a_kernel_that_ignores_its_end_is_killed(session: Session):

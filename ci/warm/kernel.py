@@ -17,6 +17,7 @@ from ci import NOT_IMPORTED
 from ci.job import MARK
 
 _PR_SET_PDEATHSIG = 1
+CONTROL_ENDS = 5.0  # seconds, at most
 BLANK = "0" * 32  # the server's own mark, as long as a job's
 
 
@@ -64,6 +65,10 @@ def become(order: Order) -> None:
             traceback.print_exc()
         os._exit(1)
     app.start()
+    # ipykernel closes the thread for output first, and then waits for the one for control, which may be waiting for the
+    # one for output: 10 s. It has been told to stop, and needs no more than the outputs that are still to be sent.
+    if app.control_thread and app.control_thread.is_alive():
+        app.control_thread.join(CONTROL_ENDS)
 
 
 def _end_with(server: int) -> None:
