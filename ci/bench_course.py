@@ -18,7 +18,7 @@ PLAIN = {"run": "papermill commands", "validate": "pytest --nbval", "labs": "jup
 AGAIN = 3
 
 
-@row("course", minutes=None)
+@row("course", minutes=19)
 def course(root: Path) -> Table:
     """The whole course once with papermill, nbval and jupyter execute, one after another, and once with labbook."""
     with whole_copy(root) as project:

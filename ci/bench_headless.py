@@ -1,4 +1,4 @@
-"""Row `headless` of `labbook bench`: what run, validate and labs add to the cells' own time, beside the plain tools."""
+"""Rows `headless` and `headless-labs` of `labbook bench`: what run, validate and labs add, beside the plain tools."""
 
 from __future__ import annotations
 
@@ -43,12 +43,17 @@ NOTE = (
 
 @row("headless", minutes=None)
 def headless(root: Path) -> Table:
-    """What run, validate and labs add to the cells' own time, beside papermill, nbval and jupyter execute."""
-    note = NOTE if has_xdist() else f"{NOTE} {SIDE_BY_SIDE} is left out: pytest-xdist is not installed."
-    columns = ["notebooks", "command", "wall s", "adds s", "repeats", "against", "ratio of what is added"]
-    table = Table("headless: what a tool adds to the cells' own time", columns, note=note)
+    """What run, validate and labs add to the cells' own time of small notebooks, beside papermill, nbval and jupyter execute."""
+    table = _table("headless: what a tool adds to the cells' own time")
     with small_notebooks(root, COPIES) as project:
         show(table, f"{COPIES} small", _measured(project, numbers(COPIES), ROUNDS))
+    return table
+
+
+@row("headless-labs", minutes=None)
+def headless_labs(root: Path) -> Table:
+    """The same for the lightest, the middle and the heaviest lab."""
+    table = _table("headless-labs: what a tool adds to the cells' own time of three labs")
     with whole_copy(root) as project:
         walls = {stem: _measured(project, [stem[:2]], LAB_ROUNDS) for stem in three_labs(root, project)}
     for stem, wall in walls.items():
@@ -58,6 +63,12 @@ def headless(root: Path) -> Table:
     }
     show(table, "these three", sums)
     return table
+
+
+def _table(title: str) -> Table:
+    note = NOTE if has_xdist() else f"{NOTE} {SIDE_BY_SIDE} is left out: pytest-xdist is not installed."
+    columns = ["notebooks", "command", "wall s", "adds s", "repeats", "against", "ratio of what is added"]
+    return Table(title, columns, note=note)
 
 
 def _measured(project: Path, labs: list[str], rounds: int) -> Samples:

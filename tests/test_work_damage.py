@@ -12,22 +12,14 @@ import pytest
 from helpers import progress
 from helpers.work import reset, undo, update
 from tests import work_projects as tiny
-from tests.work_projects import ANSWER, MORE, SEED, Project, aged
-
-
-@pytest.fixture(autouse=True)
-def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny.alone(monkeypatch)
+from tests.work_projects import ANSWER, MORE, SEED, Project, aged, reset_both
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A learner at work in lab 01 and lab 02, and a course that has gone on."""
+    tiny.alone(monkeypatch)
     return Project(tmp_path / "project").begin().learn().go_on()
-
-
-def reset_both(root: Path) -> int:
-    return reset.reset(root, ["01.seed", "02"])
 
 
 COMMANDS = {"update": update.update, "reset": reset_both, "undo": undo.undo}
@@ -178,7 +170,10 @@ def test_what_stands_beside_is_never_written_over(project: Project) -> None:
     assert len(list(project.work.glob("new-*"))) == 2
 
 
-def test_base_that_is_lost_while_nothing_is_new_is_made_again(tmp_path: Path) -> None:
+def test_base_that_is_lost_while_nothing_is_new_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.alone(monkeypatch)
     project = Project(tmp_path).begin().learn()
     lose_base(project)
     assert update.update(project.root) == 0
@@ -213,8 +208,7 @@ def test_damaged_backup(project: Project, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_work_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
-    project = Project(tmp_path).begin()
+def test_work_is_a_file(project: Project, capsys: pytest.CaptureFixture[str], command: str) -> None:
     shutil.rmtree(project.work)
     project.work.write_text("mine")
     assert COMMANDS[command](project.root) == 1

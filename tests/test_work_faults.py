@@ -19,24 +19,16 @@ from filelock import FileLock
 
 import helpers
 from helpers import progress
-from helpers.work import backups, commands, reset, undo, update, writing
+from helpers.work import backups, commands, undo, update, writing
 from tests import work_projects as tiny
-from tests.work_projects import ANSWER, MORE, SEED, Project
-
-
-@pytest.fixture(autouse=True)
-def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny.alone(monkeypatch)
+from tests.work_projects import ANSWER, MORE, SEED, Project, reset_both
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A learner at work in lab 01 and lab 02, and a course that has gone on."""
+    tiny.alone(monkeypatch)
     return Project(tmp_path / "project").begin().learn().go_on()
-
-
-def reset_both(root: Path) -> int:
-    return reset.reset(root, ["01.seed", "02"])
 
 
 def updated_and_typed(project: Project) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from helpers import progress
-from helpers.work import commands, copies, opened
+from helpers.work import commands, copies, opened, reset
 
 SEED, MORE = "01_seeds.ipynb", "02_more.ipynb"
 ANSWER = "    return number * 6364136223846793005"
@@ -168,6 +168,11 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No server runs, whatever runs on this machine. And no waiting for the disk: nothing is switched off here."""
     monkeypatch.setattr(opened, "servers", lambda work: [])
     monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+def reset_both(root: Path) -> int:
+    """Resets one exercise of lab 01, and lab 02."""
+    return reset.reset(root, ["01.seed", "02"])
 
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
