@@ -110,15 +110,9 @@ def _without_docstrings(source: str) -> str:
 def _code(source: str) -> str:
     """What a source does, as text: without comments, empty lines and docstrings."""
     try:
-        tree = ast.parse(source)
+        return ast.dump(ast.parse(_without_docstrings(source)))
     except SyntaxError:
         return source
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(
-            node
-        ):
-            del node.body[0]
-    return ast.dump(tree)
 
 
 def comparison(exercise: Exercise, answer: Any = ...) -> Comparison:
