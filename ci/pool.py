@@ -24,7 +24,7 @@ from ci.notebooks import Problem, trouble
 from ci.progress import Progress
 from ci.schedule import History, Schedule
 from ci.warm.owner import Kernels, kernels
-from ci.words import indented
+from ci.words import ended, indented
 
 POLL = 0.05  # seconds between two looks at the jobs
 LOOK = 2.0  # seconds between two looks at a job's memory: one takes some 20 ms
@@ -32,6 +32,7 @@ GRACE = 10.0  # seconds a job has to end itself
 FULL = 2**20  # bytes; with less room a kernel cannot even start
 STARTS = 3  # times a job is started whose kernel lost its port before it had it
 LOST_PORT = b"Address already in use"
+EACH_KERNEL = "Kernel is running over TCP without encryption"  # ipykernel says so of each: it explains no end
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _Running:
         outcome.seconds = time.monotonic() - self.started
         if not outcome.faults and (code != 0 or not outcome.result):
             place = f", cell {self.cell}" if self.cell else ""
-            said = f"the job ended with exit code {code}{self.last_words()}"
+            said = f"the job {ended(code)}{self.last_words()}"
             outcome.faults.append(f"{self.job.name}{place}: {said}")
         if outcome.faults and shutil.disk_usage(tempfile.gettempdir()).free < FULL:
             outcome.faults.append(
@@ -132,7 +133,8 @@ class _Running:
 
     def last_words(self) -> str:
         """The end of what the job and its kernel wrote besides their events."""
-        said = indented(self.log.read_text(errors="replace") if self.log.exists() else "", lines=10)
+        log = self.log.read_text(errors="replace") if self.log.exists() else ""
+        said = indented("\n".join(line for line in log.splitlines() if EACH_KERNEL not in line), lines=10)
         return f"; its last words:\n{said}" if said else ""
 
     def stop(self) -> None:

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+import signal
 
 LINES, WIDTH = 40, 300
-DIED = "the kernel died here: out of memory (LABBOOK_JOBS=1 runs one notebook at a time), or a crash in C++?"
+MEMORY = "out of memory (LABBOOK_JOBS=1 runs one notebook at a time)"
+DIED = f"the kernel died here: {MEMORY}, or a crash in C++?"
+
+
+def ended(code: int) -> str:
+    """What is said of a job that ended with an exit code, and did not say why."""
+    if code == -signal.SIGKILL:
+        return f"was killed: {MEMORY}, or by hand?"
+    return f"ended with exit code {code}"
 
 
 def hung(seconds: float) -> str:

@@ -27,17 +27,26 @@ HANGS = (
 OUT_OF_MEMORY = (
     "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\nmany = bytearray(2**34)"
 )
+JOB_DIES = (
+    "import os\nfrom ci import job\n"
+    "for process in job.marked(os.environ[job.MARK]):\n    if process.pid != os.getpid():\n        process.kill()\n"
+    "import time\ntime.sleep(60)"
+)
 GOOD = "pass"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A notebook that goes wrong and what must be said of it, after its place; for these commands."""
+    """A notebook that goes wrong and what must be said of it, after its place; for these commands.
+
+    file: how it is named; a job that says nothing more is only known by its notebook's name.
+    """
 
     cell: str
     place: str
     told: tuple[str, ...]
     commands: tuple[str, ...] = COMMANDS
+    file: str = "{folder}/{name}.ipynb"
 
 
 ROWS = {
@@ -46,6 +55,9 @@ ROWS = {
         HANGS, ", cell trouble", (f"hung: not done after {SECONDS} s", "set LABBOOK_CELL_SECONDS")
     ),
     "03_memory": Row(OUT_OF_MEMORY, ", cell trouble", ("MemoryError",), ("run", "validate")),
+    "05_job_dies": Row(
+        JOB_DIES, ", cell trouble", ("the job was killed: out of memory (LABBOOK_JOBS=1",), file="{name}"
+    ),
     "04_no_json": Row("", ", line 1", ("this is not valid JSON",)),
 }
 
@@ -88,9 +100,11 @@ def worked(root: Path, command: str) -> Seen:
 )
 def test_what_goes_wrong_is_told_with_its_place(seen: Callable[[str], Seen], command: str, name: str):
     heard = seen(command).heard
-    place = f"{command}: {FOLDER[command]}/{name}.ipynb{ROWS[name].place}: "
+    file = ROWS[name].file.format(folder=FOLDER[command], name=name)
+    place = f"{command}: {file}{ROWS[name].place}: "
     told = heard.partition(place)[2].partition(f"\n{command}: ")[0]
     assert [part for part in ROWS[name].told if part not in told] == [], heard
+    assert "encryption" not in told  # ipykernel's words about every kernel
 
 
 @pytest.mark.parametrize("command", COMMANDS)

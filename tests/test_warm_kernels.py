@@ -100,6 +100,8 @@ SAME = {
     "seeded draws": "import random, numpy, torch\nrandom.seed(1); numpy.random.seed(1); torch.manual_seed(1)\nrandom.random(), numpy.random.rand(2), torch.rand(2), torch.initial_seed()",
     "threads": "import torch\ntorch.get_num_threads(), torch.get_num_interop_threads()",
     "computing": "import torch\ntorch.manual_seed(2)\na = torch.randn(64, 64, requires_grad=True)\n(a @ a).sum().backward()\nfloat(a.grad.sum()), torch.linalg.svdvals(a.detach())[:2]",
+    "main thread": "import os, threading\nthreading.main_thread().native_id == threading.get_native_id()",
+    "who refers to it": "import gc, torch\nx = torch.ones(1)\nheld = [x]\nsorted(type(one).__name__ for one in gc.get_referrers(x))",
     "CUDA": "import torch\ntorch.cuda._is_in_bad_fork(), torch.cuda.is_initialized()",
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import psutil
 import pytest
 
 import helpers
-from ci.warm import agreement, provisioner
+from ci.warm import agreement, provisioner, server
 from ci.warm.owner import CHOICE, Kernels, kernels, tally
 from tests.fixtures.project import code, said, store
 from tests.kernel_session import Session, wait_until
@@ -202,6 +204,19 @@ def test_nothing_is_left_of_a_client_that_was_killed(served: Kernels, tmp_path: 
             client.kill()
     assert forked == "True"
     wait_until(lambda: not any(map(lives, family)))
+
+
+def test_a_kernel_that_is_ended_is_buried_once(monkeypatch: pytest.MonkeyPatch):
+    """It leads no group yet, and is still ending when those with its mark are killed, which waits for them."""
+    kernel = psutil.Process(os.posix_spawnp("sleep", ["sleep", "600"], os.environ))
+    monkeypatch.setattr(server.job, "kill_marked", lambda mark: psutil.wait_procs([kernel], timeout=5))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        serving = server.Server(ours, 0, dict(os.environ), "")
+        serving.kernels.append(server.Kernel(kernel.pid, os.pidfd_open(kernel.pid), "f" * 32, theirs))
+        serving.end(serving.kernels[0])
+        assert json.loads(ours.recv(100)) == {"exit": -signal.SIGKILL}
+    assert not serving.kernels and not lives(kernel)
 
 
 OWNER = """

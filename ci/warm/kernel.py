@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,6 +51,7 @@ def become(order: Order) -> None:
     os.chdir(request["folder"])
     os.umask(request["umask"])
     process.ORIGINAL_DIR = os.getcwd()  # where spawned children look for modules
+    threading.main_thread()._native_id = threading.get_native_id()  # Python 3.11 keeps the server's
     new_random_states()
     sys.modules.pop(NOT_IMPORTED)
     for name in [name for name in sys.modules if name == "ci" or name.startswith("ci.")]:
@@ -112,5 +113,4 @@ def _kernel(arguments: Sequence[str], server: int) -> Any:
     app.initialize(list(arguments))
     if "__mp_main__" in sys.modules:  # the module that a fresh kernel's multiprocessing finds
         sys.modules["__mp_main__"] = sys.modules["__main__"]
-    gc.freeze()
     return app

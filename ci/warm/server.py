@@ -15,6 +15,7 @@ import shutil
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -95,18 +96,17 @@ class Server:
             below = psutil.Process(kernel.pid).children(recursive=True)
         except psutil.Error:
             below = []
-        try:
+        with suppress(OSError):
             os.killpg(kernel.pid, signal.SIGKILL)
-        except OSError:
-            pass
+        with suppress(OSError):  # just forked, it may not lead its group yet
+            signal.pidfd_send_signal(kernel.pidfd, signal.SIGKILL)
         for process in below:
-            try:
+            with suppress(psutil.Error):
                 process.kill()
-            except psutil.Error:
-                continue
+        self.bury(kernel)
+        # Only now: it waits for all that carry the mark, and would take the kernel's exit code.
         if kernel.mark:
             job.kill_marked(kernel.mark)
-        self.bury(kernel)
 
     def answer(self) -> Order | None:
         """Meet or refuse the next request; in the fork, the kernel to become."""
@@ -170,10 +170,8 @@ def received(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 def said(client: socket.socket, **answer: object) -> None:
     """Send an answer to a client that may be gone."""
-    try:
+    with suppress(OSError):
         client.sendall(json.dumps(answer).encode())
-    except OSError:
-        pass
 
 
 def imported(owner: int) -> str:
