@@ -33,7 +33,7 @@ class Grown:
         return statistics.median(cpu / wall for cpu, wall in zip(self.cpu_seconds, self.seconds, strict=True))
 
 
-@row("growth", minutes=None)
+@row("growth", minutes=9)
 def growth(root: Path) -> Table:
     """Wall time and memory of `labbook run --force` on 1 to 40 small notebooks, and on fewer cores."""
     counts = {count: Grown() for count in COPIES}

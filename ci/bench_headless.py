@@ -41,7 +41,7 @@ NOTE = (
 )
 
 
-@row("headless", minutes=None)
+@row("headless", minutes=35)
 def headless(root: Path) -> Table:
     """What run, validate and labs add to the cells' own time of small notebooks, beside papermill, nbval and jupyter execute."""
     table = _table("headless: what a tool adds to the cells' own time")
@@ -50,7 +50,7 @@ def headless(root: Path) -> Table:
     return table
 
 
-@row("headless-labs", minutes=None)
+@row("headless-labs", minutes=31)
 def headless_labs(root: Path) -> Table:
     """The same for the lightest, the middle and the heaviest lab."""
     table = _table("headless-labs: what a tool adds to the cells' own time of three labs")
