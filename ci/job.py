@@ -46,10 +46,10 @@ def marked(mark: str) -> list[psutil.Process]:
     return found
 
 
-def kill_marked(mark: str) -> int:
-    """Kill whatever a job left behind; says how many processes there were."""
+def kill_marked(mark: str, but: int | None = None) -> int:
+    """Kill whatever a job left behind, and not the process `but`; says how many processes there were."""
     count, deadline = 0, time.monotonic() + 5
-    while (left := marked(mark)) and time.monotonic() < deadline:
+    while (left := [one for one in marked(mark) if one.pid != but]) and time.monotonic() < deadline:
         count += len(left)
         for process in left:
             try:

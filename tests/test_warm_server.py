@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -209,14 +210,37 @@ def test_nothing_is_left_of_a_client_that_was_killed(served: Kernels, tmp_path: 
 def test_a_kernel_that_is_ended_is_buried_once(monkeypatch: pytest.MonkeyPatch):
     """It leads no group yet, and is still ending when those with its mark are killed, which waits for them."""
     kernel = psutil.Process(os.posix_spawnp("sleep", ["sleep", "600"], os.environ))
-    monkeypatch.setattr(server.job, "kill_marked", lambda mark: psutil.wait_procs([kernel], timeout=5))
+    monkeypatch.setattr(server.job, "kill_marked", lambda mark, but: psutil.wait_procs([kernel], timeout=5))
+    assert told_at_the_end_of(kernel, "marked") == {"exit": -signal.SIGKILL}
+    assert not lives(kernel)
+
+
+def test_the_server_ends_what_a_job_started_and_leaves_the_job_to_clear_up():
+    mark = uuid.uuid4().hex
+    kernel = psutil.Process(os.posix_spawnp("sleep", ["sleep", "600"], os.environ))
+    env = os.environ | {server.job.MARK: mark}
+    with (
+        subprocess.Popen(["sleep", "600"], env=env) as asks,
+        subprocess.Popen(["sleep", "600"], env=env) as left,
+    ):
+        family = [psutil.Process(asks.pid), psutil.Process(left.pid)]
+        try:
+            told_at_the_end_of(kernel, mark, asks.pid)
+            assert [lives(one) for one in family] == [True, False]
+        finally:
+            asks.kill()
+            left.kill()
+
+
+def told_at_the_end_of(kernel: psutil.Process, mark: str, asks: int = 0) -> dict[str, int]:
+    """What the server says to a kernel's client when it ends the kernel."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         serving = server.Server(ours, 0, dict(os.environ), "")
-        serving.kernels.append(server.Kernel(kernel.pid, os.pidfd_open(kernel.pid), "f" * 32, theirs))
+        serving.kernels.append(server.Kernel(kernel.pid, os.pidfd_open(kernel.pid), mark, asks, theirs))
         serving.end(serving.kernels[0])
-        assert json.loads(ours.recv(100)) == {"exit": -signal.SIGKILL}
-    assert not serving.kernels and not lives(kernel)
+        assert not serving.kernels
+        return json.loads(ours.recv(100))
 
 
 OWNER = """

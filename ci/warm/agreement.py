@@ -37,9 +37,9 @@ def surroundings() -> dict[str, Any]:
     }
 
 
-def peer_user(connection: socket.socket) -> int:
-    """The id of the user at the other end of a Unix socket."""
-    return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """The process and the user at the other end of a Unix socket."""
+    return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[:2]
 
 
 def is_private(path: Path) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ci.warm.agreement import is_private, peer_user, surroundings
+from ci.warm.agreement import is_private, peer, surroundings
 
 PATIENCE = 120.0  # seconds: at the start of a run the server is still importing
 
@@ -104,7 +104,7 @@ def forked(
             raise Refused("the socket of the kernel server is open to others")
         connection.settimeout(PATIENCE)
         connection.connect(str(path))
-        if peer_user(connection) != os.getuid():
+        if peer(connection)[1] != os.getuid():
             raise Refused("the kernel server belongs to somebody else")
         socket.send_fds(connection, [json.dumps(request).encode()], list(streams))
         answer = connection.recv(1 << 16)

@@ -24,7 +24,7 @@ if __name__ == "__main__" and sys.path[0] == os.getcwd():
     del sys.path[0]
 
 from ci import job
-from ci.warm.agreement import LONGEST, peer_user
+from ci.warm.agreement import LONGEST, peer
 from ci.warm.guards import process_fault, request_fault, stamped
 from ci.warm.kernel import Order, become
 
@@ -41,11 +41,12 @@ PATIENCE = 5.0  # seconds for a request to arrive whole, once its client has con
 
 @dataclass
 class Kernel:
-    """A fork. `client` is None once its end has been told, or nobody is left to tell."""
+    """A fork. `client` is None once its end has been told, or nobody is left to tell; `job` is the process that asked."""
 
     pid: int
     pidfd: int
     mark: str
+    job: int
     client: socket.socket | None
 
 
@@ -104,9 +105,10 @@ class Server:
             with suppress(psutil.Error):
                 process.kill()
         self.bury(kernel)
-        # Only now: it waits for all that carry the mark, and would take the kernel's exit code.
+        # Only now: it waits for all that carry the mark, and would take the kernel's exit code. A job that still lives
+        # has its own things to clear away.
         if kernel.mark:
-            job.kill_marked(kernel.mark)
+            job.kill_marked(kernel.mark, but=kernel.job)
 
     def answer(self) -> Order | None:
         """Meet or refuse the next request; in the fork, the kernel to become."""
@@ -131,7 +133,7 @@ class Server:
             return Order(request, streams, os.getppid(), self.added)
         else:
             mark = request["environment"].get(job.MARK, "")
-            self.kernels.append(Kernel(child, os.pidfd_open(child), mark, client))
+            self.kernels.append(Kernel(child, os.pidfd_open(child), mark, peer(client)[0], client))
             said(client, pid=child)
         for stream in streams:
             os.close(stream)
@@ -157,7 +159,7 @@ def received(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """
     data, streams, flags, _ = socket.recv_fds(client, LONGEST, 3)
     try:
-        if peer_user(client) != os.getuid():
+        if peer(client)[1] != os.getuid():
             raise ValueError("another user")
         if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(streams) != 3:
             raise ValueError("too long, or without its streams")
