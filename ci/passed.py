@@ -36,7 +36,7 @@ class Passed:
             entry = kept["passed"]
             if kept["sum"] == _sum(entry) and entry["key"] == self._key(*seen):
                 return entry["result"]
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return None
 

@@ -43,7 +43,7 @@ class History:
                 what: {name: {key: float(value) for key, value in job.items()} for name, job in jobs.items()}
                 for what, jobs in kept.items()
             }
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
             return {}
 
     def seconds(self, work: Job) -> float:

@@ -23,8 +23,9 @@ LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".ruff_cache")
 # The names that count begin like this; every terminal brings others that do not.
 VARIABLES = tuple(
     """
-    LABBOOK_ PYTHON LC_ LANG TZ HOME TMPDIR
-    CC CXX CFLAGS CPPFLAGS LDFLAGS CMAKE_
+    LABBOOK_ PYTHON LC_ LANG TZ HOME TMP TEMP
+    CC CXX CFLAGS CPPFLAGS LDFLAGS CMAKE_ CPATH CPLUS_ C_INCLUDE_ LIBRARY_PATH
+    RANK WORLD_SIZE LOCAL_ MASTER_ TP_ TBB_ NPY_
     OMP_ GOMP_ KMP_ MKL_ OPENBLAS_ VECLIB_ NUMEXPR_ BLIS_ ATEN_ DNNL_ ONEDNN_
     TORCH PYTORCH_ C10_ CUDA CUBLAS_ CUDNN_ NVIDIA_ NCCL_ GLOO_ TRITON_
     MPL IPY JUPYTER LD_ DYLD_ MALLOC_ GLIBC_
@@ -39,7 +40,7 @@ def surroundings(root: Path, environ: Mapping[str, str] = os.environ) -> str:
     """The hash of all that a run of any notebook of the project can depend on, notebooks excepted.
 
     The contents of files count, never their times. What is not seen: a change by hand inside an installed
-    package, and what a notebook would fetch from outside the project.
+    package, and what a notebook would fetch from outside the project or from a folder of one's own on PYTHONPATH.
 
     Raises:
         OSError: a file cannot be read.

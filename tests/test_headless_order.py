@@ -65,7 +65,14 @@ def test_a_job_that_was_never_measured_counts_as_a_big_one(tmp_path: Path):
     assert begun(schedule(tmp_path, known, 3, 2.5 * MEGABYTES))[0] == ["a", "b"]
 
 
-@pytest.mark.parametrize("content", ["", "[1]", '{"run": {"a": {"seconds": "long"}}}', '{"run": {"a": 3}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "[1]", "[" * 100_000, '{"run": {"a": {"seconds": "long"}}}', '{"run": {"a": 3}}'),
+        '{"run": {"a": {"seconds": 1' + "0" * 400 + "}}}",
+    ],
+    ids=("empty", "a list", "deep", "a word", "a number", "too large"),
+)
 def test_a_damaged_history_costs_nothing(tmp_path: Path, content: str):
     (tmp_path / ".labbook").mkdir()
     (tmp_path / ".labbook" / "jobs.json").write_text(content)

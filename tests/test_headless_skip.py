@@ -186,6 +186,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "half-written": lambda path: path.write_bytes(path.read_bytes()[:50]),
     "empty": lambda path: path.write_text(""),
     "no text": lambda path: path.write_bytes(b"\xff\x00"),
+    "deep": lambda path: path.write_text("[" * 100_000),
     "another kind of JSON": lambda path: path.write_text("[1]"),
     "a result changed by hand": changed_result,
     "a folder": lambda path: (path.unlink(), path.mkdir()),
