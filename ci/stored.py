@@ -111,9 +111,10 @@ def _pixels(picture: str) -> np.ndarray | None:
 
 
 def _require_no_path(cell: NotebookNode, root: Path) -> None:
+    here = re.compile(rf"{re.escape(str(root))}(?![\w.-])")
     for output in cell.outputs:
         values = [output.get("text", ""), *output.get("data", {}).values()]
-        if any(isinstance(value, str) and f"{root}/" in value for value in values):
+        if any(isinstance(value, str) and here.search(value) for value in values):
             raise Problem(
                 "the output holds a path of this machine: print it from the project's root", cell=cell.id
             )

@@ -40,7 +40,7 @@ def surroundings(root: Path, environ: Mapping[str, str] = os.environ) -> str:
     """The hash of all that a run of any notebook of the project can depend on, notebooks excepted.
 
     The contents of files count, never their times. What is not seen: a change by hand inside an installed
-    package, and what a notebook would fetch from outside the project or from a folder of one's own on PYTHONPATH.
+    package, and what a notebook reads elsewhere: outside the project, in other notebooks, on one's own PYTHONPATH.
 
     Raises:
         OSError: a file cannot be read.
@@ -69,7 +69,7 @@ def _files(root: Path) -> Iterator[Path]:
         yield from _below(folder)
     for folder in (root / "solutions", root / "labs"):  # a cell can import what lies beside its notebook
         yield from (path for path in _below(folder) if path.suffix != ".ipynb")
-    yield from sorted([*root.glob("*.py"), *root.glob("requirements.lock")])
+    yield from sorted([*root.glob("*.py"), *root.glob("requirements.lock"), *root.glob("pyproject.toml")])
 
 
 def _below(folder: Path) -> Iterator[Path]:

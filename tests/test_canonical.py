@@ -218,9 +218,15 @@ def test_addresses_and_places_are_stored_without_what_changes():
     assert sanitized("seed 0xdeadbeef") == "seed 0xdeadbeef"
 
 
-def test_a_path_of_this_machine_is_refused():
+@pytest.mark.parametrize("words", ["/somewhere/data/digits", "'/somewhere'", "/somewhere\n"])
+def test_a_path_of_this_machine_is_refused(words: str):
     with pytest.raises(Problem, match="cell one: the output holds a path of this machine"):
-        stored(ran("one", printed("/somewhere/data/digits")), ran("one"), Path("/somewhere"))
+        stored(ran("one", printed(words)), ran("one"), Path("/somewhere"))
+
+
+@pytest.mark.parametrize("words", ["/somewhere-else/data", "/somewheres"])
+def test_another_path_is_none_of_this_machine(words: str):
+    stored(ran("one", printed(words)), ran("one"), Path("/somewhere"))
 
 
 def test_a_gpus_output_is_kept_where_there_is_none(monkeypatch: pytest.MonkeyPatch):

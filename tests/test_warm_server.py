@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 import helpers
-from ci.warm import agreement, provisioner, server
+from ci.warm import agreement, owner, provisioner, server
 from ci.warm.owner import CHOICE, Kernels, kernels, tally
 from tests.fixtures.project import code, said, store
 from tests.kernel_session import Session, wait_until
@@ -241,6 +241,16 @@ def told_at_the_end_of(kernel: psutil.Process, mark: str, asks: int = 0) -> dict
         serving.end(serving.kernels[0])
         assert not serving.kernels
         return json.loads(ours.recv(100))
+
+
+def test_a_server_that_does_not_end_costs_no_result(monkeypatch: pytest.MonkeyPatch, capfd):
+    monkeypatch.setattr(owner, "GONE", 0.5)
+    monkeypatch.delenv(CHOICE, raising=False)
+    with another_run(monkeypatch) as served:
+        stopped = server_of(served)
+        stopped.suspend()
+    assert not lives(stopped) and not Path(served.variables[agreement.SOCKET]).parent.exists()
+    assert "the kernel server did not end within 0.5 s, and was killed" in capfd.readouterr().err
 
 
 OWNER = """

@@ -120,12 +120,15 @@ def _served(root: Path) -> Iterator[Kernels]:
         os.close(alive)
         try:
             server.wait(GONE)
-        except BaseException:
-            server.kill()
-            server.wait()
-            raise
+        except (
+            subprocess.TimeoutExpired
+        ):  # all that was to be done is done: not a reason to lose what came of it
+            print(f"the kernel server did not end within {GONE:g} s, and was killed", file=sys.stderr)
         finally:
-            if server.returncode:
+            if server.poll() is None:
+                server.kill()
+                server.wait()
+            elif server.returncode:
                 said = indented((folder / "log").read_text(errors="replace"), lines=10)
                 print(f"the kernel server ended with exit code {server.returncode}\n{said}", file=sys.stderr)
             shutil.rmtree(folder, ignore_errors=True)
