@@ -15,6 +15,7 @@ import pytest
 
 import helpers
 from tests.hostile.answers import HOSTILE
+from tests.kernel_session import wait_until
 from tests.living import named
 
 SET_UP = """
@@ -98,7 +99,10 @@ def test_hostile_answer(kernel: Kernel, name: str) -> None:
     assert found["mistake"] is None, found["text"]
     assert hostile.says in found["text"]
     assert found["changed"] == [], "the kernel's state must be as before"
-    assert kernel.process.is_running() and kernel.strays() == []
+    assert kernel.process.is_running()
+    wait_until(
+        lambda: kernel.strays() == []
+    )  # one that was killed ends when its turn comes, on a busy machine not at once
 
 
 def test_the_table_is_whole() -> None:
@@ -261,7 +265,7 @@ def test_more_hostile_answers(kernel: Kernel, name: str) -> None:
     )
     assert found["verdict"] in (verdict, "crashed" if "garbage" in name else verdict), found["text"]
     assert kernel.run("print(os.path.exists('sly'))").strip() == "False"
-    assert kernel.strays() == []
+    wait_until(lambda: kernel.strays() == [])
 
 
 def test_a_passed_report_tells_no_path_and_no_address(kernel: Kernel) -> None:
