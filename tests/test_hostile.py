@@ -100,9 +100,8 @@ def test_hostile_answer(kernel: Kernel, name: str) -> None:
     assert hostile.says in found["text"]
     assert found["changed"] == [], "the kernel's state must be as before"
     assert kernel.process.is_running()
-    wait_until(
-        lambda: kernel.strays() == []
-    )  # one that was killed ends when its turn comes, on a busy machine not at once
+    # One that was killed ends when its turn comes, on a busy machine not at once.
+    wait_until(lambda: kernel.strays() == [])
 
 
 def test_the_table_is_whole() -> None:
