@@ -120,9 +120,7 @@ def _served(root: Path) -> Iterator[Kernels]:
         os.close(alive)
         try:
             server.wait(GONE)
-        except (
-            subprocess.TimeoutExpired
-        ):  # all that was to be done is done: not a reason to lose what came of it
+        except subprocess.TimeoutExpired:  # no reason to lose what came of the run
             print(f"the kernel server did not end within {GONE:g} s, and was killed", file=sys.stderr)
         finally:
             if server.poll() is None:
