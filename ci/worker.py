@@ -53,7 +53,9 @@ class Watch:
             raise self.problem(DIED) from None
         except (PapermillExecutionError, CellExecutionError) as error:
             said = f"{error.ename}: {error.evalue}".strip().rstrip(":")
-            trace = "\n".join(getattr(error, "traceback", "") or []) or str(error)
+            trace = getattr(error, "traceback", "") or str(error)
+            if not isinstance(trace, str):  # papermill gives lines, nbclient a text
+                trace = "\n".join(trace)
             raise self.problem(f"raises {said}\n{indented(trace)}") from None
         except NoSuchKernel as error:
             raise Problem(

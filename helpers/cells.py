@@ -62,6 +62,16 @@ def with_cell_numbers(text: str) -> str:
     return text
 
 
+_DUMPED = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.M)
+_ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+
+
+def dumped(text: str) -> list[Frame]:
+    """The frames in a text by faulthandler, innermost first. What is beyond ASCII it writes as `\\xf6` or `\\u0151`."""
+    plain = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), text)
+    return [(found[1], int(found[2]), found[3]) for found in _DUMPED.finditer(plain)]
+
+
 def places(frames: Iterable[Frame]) -> list[str]:
     """Frames of the learner's code in words; others are left out."""
     from helpers.judge import is_learners

@@ -8,6 +8,7 @@ The first way that works is taken:
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
@@ -21,7 +22,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.cells import cell_sources
+from helpers.cells import cell_sources, dumped
 from helpers.children import KEPT, PROPERTY, Child, Fork, prepare, taken
 from helpers.exercise import Exercise
 
@@ -287,14 +288,16 @@ def by_value(answer: Any) -> bytes:
                 above, _, name = value.__name__.rpartition(".")
                 if above in sys.modules and getattr(sys.modules[above], name, None) is value:
                     return getattr, (importlib.import_module(above), name)
+            # From Python 3.14 on a class's annotations are evaluated when they are first read, and cloudpickle takes along
+            # only those that have been: torch.jit.script would miss a Final, a dataclass its fields.
+            if isinstance(value, type):
+                with contextlib.suppress(Exception):  # such as a name that is not known here
+                    _ = value.__annotations__
             return super().reducer_override(value)
 
     file = io.BytesIO()
     Pickler(file, protocol=5).dump(answer)
     return file.getvalue()
-
-
-_FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.M)
 
 
 def _dumped_frames(dump: bytes) -> list[tuple[str, int, str]]:
@@ -303,7 +306,7 @@ def _dumped_frames(dump: bytes) -> list[tuple[str, int, str]]:
     threads = re.split(r"^(?=(?:Current thread|Thread) )", text, flags=re.M)
     ranks = [part for part in threads if _RANK.search(part) and not _WAITS.match(part)]
     main = next((part for part in reversed(threads) if "_serve" in part or "_in_kernel" in part), text)
-    return [(m[1], int(m[2]), m[3]) for m in _FRAME.finditer(ranks[0] if ranks else main)][::-1]
+    return dumped(ranks[0] if ranks else main)[::-1]
 
 
 _RANK = re.compile(r'ranks[/\\]stage\.py", line \d+ in _play$', re.M)

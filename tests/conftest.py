@@ -8,6 +8,7 @@ In CI, the reasons for which tests are skipped must be those of allowed_skips.ya
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Collection
 from pathlib import Path
 
@@ -15,6 +16,15 @@ import pytest
 import yaml
 
 ALLOWED = Path(__file__).with_name("allowed_skips.yaml")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hears the interrupt, whatever those who started this have set: `pytest &` in a shell's script ignores it.
+
+    Programs that the tests start would inherit that, and never end where a test interrupts them.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

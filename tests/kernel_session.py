@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from queue import Empty
 from typing import Any
 
 from ipykernel.kernelspec import get_kernel_dict
+from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
@@ -27,9 +29,27 @@ class ThisPython(KernelSpecManager):
 
 
 class Manager(KernelManager):
+    """Kernels of this Python. They are reached over sockets of their own: a port can be lost before the kernel has it."""
+
     @default("kernel_spec_manager")
     def _this_python(self) -> KernelSpecManager:
         return ThisPython(parent=self)
+
+    @default("transport")
+    def _never_lost(self) -> str:
+        return "ipc"
+
+
+def started_kernel() -> tuple[Manager, BlockingKernelClient]:
+    """A kernel that finds the project and knows nothing of pytest, and a client of it."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    env["PYTHONPATH"] = os.pathsep.join([str(helpers.ROOT), os.environ.get("PYTHONPATH", "")])
+    manager = Manager()
+    manager.start_kernel(env=env)
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=PATIENCE)
+    return manager, client
 
 
 class Session:

@@ -19,3 +19,15 @@ def named(process: psutil.Process, part: str) -> bool:
         return lives(process) and part in process.name()
     except psutil.NoSuchProcess:
         return False
+
+
+def carrying(text: str) -> list[int]:
+    """The ids of all processes that have this text in their command line."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if any(text in word for word in process.cmdline()):
+                found.append(process.pid)
+        except psutil.Error:  # gone, or somebody else's
+            continue
+    return found

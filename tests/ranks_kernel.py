@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import jupyter_client
 import psutil
 
-import helpers
+from tests.kernel_session import started_kernel
 from tests.living import lives
 
 SET_UP = """
@@ -35,11 +33,7 @@ class Cell:
 
 class Kernel:
     def __init__(self) -> None:
-        env = dict(
-            os.environ, PYTHONPATH=os.pathsep.join([str(helpers.ROOT), os.environ.get("PYTHONPATH", "")])
-        )
-        env.pop("PYTEST_CURRENT_TEST", None)
-        self.manager, self.client = jupyter_client.manager.start_new_kernel(kernel_name="python3", env=env)
+        self.manager, self.client = started_kernel()
         self.process = psutil.Process(self.manager.provisioner.pid)
         self.run(SET_UP)
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jupyter_client
 import psutil
 import pytest
 
-import helpers
 from tests.hostile.answers import HOSTILE
-from tests.kernel_session import wait_until
+from tests.kernel_session import started_kernel, wait_until
 from tests.living import named
 
 SET_UP = """
@@ -44,11 +41,7 @@ class Kernel:
     """A kernel with the exercises imported."""
 
     def __init__(self) -> None:
-        env = dict(
-            os.environ, PYTHONPATH=os.pathsep.join([str(helpers.ROOT), os.environ.get("PYTHONPATH", "")])
-        )
-        env.pop("PYTEST_CURRENT_TEST", None)
-        self.manager, self.client = jupyter_client.manager.start_new_kernel(kernel_name="python3", env=env)
+        self.manager, self.client = started_kernel()
         self.process = psutil.Process(self.manager.provisioner.pid)
         self.run(SET_UP)
 

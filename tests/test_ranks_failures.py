@@ -12,23 +12,31 @@ from typing import Any
 import pytest
 
 from helpers import ranks
+from helpers.ranks import launch
 from helpers.waits import missing_exercise
+from tests.living import carrying
 from tests.ranks_failing import FAILURES, LIMIT, noted, prints_and_hangs, raises, rank, stub
 from tests.ranks_kernel import all_gone
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_failure(name: str, tmp_path: Path) -> None:
+def test_failure(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failure = FAILURES[name]
+    if failure.alike:  # on a busy machine the last may fail long after the first; none is waited for in vain
+        monkeypatch.setattr(launch, "SETTLED", 60.0)
     with pytest.raises(ranks.RankError) as caught:
         ranks.run(noted, str(tmp_path), failure.body, ranks=3, timeout=LIMIT, **failure.given)
     text = re.sub(r"\n  .*, in noted: .*", "", str(caught.value))
     for words in failure.says:
         assert re.search(words, text, re.M), f"{words}\n---\n{text}"
-    assert (caught.value.kind, caught.value.rank) == (failure.kind, failure.rank), text
+    assert caught.value.kind == failure.kind, text
+    if isinstance(failure.rank, tuple):
+        assert caught.value.rank in failure.rank, text
+    else:
+        assert caught.value.rank == failure.rank, text
     assert not re.search(r"0x[0-9a-f]{4}|:\d{5}\b|/site-packages/|" + str(os.getpid()), text), text
-    pids = [int(path.name) for path in tmp_path.iterdir()]
-    assert len(pids) == 6 and all_gone(pids, 0.5), "nothing is left behind"
+    begun = [int(path.name) for path in tmp_path.iterdir()]  # a rank may be ended before it has begun
+    assert begun and all_gone([*begun, *carrying(str(tmp_path))], 5), "nothing is left behind"
     assert ranks.run(rank, ranks=2) == [0, 1], "the next call works"
 
 

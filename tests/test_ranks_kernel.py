@@ -91,9 +91,11 @@ def works():
     import multiprocessing
     found = [None] * 2
     dist.all_gather_object(found, Place(dist.get_rank()))
-    with multiprocessing.Pool(1) as pool:
+    # Forked: from Python 3.14 on that is not the default on Linux, and other workers know nothing of a notebook.
+    with multiprocessing.get_context("fork").Pool(1) as pool:
         doubled = pool.map(twice, [dist.get_rank()])
-    return found, doubled, [batch.tolist() for batch in DataLoader(Places(), batch_size=2, num_workers=1)]
+    loader = DataLoader(Places(), batch_size=2, num_workers=1, multiprocessing_context="fork")
+    return found, doubled, [batch.tolist() for batch in loader]
 
 print(ranks.run(works, ranks=2, start_method={how!r})[1])
 """

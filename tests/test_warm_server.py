@@ -20,7 +20,7 @@ import helpers
 from ci.warm import agreement, owner, provisioner, server
 from ci.warm.owner import CHOICE, Kernels, kernels, tally
 from tests.fixtures.project import code, said, store
-from tests.kernel_session import Session, wait_until
+from tests.kernel_session import PATIENCE, Session, wait_until
 from tests.living import lives
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are forked on Linux")
@@ -282,11 +282,12 @@ def test_nothing_is_left_of_a_run_however_it_ends(ending: str | signal.Signals):
         try:
             folder, pid = owner.stdout.readline().split()
             server = psutil.Process(int(pid))
+            if ending != "raises":
+                owner.send_signal(ending)
+            owner.wait(PATIENCE)
         except BaseException:
             owner.kill()
             raise
-        if ending != "raises":
-            owner.send_signal(ending)
     wait_until(lambda: not lives(server) and not Path(folder).exists())
 
 

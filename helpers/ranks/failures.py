@@ -8,7 +8,7 @@ import signal
 import textwrap
 from typing import Any, Literal
 
-from helpers.cells import Frame, places, with_cell_numbers
+from helpers.cells import Frame, dumped, places, with_cell_numbers
 from helpers.judge import is_learners
 from helpers.ranks.crew import Crew, Member
 from helpers.ranks.rank import Order
@@ -118,7 +118,6 @@ def _is_public(file: str, name: str) -> bool:
     )
 
 
-_FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.M)
 _OURS = "helpers/ranks/rank.py"
 
 
@@ -126,7 +125,7 @@ def _dumped(dump: bytes) -> list[Frame] | None:
     """Frames inside the function's call in faulthandler's dump, innermost first; None if it is not in there."""
     text = dump.decode(errors="replace")
     for part in re.split(r"^(?=(?:Current thread|Thread) )", text, flags=re.M):
-        frames = [(m[1], int(m[2]), m[3]) for m in _FRAME.finditer(part)]
+        frames = dumped(part)
         for n, (file, _, name) in enumerate(frames):
             if file.endswith(_OURS) and name == "called":
                 return frames[:n]
@@ -136,15 +135,20 @@ def _dumped(dump: bytes) -> list[Frame] | None:
 
 
 def _first(crew: Crew) -> Member | None:
-    """The rank that failed first, errors that only tell of another's end left for last."""
+    """The rank that failed first, errors that only tell of another's end left for last; of equal ones the lowest rank.
+
+    Of ranks that fail alike it is chance which is first, and on a busy machine they may be far apart.
+    """
     failed = crew.failed()
     if not failed:
         return None
     first = min(failed, key=lambda member: (member.lost_another(), member.ended["at"]))
     until = first.ended["at"] + AT_ONCE
     kind = first.ended.get("error")
-    together = [m for m in failed if m.ended.get("error") == kind and m.ended["at"] <= until]
-    return together[0] if kind and not first.lost_another() else first
+    if not kind or first.lost_another():
+        return first
+    at_once = [m for m in failed if m.ended.get("error") == kind and m.ended["at"] <= until]
+    return next(m for m in failed if m in at_once or _same(m, first))
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -9,15 +9,15 @@ from collections.abc import Callable
 import torch
 
 from helpers.calls import calls_to
+from helpers.exercise import Exercise
 from helpers.labs.torchscript.nest_parts import HIDDEN, INPUTS, Cell, Gate
 from helpers.labs.torchscript.programs import compiled, graph_of
 from helpers.labs.torchscript.quiet import quiet
-from helpers.labs.torchscript.supported import ScriptExercise
 from helpers.trial import Trial
 
 Answer = Callable[[torch.Graph, str], int]
 
-count_ops = ScriptExercise(
+count_ops = Exercise(
     "09.count_ops",
     "Counting in the IR",
     objective="Count the operations of a kind in a TorchScript graph, those inside loops and branches, too.",

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from helpers.calls import calls_to
 from helpers.compare import difference
+from helpers.exercise import Exercise
 from helpers.labs.torchscript.nest_parts import HIDDEN, INPUTS, Cell, Gate, Readout
 from helpers.labs.torchscript.nest_variants import kind_of_gap
 from helpers.labs.torchscript.quiet import new_types, quiet
 from helpers.labs.torchscript.refusals import refused
-from helpers.labs.torchscript.supported import ScriptExercise
 from helpers.trial import Trial
 
 Answer = Callable[[str], torch.jit.ScriptModule]
@@ -24,7 +24,7 @@ Case = tuple[Tensor, Tensor, str]  # xs, h, in words
 KINDS = ("trace_in_script", "script_in_trace")
 RNG = ("torch RNG", "numpy RNG", "random RNG")  # parts and examples are drawn
 
-nest = ScriptExercise(
+nest = Exercise(
     "09.nest",
     "A trace inside a script inside a trace",
     objective="Put script and trace together so that a loop and a branch survive in a model that neither takes alone.",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from helpers.exercise import Exercise
 from helpers.labs.torchscript.elsewhere import forks
 from helpers.labs.torchscript.saved_parts import (
     Inputs,
@@ -20,7 +21,6 @@ from helpers.labs.torchscript.saved_parts import (
     result,
     what_is_in,
 )
-from helpers.labs.torchscript.supported import ScriptExercise
 from helpers.trial import Trial
 
 try:
@@ -28,7 +28,7 @@ try:
 except ImportError:  # Windows
     getrusage = None
 
-save_and_run_elsewhere = ScriptExercise(
+save_and_run_elsewhere = Exercise(
     "09.save_and_run_elsewhere",
     "Save a module, and run it where its class is not",
     objective="Write a file that is the whole program, and run it in a process that cannot import your class.",

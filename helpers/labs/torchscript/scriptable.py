@@ -11,16 +11,16 @@ import torch
 from torch import Tensor, nn
 
 from helpers.compare import difference
+from helpers.exercise import Exercise
 from helpers.labs.torchscript.broken import BROKEN, WIDTH
 from helpers.labs.torchscript.marks import restore_marks
 from helpers.labs.torchscript.quiet import new_types, quiet
 from helpers.labs.torchscript.refusals import first_line, refused
-from helpers.labs.torchscript.supported import ScriptExercise
 from helpers.trial import Trial
 
 Answer = Callable[[str], nn.Module]
 
-scriptable = ScriptExercise(
+scriptable = Exercise(
     "09.scriptable",
     "Python that a compiler takes",
     objective="Repair seven models so that torch.jit.script compiles them whole, with both ways of every branch.",
