@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import Empty
@@ -38,6 +40,11 @@ class Manager(KernelManager):
     @default("transport")
     def _never_lost(self) -> str:
         return "ipc"
+
+    @default("ip")
+    def _where(self) -> str:
+        """A place that the kernel finds from its own folder. Short: a socket's path holds a hundred letters."""
+        return f"{tempfile.gettempdir()}/kernel-{uuid.uuid4().hex}"
 
 
 def started_kernel() -> tuple[Manager, BlockingKernelClient]:

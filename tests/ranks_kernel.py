@@ -37,7 +37,7 @@ class Kernel:
         self.process = psutil.Process(self.manager.provisioner.pid)
         self.run(SET_UP)
 
-    def run(self, code: str, seen: Callable[[Cell], Any] | None = None, seconds: float = 60) -> Cell:
+    def run(self, code: str, seen: Callable[[Cell], Any] | None = None, seconds: float = 120) -> Cell:
         """Runs a cell to its end. seen: called after each message, with the cell so far."""
         message, cell = self.client.execute(code), Cell()
         while True:
@@ -67,7 +67,7 @@ class Kernel:
         self.manager.shutdown_kernel(now=True)
 
 
-def all_gone(pids: list[int], seconds: float = 10) -> bool:
+def all_gone(pids: list[int], seconds: float = 60) -> bool:
     """Whether these processes end in time."""
     left = []
     for pid in pids:

@@ -60,7 +60,7 @@ print({name: of for kind in (gated, gated.__base__) for name, of in kind.__annot
 def test_the_annotations_of_a_class_travel(tmp_path: Path) -> None:
     """TorchScript asks for `Final`, a dataclass for its fields. Python 3.14 makes annotations when they are asked for."""
     names: dict[str, object] = {"__name__": "__main__", "NoSuchName": float}
-    exec(ANNOTATED, names)
+    exec(compile(ANNOTATED, "a cell", "exec", dont_inherit=True), names)
     (tmp_path / "gated").write_bytes(by_value(names["Gated"]))
     there = subprocess.check_output([sys.executable, "-c", SHOWS, str(tmp_path / "gated")], text=True)
     expected = {"gated": bool, "unknown": float, "wide": "int", "deep": int}

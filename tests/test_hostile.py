@@ -201,7 +201,7 @@ def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:
             break
         psutil.wait_procs(family, timeout=0.1)
     kernel.process.kill()
-    _, alive = psutil.wait_procs(family, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=60)
     kernel.stop()
     assert alive == []
 

@@ -36,7 +36,7 @@ def test_failure(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert caught.value.rank == failure.rank, text
     assert not re.search(r"0x[0-9a-f]{4}|:\d{5}\b|/site-packages/|" + str(os.getpid()), text), text
     begun = [int(path.name) for path in tmp_path.iterdir()]  # a rank may be ended before it has begun
-    assert begun and all_gone([*begun, *carrying(str(tmp_path))], 5), "nothing is left behind"
+    assert begun and all_gone([*begun, *carrying(str(tmp_path))]), "nothing is left behind"
     assert ranks.run(rank, ranks=2) == [0, 1], "the next call works"
 
 

@@ -266,7 +266,7 @@ def test_in_a_process_that_was_forked_from_a_server_ranks_can_be_forked() -> Non
     process.start()
     theirs.close()
     assert ours.recv() == [0, 1]
-    process.join(10)
+    process.join(60)
     assert process.exitcode == 0
 
 

@@ -265,7 +265,7 @@ def test_served_with_a_token_until_it_is_stopped(copy_of_the_project: Path) -> N
     finally:
         server.send_signal(signal.SIGINT)
         rest = server.stdout.read()
-        code = server.wait(30)
+        code = server.wait(120)
     assert code == 0 and "Traceback" not in rest
     assert list((root / "work/.servers").iterdir()) == []
 

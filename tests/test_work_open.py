@@ -94,7 +94,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
     finally:
         server.process.send_signal(signal.SIGINT)
-        server.process.wait(30)
+        server.process.wait(120)
 
 
 @pytest.fixture
