@@ -8,7 +8,7 @@ BIN := .venv/bin
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup lab test run test-all site lock
+.PHONY: help setup lab test run test-all site pictures lock
 
 help:
 	@echo "make lab       learn: JupyterLab opens on the start page"
@@ -16,6 +16,7 @@ help:
 	@echo "make run       regenerate: the stored outputs of solutions/, by running them"
 	@echo "make test-all  make test, then run everything anew and the slow tests"
 	@echo "make site      publish: the solved labs as pages, in .labbook/site/"
+	@echo "make pictures  README's pictures, taken anew in Chromium"
 	@echo "make setup     only make .venv"
 	@echo "make lock      pin the newest versions that the two requirements.in allow"
 
@@ -36,6 +37,9 @@ test-all: setup
 
 site: setup
 	@$(BIN)/python -m ci.site
+
+pictures: setup
+	@$(BIN)/python -m tests.browser.pictures
 
 PIN := $(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --no-header --quiet
