@@ -99,7 +99,9 @@ def test_every_picture_has_its_words_and_readme_shows_each_with_a_text_for_those
 
 
 @pytest.mark.parametrize(
-    ("name", "body"), [("card-wrong.png", pictures.WRONG), ("card-passed.png", pictures.RIGHT)]
+    ("name", "body"),
+    [("card-wrong.png", pictures.WRONG), ("card-passed.png", pictures.RIGHT)],
+    ids=["wrong", "passed"],
 )
 def test_a_card_says_what_its_picture_shows(name: str, body: str) -> None:
     assert_says(name, seen_of(report(body)._repr_html_()))

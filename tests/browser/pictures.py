@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import FloatRect, Locator, expect, sync_playwright
 
@@ -52,6 +53,7 @@ TEXTS, LIST, LABS_SHOWN = ("welcome", "how-a-lab-works", "the-labs"), "list-of-l
 WINDOW = {"width": 1400, "height": 2600}
 # Pixels of paper around the start page; less than what is between a cell and its number, or between two labs.
 MARGIN = 8
+COLOURS = 32
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,26 @@ class Picture:
 
 
 def picture(png: bytes, *texts: str) -> Picture:
-    """Few colours make a small file; the words are the lines of the texts, without empty ones."""
+    """A screenshot and its words: the lines of the texts, without empty ones."""
     file = io.BytesIO()
-    few = Image.open(io.BytesIO(png)).convert("RGB").quantize(64, Image.Quantize.FASTOCTREE, dither=0)
-    few.save(file, "PNG", optimize=True)
+    of_few_colours(Image.open(io.BytesIO(png))).save(file, "PNG", optimize=True)
     lines = [" ".join(line.split()) for text in texts for line in text.splitlines()]
     return Picture(file.getvalue(), [line for line in lines if line])
+
+
+def of_few_colours(image: Image.Image) -> Image.Image:
+    """The image in the COLOURS that it has most of, for a small file; each other pixel gets the nearest of them.
+
+    Pillow's own ways shift the colours of paper a little: the grey of a code cell became white.
+    """
+    pixels = np.asarray(image.convert("RGB")).astype(np.int64) @ [1 << 16, 1 << 8, 1]
+    packed, place, count = np.unique(pixels, return_inverse=True, return_counts=True)
+    colours = np.stack([packed >> 16, packed >> 8 & 255, packed & 255], axis=1)
+    few = colours[np.argsort(-count, kind="stable")[:COLOURS]]
+    nearest = ((colours[:, None] - few) ** 2).sum(-1).argmin(1).astype(np.uint8)
+    found = Image.fromarray(nearest[place].reshape(pixels.shape))
+    found.putpalette(few.astype(np.uint8).tobytes())
+    return found
 
 
 def of_card(learner: Learner, body: str, said: str) -> Picture:
