@@ -105,17 +105,21 @@ def picture(png: bytes, *texts: str) -> Picture:
 
 
 def of_few_colours(image: Image.Image) -> Image.Image:
-    """The image in the COLOURS that it has most of, for a small file; each other pixel gets the nearest of them.
+    """The image in COLOURS of its own colours, for a small file; each other pixel gets the nearest of them.
 
-    Pillow's own ways shift the colours of paper a little: the grey of a code cell became white.
+    Each is the one that does most for the pixels: a colour counts by how many have it, and by how far it is from those
+    taken before. Pillow's own ways shift the colours of paper: the grey of a code cell became white.
     """
     pixels = np.asarray(image.convert("RGB")).astype(np.int64) @ [1 << 16, 1 << 8, 1]
     packed, place, count = np.unique(pixels, return_inverse=True, return_counts=True)
     colours = np.stack([packed >> 16, packed >> 8 & 255, packed & 255], axis=1)
-    few = colours[np.argsort(-count, kind="stable")[:COLOURS]]
+    few = [colours[count.argmax()]]
+    while len(few) < COLOURS:
+        away = ((colours[:, None] - few) ** 2).sum(-1).min(1)
+        few.append(colours[(away * count).argmax()])
     nearest = ((colours[:, None] - few) ** 2).sum(-1).argmin(1).astype(np.uint8)
     found = Image.fromarray(nearest[place].reshape(pixels.shape))
-    found.putpalette(few.astype(np.uint8).tobytes())
+    found.putpalette(np.array(few, np.uint8).tobytes())
     return found
 
 
