@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-OLDEST = (3, 11)
+OLDEST, NEWEST = (3, 11), (3, 14)  # the versions of Python that the course was tried with
 NEED_GB = 1.0  # for the learner's files and what a lab writes
 SECONDS = 120
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -99,10 +99,14 @@ def probe(code: str) -> dict:
 
 
 def python_finding(root: Path) -> Finding:
-    """Is Python new enough?"""
+    """Is Python new enough, and no newer than what was tried?"""
     version = ".".join(str(part) for part in sys.version_info[:3])
     if sys.version_info[:2] < OLDEST:
         return Finding(f"Python {version} is too old", "PYTHON=python3.12 make setup")
+    if sys.version_info[:2] > NEWEST:
+        tried = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
+        said = f"Python {version}: the lab book was tried with {tried}, and may work here, too"
+        return Finding(said, "if a lab fails: PYTHON=python3.14 make setup", False)
     return Finding(f"Python {version}, {sys.prefix}")
 
 

@@ -300,6 +300,27 @@ def test_doctor_does_not_need_a_browser(monkeypatch: pytest.MonkeyPatch) -> None
     assert doctor.browser_finding(helpers.ROOT).sign == "note"
 
 
+@pytest.mark.parametrize(
+    ("version", "sign", "says"),
+    [
+        ((3, 10, 9), "WRONG", "Python 3.10.9 is too old"),
+        ((3, 11, 2), "ok", "Python 3.11.2, "),
+        ((3, 14, 0), "ok", "Python 3.14.0, "),
+        (
+            (3, 15, 0),
+            "note",
+            "Python 3.15.0: the lab book was tried with 3.11 to 3.14, and may work here, too",
+        ),
+    ],
+)
+def test_doctor_knows_which_python_was_tried(
+    version: tuple[int, ...], sign: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor.sys, "version_info", version)
+    finding = doctor.python_finding(helpers.ROOT)
+    assert finding.sign == sign and finding.said.startswith(says) and bool(finding.fix) == (sign != "ok")
+
+
 def test_doctor_knows_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "NEED_GB", 1e9)
     assert doctor.disk_finding(helpers.ROOT).sign == "WRONG"
