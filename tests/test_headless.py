@@ -158,7 +158,8 @@ def test_unsolved_labs_say_so_and_raise_nothing(tmp_path: Path):
     failed, heard = said(lambda: labs(tmp_path, []))
     assert failed == 1 and "1 of 2 notebooks well" in heard
     assert "2 not attempted" in heard and "1 + 1" in heard
-    assert "labs/02_sub.ipynb, cell sub-check: raises NameError: name 'sub' is not defined" in heard
+    assert "labs/02_sub.ipynb, cell sub-check: raises NameError: name 'sub' is not defined\n" in heard
+    assert "    NameError: name 'sub' is not defined\n" in heard, "the text below it stands in whole lines"
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.ipynb")} == before
 
 
