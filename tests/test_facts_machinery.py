@@ -108,7 +108,7 @@ def test_checks_run_apart_and_say_what_failed():
         "skips": "import torch\nif torch is None:\n    assert torch",
         "crashes": "import os, torch\nos.kill(os.getpid(), 11)\nassert torch",
         "source": "import inspect, torch\ndef f():\n    return 1\nassert 'return 1' in inspect.getsource(f) and torch",
-        "workers": "import torch\nfrom torch.utils.data import DataLoader\nassert len(list(DataLoader([1, 2], num_workers=1))) == 2 and torch",
+        "workers": "import torch\nfrom torch.utils.data import DataLoader\nassert len(list(DataLoader([1, 2], num_workers=1, multiprocessing_context='fork'))) == 2 and torch",
     }
     said = run_checks(checks, limit=20, jobs=2)
     assert {name for name, words in said.items() if not words} == {

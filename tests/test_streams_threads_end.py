@@ -60,7 +60,15 @@ def test_shutdown_drops_an_error_that_nobody_saw() -> None:
 
 
 def test_shutdown_names_the_stream_whose_kernel_goes_on() -> None:
-    gate = gate_on(Stream(name="busy"))
+    begun, gate = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        begun.set()
+        gate.wait(PATIENCE)
+
+    with stream(Stream(name="busy")):
+        launch(busy)
+    assert begun.wait(PATIENCE)  # one that has not begun never runs
     with pytest.raises(RuntimeError, match="a kernel still runs on busy"):
         threads.shutdown(patience=0.0)
     gate.set()

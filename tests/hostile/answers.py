@@ -12,7 +12,7 @@ from textwrap import dedent, indent
 
 @dataclass(frozen=True)
 class Hostile:
-    """source: the cell. verdicts: those that are right. says: words in the report. seconds: the check's limit."""
+    """source: the cell. verdicts: those that are right. says: words in the report, or ones | others. seconds: the check's limit."""
 
     source: str
     verdicts: tuple[str, ...]
@@ -91,7 +91,7 @@ body(
     class M(torch.nn.Module):
         def forward(self, x): return self(x)
     """,
-    says="SIGSEGV",
+    says="SIGSEGV | RecursionError",  # Python 3.14 looks at the stack itself
 )
 body(
     "recursion in repr",
