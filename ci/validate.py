@@ -40,7 +40,7 @@ def _validate(root: Path, labs: list[str], force: bool) -> int:
         "solutions",
         labs,
         "validate",
-        lambda path: _job(path, root),
+        lambda path: job_for(path, root),
         force=force,
         further=_too_thin,
     )
@@ -71,7 +71,12 @@ def thin(where: str, of: int, left_out: dict[str, str]) -> list[str]:
     ]
 
 
-def _job(path: Path, root: Path) -> Job:
+def job_for(path: Path, root: Path) -> Job:
+    """The job that compares a solution with nbval.
+
+    Raises:
+        Problem: the notebook cannot be read, or its cells were not run in order.
+    """
     notebook = read(path, root)
     where = shown(path, root)
     try:

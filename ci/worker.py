@@ -1,4 +1,4 @@
-"""The process that works on one notebook: `python -m ci.worker run|labs ...`, started by ci/pool.py."""
+"""The process that works on one notebook: `python -m ci.worker run|labs|edges ...`, started by ci/pool.py."""
 
 from __future__ import annotations
 
@@ -110,20 +110,9 @@ def run_with_nbclient(path: Path, root: Path) -> tuple[NotebookNode, dict[str, l
     Returns:
         The notebook with its outputs, and the ids of the lab's exercises and predictions, as its kernel knows them.
     """
-    from nbclient import NotebookClient
-
     notebook = read(path, root)
     watch = Watch(notebook, shown(path, root))
-    client = NotebookClient(
-        notebook,
-        timeout=cell_seconds(),
-        startup_timeout=START_SECONDS,
-        kernel_name="python3",
-        kernel_manager_class=kernel_manager_class(),
-        resources={"metadata": {"path": str(path.parent)}},
-        record_timing=False,
-        on_cell_execute=watch.on_cell_execute,
-    )
+    client = client_for(notebook, path, watch)
     with watch.explained(), client.setup_kernel():
         for index, cell in enumerate(notebook.cells):
             client.execute_cell(cell, index)
@@ -133,6 +122,22 @@ def run_with_nbclient(path: Path, root: Path) -> tuple[NotebookNode, dict[str, l
                         f"shows {output.ename}: {output.evalue}; no cell of an unsolved lab may raise"
                     )
         return notebook, _known(client, path)
+
+
+def client_for(notebook: NotebookNode, path: Path, watch: Watch) -> Any:
+    """The nbclient that runs a notebook where it lies."""
+    from nbclient import NotebookClient
+
+    return NotebookClient(
+        notebook,
+        timeout=cell_seconds(),
+        startup_timeout=START_SECONDS,
+        kernel_name="python3",
+        kernel_manager_class=kernel_manager_class(),
+        resources={"metadata": {"path": str(path.parent)}},
+        record_timing=False,
+        on_cell_execute=watch.on_cell_execute,
+    )
 
 
 def _known(client: Any, path: Path) -> dict[str, list[str]]:
@@ -182,10 +187,17 @@ def labs(path: Path, root: Path) -> dict[str, Any]:
     return {"cells": sum(map(is_run, notebook.cells)), "verdicts": verdicts(notebook), "known": known}
 
 
+def edges(path: Path, root: Path) -> dict[str, Any]:
+    """Run one solution with a probe around all that it prints; tell which numbers stand near an edge."""
+    from ci.edges.run import edges
+
+    return edges(path, root)
+
+
 def main(argv: list[str]) -> int:
     """Do one task, announce its result or its fault."""
     job.begin()
-    task: Callable[[Path, Path], dict[str, Any]] = {"run": run, "labs": labs}[argv[0]]
+    task: Callable[[Path, Path], dict[str, Any]] = {"run": run, "labs": labs, "edges": edges}[argv[0]]
     path, root = Path(argv[1]), Path(argv[2])
     try:
         if fault := kernel_fault():

@@ -68,6 +68,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run", "ci.regenerate", "run", ([],), {"force": False}),
         ("run 01 --force", "ci.regenerate", "run", (["01"],), {"force": True}),
         ("validate 00 01", "ci.validate", "validate", (["00", "01"],), {"force": False}),
+        ("portable 01", "ci.portable", "portable", (["01"],), {"unseen": False}),
+        ("portable --unseen", "ci.portable", "portable", ([],), {"unseen": True}),
         ("labs 01", "ci.unsolved", "labs", (["01"],), {"force": False}),
         ("facts", "ci.facts", "facts", ([],), {"ledger": None}),
         ("facts 01 --ledger here", "ci.facts", "facts", (["01"],), {"ledger": Path("here")}),
@@ -139,7 +141,8 @@ def test_help_lists_every_command_and_loads_no_torch() -> None:
         "print('loaded', {'torch', 'nbformat', 'rich'} & set(sys.modules))"
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
-    commands = ["doctor", "lab", "derive", "format", "run", "validate", "labs", "facts", "bench", "record"]
+    commands = ["doctor", "lab", "derive", "format", "run", "validate", "portable", "labs", "facts"]
+    commands += ["bench", "record"]
     assert all(f"\n  {command} " in said for command in commands)
     assert "code 0" in said and "loaded set()" in said
     assert "..." not in said.replace("[ARGS]...", ""), "a description is cut off"
