@@ -31,8 +31,13 @@ THREADS = (1, 4)
 CAPABILITY = "ATEN_CPU_CAPABILITY"  # the vector instructions that torch uses; read when it is loaded
 PLAIN = {"default": {"MKL_CBWR": "COMPATIBLE"}}  # MKL multiplies matrices by itself, and chooses by itself
 LESS = "print one digit less, or a bound"
-# Numbers that are exact, though it takes many digits to write them: by lab and cell, why.
-EXACT: dict[tuple[str, str], str] = {}
+# Texts of numbers that are exact, though many digits are needed to write them: by notebook and cell, with the reason.
+EXACT = {
+    # What fresh memory holds on the simulated device: the same bytes everywhere.
+    ("06_streams", "read-early-shown"): "tensor([3.3962e+38, 3.3962e+38, 3.3962e+38])",
+    # One third, rounded once, as its bits are shown.
+    ("06_streams", "bits-figure"): "0.333333343",
+}
 
 
 @dataclass(frozen=True)
@@ -146,9 +151,8 @@ def _edges(path: Path, root: Path, outcome: Outcome) -> Iterator[str]:
     yield from outcome.faults
     where = shown(path, root)
     for note in outcome.result.get("found", []):
-        if (path.stem, note["cell"]) in EXACT:
-            continue
-        yield f"{where}, {told(note)}"
+        if EXACT.get((path.stem, note["cell"])) != note["text"]:
+            yield f"{where}, {told(note)}"
     for cell in outcome.result.get("changed", []):
         yield f"{where}, cell {cell}: with probes around what is printed its text is not the stored one"
 
