@@ -79,7 +79,9 @@ def _portable(root: Path, labs: list[str], unseen: bool) -> int:
     paths = notebooks(root / "solutions", labs)
     probed = outcomes([job_for(path, root, "edges") for path in paths], root, "edges")
     faults = [
-        fault for path, outcome in zip(paths, probed, strict=True) for fault in _edges(path, root, outcome)
+        fault
+        for path, outcome in zip(paths, probed, strict=True)
+        for fault in edge_faults(path, root, outcome)
     ]
     rows = [(o.name, seconds(o), *_numbers(o)) for o in probed]
     tried, left_out = settings(capability())
@@ -146,7 +148,7 @@ def _numbers(outcome: Outcome) -> tuple[str, str, str]:
     return str(result["probed"]), str(len(result["found"])), str(not_seen)
 
 
-def _edges(path: Path, root: Path, outcome: Outcome) -> Iterator[str]:
+def edge_faults(path: Path, root: Path, outcome: Outcome) -> Iterator[str]:
     """What a person must mend in a solution that ran with probes."""
     yield from outcome.faults
     where = shown(path, root)

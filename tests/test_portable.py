@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cloudpickle
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -23,7 +24,7 @@ from nbformat.v4 import new_output
 from ci import portable
 from ci.edges import probe
 from ci.edges.numbers import disturbed, holds, is_exact, moved
-from ci.edges.run import Cell, found, unseen
+from ci.edges.run import Cell, found, shown_text, unseen
 from ci.edges.wrapping import Wrapper, answers
 from ci.pool import Outcome
 from ci.regenerate import run
@@ -213,6 +214,22 @@ def test_numbers_that_no_probe_saw_are_named() -> None:
     ]
     assert unseen(cells) == {"one": ["1e-3", "97"], "two": ["0.5"]}
     assert unseen(cells, {"x =": {"97"}, "y =": {"0.5"}}) == {"one": ["1e-3"], "two": ["0.5"]}
+
+
+def test_the_numbers_known_to_be_exact_are_still_shown() -> None:
+    for (notebook, name), text in portable.EXACT.items():
+        cells = nbformat.read(ROOT / "solutions" / f"{notebook}.ipynb", 4).cells
+        assert [text in shown_text(cell) for cell in cells if cell.id == name] == [True]
+
+
+def test_a_number_known_to_be_exact_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = [
+        {"cell": "one", "place": ["one", 1, "v"], "text": text, "others": ["0.3"]} for text in ("0.4", "0.5")
+    ]
+    outcome = Outcome("01_one", result={"found": notes, "changed": []})
+    monkeypatch.setattr(portable, "EXACT", {("01_one", "one"): "0.4"})
+    [fault] = portable.edge_faults(tmp_path / "01_one.ipynb", tmp_path, outcome)
+    assert "'0.5' would be '0.3'" in fault
 
 
 @pytest.fixture(scope="module")
