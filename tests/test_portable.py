@@ -10,6 +10,7 @@ import math
 import os
 import subprocess
 import sys
+from collections import defaultdict, namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,13 @@ class Point:
     """A dataclass that shows its field."""
 
     x: float
+
+
+class Own(list):
+    """As what ranks.run returns."""
+
+
+KINDS = {"Point": Point, "Own": Own, "defaultdict": defaultdict, "Pair": namedtuple("Pair", "first second")}
 
 
 @pytest.fixture
@@ -81,6 +89,9 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
         ("print(torch.tensor([0.5, 0.12345001]))", "tensor([0.5000, 0.1235])", ["tensor([0.5000, 0.1234])"]),
         ("print({'a': (1, [torch.tensor(0.12345001)])})", "{'a': (1, [tensor(0.1235)])}", ["{'a': (1, [t"]),
         ("print(np.array([0.5, 0.123456785001]))", "[0.5        0.12345679]", ["[0.5        0.1234566", ""]),
+        ("print(Own([v]), Own())", "[0.0025000001]", ["[0.0024999", "[0.0025000"]),
+        ("print(defaultdict(list, a=[v]))", "defaultdict(<class 'list'>", ["{'a': [0.0024", "{'a': [0.0025"]),
+        ("print(Pair(v, 1))", "Pair(first=0.0025000001", ["Pair(first=0.00249", "Pair(first=0.0025"]),
         ("print(Point(v))", "Point(x=0.0025000001)", ["Point(x=0.0024999", "Point(x=0.0025000"]),
         ("v", "0.0025000001", ["0.0024999", "0.0025000"]),
         ("f'{2.6e-7 + 1e-15:.0e}'", "3e-07", ["2e-07"]),  # an error of rounding: more than a part in a million off
@@ -88,7 +99,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
     ],
 )  # fmt: skip
 def test_an_edge_is_found(ran: Ran, source: str, text: str, others: list[str]) -> None:
-    _, notes = ran(source, v=NEAR, width=8, torch=torch, np=np, Point=Point)
+    _, notes = ran(source, v=NEAR, width=8, torch=torch, np=np, **KINDS)
     [note] = [note for note in notes if note["others"]]
     assert note["text"].startswith(text) and note["place"][:2] == ["here", 1]
     assert len(note["others"]) == len(others)

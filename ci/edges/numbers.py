@@ -86,7 +86,7 @@ class _Copy:
             return self._tensor(value, torch)
         if numpy and kind is numpy.ndarray and numpy.issubdtype(value.dtype, numpy.floating):
             return self._array(value, numpy)
-        if kind in (list, tuple, set, frozenset, dict) or _is_record(value):
+        if kind := _container_of(value):
             return self._container(value, kind)
         return value
 
@@ -126,12 +126,15 @@ class _Copy:
         return kind(copies)
 
 
-def _is_record(value: Any) -> bool:
-    """A named tuple, or a dataclass that shows its fields."""
+def _container_of(value: Any) -> type | None:
+    """What to make a copy of this container with: one that shows its parts in the same way. None for all else."""
     kind = type(value)
-    if isinstance(value, tuple):
-        return hasattr(kind, "_make")
-    return dataclasses.is_dataclass(kind) and kind.__dataclass_params__.repr
+    for base in (list, tuple, dict, set, frozenset):
+        # A class of one's own is shown as its base is, and so are those of collections, but for their name.
+        if issubclass(kind, base) and (kind.__repr__ is base.__repr__ or kind.__module__ == "collections"):
+            return base
+    shows_fields = dataclasses.is_dataclass(kind) and kind.__dataclass_params__.repr
+    return kind if shows_fields or (isinstance(value, tuple) and hasattr(kind, "_make")) else None
 
 
 def _parts(value: Any) -> list[Any]:
