@@ -99,7 +99,7 @@ def _portable(root: Path, labs: list[str], unseen: bool) -> int:
         _list_unseen(probed)
     for fault in faults:
         print(f"portable: {fault}")
-    print(f"portable: {len(faults)} faults" if faults else "portable: no digit hangs on the machine")
+    print(f"portable: {len(faults)} faults" if faults else "portable: no digit depends on the machine")
     return int(bool(faults))
 
 

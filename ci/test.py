@@ -56,7 +56,7 @@ STAGES = [
 ]
 MORE_STAGES = [
     Stage("slow tests", [*PYTEST, "-m", "slow"]),
-    Stage("no printed digit hangs on the machine", [*LABBOOK, "portable"]),
+    Stage("no printed digit depends on the machine", [*LABBOOK, "portable"]),
     Stage("everything runs anew", [*LABBOOK, "run", "--force"]),
     Stage("git sees no change", [PYTHON, "-m", "ci.unchanged"]),
 ]
