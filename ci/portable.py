@@ -8,8 +8,9 @@ text of each number also for its neighbours, one part in a million off. Nothing 
 What this does not show: what oneDNN and MKL do on newer processors than this; a number of half precision, to which one part
 in a million is nothing; a comparison near its edge (`error < 1e-6`), unless a setting turns it; a picture.
 
-Numbers in the text that no probe saw are counted, and listed with --unseen. Those left in the course are no results: they stand
-in the listed source of torch, in comments and messages of it, and in labels that another cell or a helper wrote out.
+Numbers in the text that no probe saw are counted, and listed with --unseen. Those left in the course are typed, not computed:
+in the listed source of torch, in what a prediction, a check or a measurement says, in labels made elsewhere. What torch itself
+writes into a message or a repr of a module is not seen either, nor a number that a helper shows without a fraction.
 """
 
 from __future__ import annotations
