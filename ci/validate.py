@@ -108,7 +108,8 @@ def job_for(path: Path, root: Path) -> Job:
     nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", f"{cell_seconds():g}"]
     nbval += ["--nbval-kernel-startup-timeout", str(START_SECONDS)]
     nbval += ["--nbval-sanitize-with", str(Path(__file__).parent / "sanitize.cfg")]
-    argv = [sys.executable, "-m", "pytest", *options, *nbval, str(path)]
+    # From the project's folder, where the job runs: pytest takes [ in a path for the choice of one test.
+    argv = [sys.executable, "-m", "pytest", *options, *nbval, os.path.relpath(path, root)]
     # Only nbval and the plugin: what else is installed for pytest has no business here.
     env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", NOTEBOOK: where}
     cells = sum(map(is_run, notebook.cells))

@@ -201,3 +201,12 @@ def test_asking_a_page_for_its_exercises_starts_no_fork_server() -> None:
         [sys.executable, "-c", asked], cwd=helpers.ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["{'exercises': [], 'predictions': []}", "False"]
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path):
+    root = tmp_path / "OneDrive - Bürő, [1] (100%)" / "lab book"
+    store(root / "solutions" / "01_one.ipynb", code("one", "print('one')"))
+    failed, heard = said(lambda: run(root, [], force=True))
+    assert failed == 0, heard
+    failed, heard = said(lambda: validate(root, [], force=True))
+    assert failed == 0 and "1 of 1 " in heard, heard
