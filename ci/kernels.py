@@ -70,6 +70,9 @@ def environment(
         env["MATPLOTLIBRC"] = str(Path(plots.origin).parent / "mpl-data" / "matplotlibrc")
     if strict:
         env["LABBOOK_STRICT"] = "1"
+        env.setdefault(
+            "LABBOOK_CHECK_SECONDS", "60"
+        )  # every answer should be right, and the machine may be busy
     return env
 
 

@@ -290,7 +290,7 @@ def by_value(answer: Any) -> bytes:
                     return getattr, (importlib.import_module(above), name)
             # From Python 3.14 on a class's annotations are evaluated when they are first read, and cloudpickle takes along
             # only those that have been: torch.jit.script would miss a Final, a dataclass its fields.
-            if isinstance(value, type):
+            if isinstance(value, type) and vars(value).get("__annotate_func__") and _travels(value):
                 with contextlib.suppress(Exception):  # such as a name that is not known here
                     _ = value.__annotations__
             return super().reducer_override(value)
@@ -298,6 +298,12 @@ def by_value(answer: Any) -> bytes:
     file = io.BytesIO()
     Pickler(file, protocol=5).dump(answer)
     return file.getvalue()
+
+
+def _travels(kind: type) -> bool:
+    """Whether a class goes along by value: it is the notebook's, or in no module. Others must not be touched."""
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__ == "__main__" or getattr(module, kind.__qualname__, None) is not kind
 
 
 def _dumped_frames(dump: bytes) -> list[tuple[str, int, str]]:

@@ -33,7 +33,7 @@ def run(project: Path, *command: str, code: int = 0) -> str:
     env = dict(os.environ, PYTHONPATH=str(project))
     env.pop("PYTEST_CURRENT_TEST", None)
     done = subprocess.run(
-        [sys.executable, *command], cwd=project, env=env, capture_output=True, text=True, timeout=300
+        [sys.executable, *command], cwd=project, env=env, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -21,6 +21,7 @@ from typing import Any
 TICK = 0.1  # s between two looks
 PATIENCE = 10  # looks at which all sleep and nothing has happened
 LONGEST = 40  # looks without an event, whoever is busy
+BUSY = 1.0  # s of processor time that they used meanwhile; with less, it is the machine that is busy
 JOINING = (
     120  # looks while the loader waits for a process with a time limit of its own: torch gives each one 5 s
 )
@@ -106,6 +107,16 @@ def _state(pid: int) -> str:
     return "" if helper or state == "X" else state
 
 
+def _used(pid: int) -> float:
+    """Its processor time in seconds so far; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            user, system = file.read().rpartition(")")[2].split()[11:13]
+    except (OSError, ValueError):
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 class Crew:
     """The processes that are started while it is watched; `log` is where they note what they do."""
 
@@ -166,20 +177,25 @@ class Crew:
             return
         idle = still = 0
         size, used = self.log.size(), time.process_time()
+        spent = used  # processor time of all, when the last event came
 
         def look(number: int, frame: Any) -> None:
-            nonlocal idle, still, size, used
+            nonlocal idle, still, size, used, spent
             now_size, now_used = self.log.size(), time.process_time()
             states = self.now()
             asleep = all(state in "SZ" for state in states.values()) and now_used - used < TICK / 5
             still = still + 1 if now_size == size else 0
             idle = idle + 1 if asleep and now_size == size else 0
+            now_spent = now_used + sum(map(_used, states))
+            spent = now_spent if not still else spent
+            starved = os.path.isdir("/proc/self") and now_spent - spent < BUSY
             size, used = now_size, now_used
             events = self.log.events()
             if idle >= 4 and ["waits"] in events and ["open"] not in events:
                 self.log.note("open")
             elif max(idle, still) >= JOINING or (
-                (idle >= patience or still >= max(LONGEST, patience)) and not _joins_for_a_while(frame)
+                (idle >= patience or (still >= max(LONGEST, patience) and not starved))
+                and not _joins_for_a_while(frame)
             ):
                 if not self.last_words:
                     self.last_words = _told(events, states)
