@@ -306,6 +306,8 @@ def test_a_forked_kernel_carries_the_mark_of_its_job(kind: str, tmp_path: Path):
     mark = "f" * 32
     session = Session(tmp_path, {"LABBOOK_JOB": mark})
     try:
+        # Python 3.12 and newer warn of a fork beside threads.
+        session.shown("import warnings\nwarnings.simplefilter('ignore')")
         source = "import os\nif not (pid := os.fork()):\n    os.execvp('sleep', ['sleep', '600'])\npid"
         below = psutil.Process(int(session.shown(source)))
         bare = psutil.Process(

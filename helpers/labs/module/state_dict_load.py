@@ -104,7 +104,10 @@ def stay(answer: Any, trial: Trial) -> None:
     trial.given("a float32 model with a frozen parameter, and a file of float64 values")
     module.conv.w.grad = torch.randn(2, 3, generator=trial.generator)
     before = holders(module)
-    about = {key: (value.data_ptr(), value.dtype, value.requires_grad) for key, value in before.items()}
+    lay = {
+        key: value.detach() for key, value in before.items()
+    }  # kept: memory that is freed may be given out again
+    about = {key: (lay[key].data_ptr(), value.dtype, value.requires_grad) for key, value in before.items()}
     given_back(answer, trial, module, sd)
     now = holders(module)
     replaced = [key for key in before if now.get(key) is not before[key]]

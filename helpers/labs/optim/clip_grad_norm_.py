@@ -176,10 +176,13 @@ def reads_an_iterator(answer: Answer, trial: Trial) -> None:
 @clip_grad_norm_.property("the gradients are edited where they are, and the parameters not at all")
 def in_place(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES, dtype=torch.float32)
-    objects, memory = [param.grad for param in params], [param.grad.data_ptr() for param in params]
+    objects, lay = (
+        [param.grad for param in params],
+        [param.grad.detach() for param in params],
+    )  # kept: memory that is freed may be given out again
     trial.given("five parameters, max_norm 0.1")
     trial.call(lambda: answer(list(params), 0.1, 2.0))
-    moved = [param.grad.data_ptr() for param in params] != memory
+    moved = [param.grad.data_ptr() for param in params] != [old.data_ptr() for old in lay]
     trial.true(
         not moved and all(param.grad is old for param, old in zip(params, objects, strict=True)),
         "A gradient is another tensor than before. Whoever holds the old one (a bucket of DistributedDataParallel, say) "

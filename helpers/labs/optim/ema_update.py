@@ -146,12 +146,14 @@ def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     trial.given("an EMA that others hold references to")
     before = dict(tensors(ema))
-    memory = {name: tensor.data_ptr() for name, tensor in before.items()}
+    lay = {
+        name: tensor.detach() for name, tensor in before.items()
+    }  # kept: memory that is freed may be given out again
     flags = [module.training for module in ema.modules()]
     trial.call(answer, ema, model, 0.9)
     now = dict(tensors(ema))
     objects = sorted(name for name in before if now.get(name) is not before[name])
-    moved = sorted(name for name in before if name in now and now[name].data_ptr() != memory[name])
+    moved = sorted(name for name in before if name in now and now[name].data_ptr() != lay[name].data_ptr())
     trial.true(
         not objects and not moved,
         f"The update put other {'tensors' if objects else 'memory'} in place of {', '.join((objects or moved)[:3])}: who "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from helpers.labs.streams.find_races import find_races
 from helpers.labs.streams.find_races_order import no_record
@@ -77,6 +79,7 @@ def random_programs(answer: Answer, trial: Trial) -> None:
 LONG, LONGEST = 120, 625
 """Rounds of the pipeline: 16 ops each."""
 BYTES_AN_OP = 4_000
+CALLS = 300
 
 
 @find_races.property("the memory grows with the length of the program, not with its square", once_right=True)
@@ -84,7 +87,8 @@ def memory(answer: Answer, trial: Trial) -> None:
     program = pipeline(LONG)
     trial.given(f"a pipeline of {len(program)} ops, on 4 streams; no race in it")
     try:
-        peak = peak_bytes(answer, program)
+        with shallow():
+            peak = peak_bytes(answer, program)
     except RecursionError:
         trial.fail(
             f"In a program of {len(program)} ops the answer's calls inside each other become too many: Python stops "
@@ -121,6 +125,19 @@ def longest(answer: Answer, trial: Trial) -> None:
             got=f"{len(found)} pairs",
             observed=(len(missing), len(extra)),
         )
+
+
+@contextmanager
+def shallow() -> Iterator[None]:
+    """No more than CALLS calls inside each other. Which calls count for Python's own limit differs from version to version."""
+    depth, limit, frame = 0, sys.getrecursionlimit(), sys._getframe()
+    while frame := frame.f_back:
+        depth += 1
+    sys.setrecursionlimit(depth + CALLS)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def peak_bytes(answer: Answer, program: Sequence[Op]) -> int:

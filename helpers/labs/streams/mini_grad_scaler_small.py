@@ -58,7 +58,7 @@ def stands_between(answer: Answer, trial: Trial) -> None:
     trial.given("two parameters: scale, backward, step(optimizer, 7, note='seven'), update")
     backward(scaler, optimizer, trial=trial)
     held: list[Tensor] = [param.grad for param in parameters(optimizer)]  # type: ignore[misc]
-    memory = [grad.data_ptr() for grad in held]
+    lay = [grad.detach() for grad in held]  # kept: memory that is freed may be given out again
     try:
         result = scaler.step(optimizer, 7, note="seven")
     except TypeError as error:
@@ -79,7 +79,8 @@ def stands_between(answer: Answer, trial: Trial) -> None:
     require_not_gone(trial, [param.grad for param in parameters(optimizer)], "After step and update")
     now = [param.grad for param in parameters(optimizer)]
     trial.true(
-        all(a is b for a, b in zip(now, held, strict=True)) and [grad.data_ptr() for grad in held] == memory,
+        all(new is old for new, old in zip(now, held, strict=True))
+        and [grad.data_ptr() for grad in held] == [old.data_ptr() for old in lay],
         "A gradient is another tensor, or lies in other memory. Whoever holds the old one (a bucket of "
         "DistributedDataParallel, say) has the scaled values.",
         expected="the same tensors, edited in place",
