@@ -21,7 +21,7 @@ PYTHON = sys.executable
 LABBOOK = [PYTHON, "-m", "helpers.cli"]
 # A worker a core, as long as the memory lasts: each holds torch and all labs. tests/conftest.py says what stays together.
 WORKERS = min(os.cpu_count() or 1, 4)
-PYTEST = [PYTHON, "-m", "pytest", "-n", str(WORKERS), "--dist", "loadgroup", "--no-loadscope-reorder"]
+PYTEST = [PYTHON, "-m", "pytest", "-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder"]
 LINTED = ["helpers", "ci", "tests", "solutions"]
 CLOSING = re.compile(r"=*\s*(\d+ \w+.* in [\d.]+s.*?|no tests ran in .*?)\s*=*")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -2,15 +2,18 @@
 
 `make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made
 once for its tests is made once. The wrong and right answers are a piece a lab: their reports are read by two files.
+In the browser, too, a lab is a piece.
 In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -27,19 +30,28 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Names the piece of work that each test belongs to, for `--dist loadgroup`."""
-    for item in items if config.pluginmanager.has_plugin("xdist") else ():
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(piece(item)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives whole pieces of work to the workers."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Pieces(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return piece(nodeid)
+
+    return Pieces(config, log)
 
 
-def piece(item: pytest.Item) -> str:
-    """The lab whose answers a test is about, else the test's file."""
-    if item.path.stem in ("test_exercises", "test_messages"):
-        about = item.callspec.params
-        return f"answers-{about['number'] if 'number' in about else about['exercise'].id[:2]}"
-    return item.path.stem
+BY_LAB = re.compile(r"test_(\w+)\.py::\w+\[(\d\d)")
+OF_A_LAB = {"exercises": "answers", "messages": "answers", "journey": "journey"}
+
+
+def piece(nodeid: str) -> str:
+    """The lab that a test is about, in files that go from lab to lab; else the test's file."""
+    about = BY_LAB.search(nodeid)
+    if about and about[1] in OF_A_LAB:
+        return f"{OF_A_LAB[about[1]]}-{about[2]}"
+    return nodeid.partition("::")[0]
 
 
 def machine_kind() -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import ALLOWED, skip_faults
+from tests.conftest import ALLOWED, piece, skip_faults
 
 TESTS = """
 import pytest
@@ -58,7 +58,7 @@ def test_expected_skip_passes_and_is_listed(project: Path) -> None:
 )
 def test_the_list_holds_for_tests_on_several_cores(project: Path, allowed: list[str], code: int) -> None:
     (project / "tests" / "test_two.py").write_text(TESTS)
-    done = run(project, allowed, "-p", "xdist", "-n", "2", "--dist", "loadgroup")
+    done = run(project, allowed, "-p", "xdist", "-n", "2", "--dist", "loadscope")
     assert done.returncode == code, done.stdout
     assert "2 passed, 2 skipped" in done.stdout
 
@@ -87,3 +87,26 @@ def test_faults_name_both_directions() -> None:
 
 def test_list_knows_both_kinds_of_machine() -> None:
     assert set(yaml.safe_load(ALLOWED.read_text())) == {"cpu", "gpu", "slow"}
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "what"),
+    [
+        ("tests/test_exercises.py::test_right_answers_pass[03.conv2d]", "answers-03"),
+        ("tests/test_exercises.py::test_wrong_answer_is_rejected_and_named[03.conv2d-no_bias]", "answers-03"),
+        ("tests/test_messages.py::test_messages_are_as_they_were_read[03]", "answers-03"),
+        ("tests/browser/test_journey.py::test_the_whole_journey[03_autograd]", "journey-03"),
+        ("tests/test_facts.py::test_fact[03-leaf]", "tests/test_facts.py"),
+        ("tests/test_digits.py::test_an_unknown_split_is_named", "tests/test_digits.py"),
+    ],
+)
+def test_what_belongs_together(nodeid: str, what: str) -> None:
+    assert piece(nodeid) == what
+
+
+def test_a_piece_of_work_has_one_worker(project: Path) -> None:
+    shows = "import os, pytest\n\n@pytest.mark.parametrize('n', range(6))\ndef test(n): print('in', os.getppid(), os.getpid())\n"
+    (project / "tests" / "test_one.py").write_text(shows)
+    done = run(project, [], "-p", "xdist", "-n", "2", "--dist", "loadscope", "-rP")
+    workers = {line for line in done.stdout.splitlines() if line.startswith("in ")}
+    assert done.returncode == 0 and len(workers) == 1, done.stdout

@@ -87,12 +87,9 @@ def cell_of(item: Exercise | Prediction) -> str:
 
 
 def each(*, slow: Callable[[Way], bool]) -> pytest.MarkDecorator:
-    """One test a lab, each a piece of work of its own; the slow ones for `make test-all`."""
-
-    def marks(way: Way) -> list[pytest.MarkDecorator]:
-        return [pytest.mark.xdist_group(f"journey-{way.stem}")] + [pytest.mark.slow] * slow(way)
-
-    return pytest.mark.parametrize("way", [pytest.param(way, id=way.stem, marks=marks(way)) for way in WAYS])
+    """One test a lab; the slow ones for `make test-all`."""
+    params = [pytest.param(way, id=way.stem, marks=[pytest.mark.slow] * slow(way)) for way in WAYS]
+    return pytest.mark.parametrize("way", params)
 
 
 def checked(learner: Learner, way: Way, answer: str) -> Locator:
