@@ -22,11 +22,12 @@ def test_a_program_hears_the_interrupt():
 
 def test_a_program_of_a_test_hears_an_interrupt_that_the_shell_ignores(tmp_path: Path):
     shutil.copy(ALLOWED.with_name("conftest.py"), tmp_path)
+    here = {name: value for name, value in os.environ.items() if name != "CI"}  # there, skips need their list
     (tmp_path / "test_one.py").write_text(TEST)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "CI"},  # there, skips need their list
+        env=here,
         capture_output=True,
         text=True,
         timeout=120,
