@@ -45,7 +45,7 @@ class Kernel:
         self.process = psutil.Process(self.manager.provisioner.pid)
         self.run(SET_UP)
 
-    def run(self, code: str, seconds: float = 90) -> str:
+    def run(self, code: str, seconds: float = 180) -> str:
         """What the code prints to stdout. Raises if it raises."""
         message = self.client.execute(code, store_history=True)
         printed = ""
