@@ -12,6 +12,7 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -61,11 +62,16 @@ def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
     """Each wrong answer of an exercise, its forms and its disguise, named by how they behave."""
     cores = own_cores()
     pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("fork"))
+    processes: list[Any] = []
     try:
         parts = pool.map(_outcomes, [(id, seed, part, cores) for part in range(cores)], timeout=PATIENCE)
+        processes = list(pool._processes.values())
         rows = {key: row for part in parts for key, row in part.items()}
+    except BrokenProcessPool as broken:
+        codes = [process.exitcode for process in processes]
+        raise AssertionError(f"{id}: the processes that ran its answers ended with {codes}") from broken
     except BaseException:
-        for process in list((pool._processes or {}).values()):
+        for process in processes:
             process.kill()  # an answer that never ends
         raise
     finally:
