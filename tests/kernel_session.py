@@ -129,10 +129,11 @@ class Session:
         wait_until(lambda: not self.manager.is_alive())
         return self.manager.provisioner.process.returncode
 
-    def end(self) -> None:
-        """Shut it down as a client does."""
+    def end(self, patience: float = 5.0) -> None:
+        """Shut it down as a client does; after half of `patience` seconds by a signal."""
         self.client.stop_channels()
         if self.manager.has_kernel:
+            self.manager.shutdown_wait_time = patience
             self.manager.shutdown_kernel()
 
 

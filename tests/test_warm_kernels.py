@@ -12,7 +12,7 @@ import pytest
 
 import helpers
 from ci.warm.owner import CHOICE, kernels
-from tests.kernel_session import Session, wait_until
+from tests.kernel_session import PATIENCE, Session, wait_until
 from tests.living import lives
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are forked on Linux")
@@ -261,7 +261,7 @@ def test_a_kernel_that_is_shut_down_runs_what_was_left_to_the_end(session: Sessi
         "import atexit, pathlib\natexit.register(pathlib.Path('ended').touch)\nkept = open('kept', 'w')\nkept.write('all of it');"
     )
     process = psutil.Process(session.pid)
-    session.end()
+    session.end(PATIENCE)
     assert not lives(process) and (tmp_path / "ended").exists()
     assert (tmp_path / "kept").read_text() == "all of it"
 
@@ -285,7 +285,7 @@ app.kernel._publish_status_and_flush, app.iopub_thread.stop = publish_late, stop
 def test_a_forked_kernel_closes_its_output_after_its_control_thread(session: Session, tmp_path: Path):
     session.shown(LATE_CONTROL)
     process = session.manager.provisioner.process
-    session.end()
+    session.end(PATIENCE)
     assert (tmp_path / "order").read_text() == "control is gone", "else it waits 10 s, now and then"
     assert process.returncode == 0
 
