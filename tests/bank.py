@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import torch
+
 import helpers
 from helpers import guard
 from helpers.exercise import Exercise
@@ -111,6 +113,9 @@ def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:
 
 def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Finding | None]]:
     """The outcomes of every n-th answer, from the given place on, at all properties."""
+    # In a fork torch makes its pool of threads anew at the first call. If that comes from several threads at once, such
+    # as those that the autograd engine starts after an export, one of them finds no pool and ends the process.
+    torch.set_num_threads(1)
     id, seed, part, parts = order
     exercise = helpers.exercises()[id]
     guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})

@@ -57,13 +57,14 @@ def another_run(patch: pytest.MonkeyPatch) -> Iterator[Kernels]:
 
 
 def server_of(served: Kernels) -> psutil.Process:
-    """The server's process."""
+    """The server's process. For a moment after it is started it has no command line."""
     folder = str(Path(served.variables[agreement.SOCKET]).parent)
-    [server] = [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if folder in (process.info["cmdline"] or []) and os.getpid() in (p.pid for p in process.parents()[:1])
-    ]
+
+    def found() -> list[psutil.Process]:
+        return [process for process in psutil.Process().children() if folder in process.cmdline()]
+
+    wait_until(found)
+    [server] = found()
     return server
 
 
