@@ -10,7 +10,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from functools import cache
+from types import FrameType, MethodType
 from typing import Any
 
 
@@ -31,11 +32,12 @@ def calls_to(*functions: Callable[..., Any] | type) -> Iterator[list[str]]:
             kept.append(getattr(part, "__code__", part))
             known[id(kept[-1])] = name
     seen: list[str] = []
+    of_c = _of_c()
 
     def notice(frame: FrameType, event: str, function: Any) -> None:
         if event == "call":
             name = known.get(id(frame.f_code))
-        elif event == "c_call":
+        elif event in of_c:
             name = known.get(id(function)) or known.get(id(_descriptor(function)))
         else:
             return
@@ -50,6 +52,25 @@ def calls_to(*functions: Callable[..., Any] | type) -> Iterator[list[str]]:
     finally:
         sys.setprofile(before)
         threading.setprofile(before_in_threads)
+
+
+@cache
+def _of_c() -> tuple[str, ...]:
+    """The events by which a profiler is told of C functions.
+
+    Python 3.12.0 and some after it tell of a C function that is called as a method only when it ends. pybind's methods
+    are such functions, those of torch._C.Graph for example.
+    """
+    heard: list[tuple[str, Any]] = []
+
+    def notice(frame: FrameType, event: str, function: Any) -> None:
+        heard.append((event, function))
+
+    method, before = MethodType(len, ()), sys.getprofile()
+    sys.setprofile(notice)
+    method()
+    sys.setprofile(before)
+    return ("c_call",) if ("c_call", len) in heard else ("c_return", "c_exception")
 
 
 def _parts(function: Any) -> Iterator[tuple[str, Any]]:

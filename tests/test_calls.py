@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from functools import partial
 
+import pytest
 import torch
 from torch.autograd import grad
 from torch.utils.data import DataLoader
@@ -16,6 +17,10 @@ ENGINE = type(torch.autograd.Variable._execution_engine).run_backward
 
 def loss() -> torch.Tensor:
     return torch.ones(3, requires_grad=True).sum()
+
+
+def plus_one(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
 
 
 def test_a_function_bound_long_ago_is_seen() -> None:
@@ -42,6 +47,16 @@ def test_a_built_in_function_is_seen() -> None:
     with calls_to(torch.stack) as seen:
         torch.stack([torch.ones(1)])
     assert seen == ["stack"] or seen == ["_VariableFunctionsClass.stack"]
+
+
+def test_a_method_of_a_pybind_class_is_seen() -> None:
+    graph = torch.jit.script(plus_one).graph
+    with calls_to(torch._C.Graph.findAllNodes, torch._C.Graph.findNode) as seen:
+        graph.findAllNodes("aten::add")
+        with pytest.raises(RuntimeError):
+            graph.findNode("no such kind")
+    graph.findAllNodes("aten::add")
+    assert [name.rpartition(".")[2] for name in seen] == ["findAllNodes", "findNode"]
 
 
 def test_a_wrapped_function_is_seen() -> None:
