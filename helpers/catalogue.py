@@ -28,8 +28,8 @@ import helpers
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """How a known wrong answer falls: the property, the message and the input of its report; each may be "".
+class Fall:
+    """How a known mistake falls: the property, the message and the input of its report; each may be "".
 
     The numbers in them are one draw of many.
     """
@@ -53,7 +53,7 @@ class Entry:
     minutes: int
     core: bool
     version: int
-    wrong: Mapping[str, Mistake]
+    wrong: Mapping[str, Fall]
 
 
 def folder() -> Path:
@@ -90,7 +90,7 @@ def as_text(entries: Mapping[str, Entry]) -> str:
 
 
 def _entry(id: str, fields: dict) -> Entry:
-    wrong = {name: Mistake(**how) for name, how in fields["wrong"].items()}
+    wrong = {name: Fall(**how) for name, how in fields["wrong"].items()}
     entry = Entry(id, **{**fields, "wrong": wrong})
     if not (
         isinstance(entry.title, str) and isinstance(entry.minutes, int) and isinstance(entry.version, int)

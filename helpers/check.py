@@ -66,7 +66,7 @@ def _report(exercise: Exercise, answer: Any) -> Report:
     except Exception as error:
         said = f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
         return Report(exercise.id, exercise.title, "crashed", message=said)
-    known = {name: wrong.why for name, wrong in exercise.wrong.items()}
+    known = {name: mistake.why for name, mistake in exercise.mistakes.items()}
     note = " ".join(filter(None, [older_answer(exercise.names, answer), result.note]))
     common = dict(known=known, output=_plain(result.output), cut=result.cut, note=note)
     found = result.found

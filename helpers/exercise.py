@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from helpers.answers import Comparison
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 ID = re.compile(r"\d\d\.[a-z][a-z0-9_]*")
 
 Check = Callable[[Any, "Trial"], None]
+Written = TypeVar("Written", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
+class Mistake:
     """A thing that people really write.
 
     answer: what a learner would pass to `check`.
     why: the sentence of a good teacher.
-    seen: words that the check's report must hold, and that no other wrong answer's report holds.
-    forms: the same mistake beside another one that often comes with it, as no check of the seed's range.
+    breaks: the words of the exercise's docstring that it breaks; "" until they are known.
+    variants: the same mistake written in different ways, or beside a mistake that often comes with it.
     """
 
     answer: Any
     why: str
-    seen: str
-    forms: tuple[Any, ...] = ()
+    breaks: str = ""
+    variants: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,14 +104,14 @@ class Exercise:
         self.prepare = prepare
         self.version = version
         self.properties: list[Property] = []
-        self._wrong: dict[str, WrongAnswer] = {}
+        self._mistakes: dict[str, Mistake] = {}
         self._last: Report | None = None
         self._stages: Stages | None = None
 
     @property
-    def wrong(self) -> Mapping[str, WrongAnswer]:
-        """The known wrong answers, by the name of the mistake."""
-        return MappingProxyType(self._wrong)
+    def mistakes(self) -> Mapping[str, Mistake]:
+        """The known mistakes, by name."""
+        return MappingProxyType(self._mistakes)
 
     def property(
         self,
@@ -135,26 +136,30 @@ class Exercise:
 
         return add
 
-    def wrong_answer(self, name: str, *, why: str, seen: str, answer: Any = None) -> Callable[[Any], Any]:
-        """Adds a wrong answer under the mistake's name; decorates it, or takes it as `answer`."""
-        if name in self._wrong:
-            raise ValueError(f"{self.id}: the wrong answer {name} stands twice")
+    def add_mistake(self, name: str, answer: Any, *, why: str, breaks: str = "") -> None:
+        """Adds a mistake that stands in a table. `@exercise.mistake()` is the usual way."""
+        if name in self._mistakes:
+            raise ValueError(f"{self.id}: the mistake {name} stands twice")
+        self._mistakes[name] = Mistake(answer, why, breaks)
 
-        def add(given: Any) -> Any:
-            self._wrong[name] = WrongAnswer(given, why, seen)
-            return given
+    def add_variant(self, name: str, answer: Any) -> None:
+        """Adds a variant of the mistake `name`."""
+        if name not in self._mistakes:
+            raise ValueError(f"{self.id}: a variant of {name}, and there is no such mistake")
+        known = self._mistakes[name]
+        self._mistakes[name] = replace(known, variants=(*known.variants, answer))
 
-        return add if answer is None else add(answer)
+    def bank(self, *adapt: Callable[[Any], Any]) -> Bank:
+        """The mistakes of one file that are all adapted in the same way: see Bank."""
+        return Bank(self, *adapt)
 
-    def another_form(self, name: str) -> Callable[[Any], Any]:
-        """Adds a form to the wrong answer `name`: it behaves differently somewhere, and is named the same."""
+    def mistake(self, *, breaks: str = "") -> Callable[[Written], Written]:
+        """Adds a mistake: decorates what a learner would pass to `check`. See Bank.mistake."""
+        return Bank(self).mistake(breaks=breaks)
 
-        def add(given: Any) -> Any:
-            known = self._wrong[name]
-            self._wrong[name] = replace(known, forms=(*known.forms, given))
-            return given
-
-        return add
+    def variant(self, of: Callable[..., Any] | str) -> Callable[[Written], Written]:
+        """Adds a variant of the mistake `of`: decorates what a learner would pass to `check`. See Bank.variant."""
+        return Bank(self).variant(of)
 
     def check(self, *answer: Any) -> Report:
         """Says whether `answer` is right and, if not, which mistake it is.
@@ -188,6 +193,61 @@ class Exercise:
         """Another process looks the exercise up, so that its code never travels."""
         found = _home(self)
         return (_at, found) if found else super().__reduce__()
+
+
+class Bank:
+    """Mistakes of one exercise, each written as a function or a class.
+
+    adapt: what makes the answer of what is written; none: it is the answer. Each further one makes a variant of it.
+    """
+
+    def __init__(self, exercise: Exercise, *adapt: Callable[[Any], Any]) -> None:
+        self.exercise = exercise
+        self._adapt, *self._others = adapt or (as_written,)
+
+    def mistake(self, *, breaks: str = "") -> Callable[[Written], Written]:
+        """Adds a mistake. Its name is the function's (of a class `TiesSplit`: ties_split), its sentence the docstring.
+
+        breaks: the words of the exercise's docstring that it breaks.
+        """
+
+        def add(written: Written) -> Written:
+            name, why = name_of(written), " ".join((written.__doc__ or "").split())
+            if not why:
+                raise ValueError(
+                    f"{self.exercise.id}: the mistake {name} has no docstring, the sentence of a teacher"
+                )
+            self.exercise.add_mistake(name, self._adapt(written), why=why, breaks=breaks)
+            for adapt in self._others:
+                self.exercise.add_variant(name, adapt(written))
+            return written
+
+        return add
+
+    def variant(self, of: Callable[..., Any] | str) -> Callable[[Written], Written]:
+        """Adds a variant of the mistake `of`: what @mistake() decorated, or the name of one that stands in a table."""
+
+        def add(written: Written) -> Written:
+            for adapt in (self._adapt, *self._others):
+                self.exercise.add_variant(of if isinstance(of, str) else name_of(of), adapt(written))
+            return written
+
+        return add
+
+
+def as_written(written: Any) -> Any:
+    """What is written is the answer."""
+    return written
+
+
+def returned(written: Callable[[], Any]) -> Any:
+    """What is written returns the answer: for answers that are put together from parts."""
+    return written()
+
+
+def name_of(written: Callable[..., Any]) -> str:
+    """The mistake's name: the function's, or the class's in small letters."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", written.__name__).lower()
 
 
 def _home(exercise: Exercise) -> tuple[str, str] | None:

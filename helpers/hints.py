@@ -140,12 +140,12 @@ def _maybe(exercise: Exercise, report: Report) -> list[str]:
     there = {
         name: how.message
         for name, how in known.wrong.items()
-        if how.said == report.said and name in exercise.wrong
+        if how.said == report.said and name in exercise.mistakes
     }
     near = {name: _nearness(report.message, message) for name, message in there.items()}
     order = sorted(near, key=lambda name: -near[name])
     alike = [name for name in order if near[name] >= NEAR] or [name for name in order if near[name] >= FAR]
-    return [exercise.wrong[name].why for name in alike[:MOST]]
+    return [exercise.mistakes[name].why for name in alike[:MOST]]
 
 
 def _nearness(one: str, other: str) -> float:

@@ -104,8 +104,8 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
     )
     left = [
         (name, Outcomes(exercise, form, seed))
-        for name, wrong in exercise.wrong.items()
-        for form in (wrong.answer, *wrong.forms)
+        for name, mistake in exercise.mistakes.items()
+        for form in (mistake.answer, *mistake.variants)
     ]
     for prop in (failing, *exercise.properties):
         if left:

@@ -106,9 +106,9 @@ def disguised(answer: Any) -> Any:
 
 
 def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:
-    for name, wrong in exercise.wrong.items():
-        yield (name, -1), disguised(wrong.answer)
-        yield from (((name, form), answer) for form, answer in enumerate((wrong.answer, *wrong.forms)))
+    for name, mistake in exercise.mistakes.items():
+        yield (name, -1), disguised(mistake.answer)
+        yield from (((name, form), answer) for form, answer in enumerate((mistake.answer, *mistake.variants)))
 
 
 def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Finding | None]]:

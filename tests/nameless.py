@@ -12,7 +12,7 @@ class Nameless(Exercise):
 
     def __init__(self, exercise: Exercise) -> None:
         vars(self).update(vars(exercise))
-        self._exercise, self._wrong = exercise, {}
+        self._exercise, self._mistakes = exercise, {}
 
     def __reduce__(self) -> Any:
         return Nameless, (self._exercise,)

@@ -18,11 +18,11 @@ def test_faults_of_a_bank_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         number = trial.random.randrange(3, 100)
         trial.true(answer(number) == 2 * number, "Not the double.", observed=answer(number))
 
-    twice.wrong_answer("square", why="", seen="", answer=lambda number: number**2)
-    twice.wrong_answer("same", why="", seen="", answer=lambda number: number)
-    twice.wrong_answer("same_again", why="", seen="", answer=lambda number: number + 0)
-    twice.wrong_answer("right", why="", seen="", answer=lambda number: number + number)
-    twice.another_form("square")(lambda number: number**3)
+    twice.add_mistake("square", lambda number: number**2, why="")
+    twice.add_mistake("same", lambda number: number, why="")
+    twice.add_mistake("same_again", lambda number: number + 0, why="")
+    twice.add_mistake("right", lambda number: number + number, why="")
+    twice.add_variant("square", lambda number: number**3)
     monkeypatch.setattr(helpers, "exercises", lambda: {"99.twice": twice})
     found = faults(twice, seed=1)
     assert [line.partition(", seed")[0] for line in found] == [

@@ -12,7 +12,7 @@ import torch
 
 import helpers
 from helpers import catalogue
-from helpers.catalogue import Entry, Mistake
+from helpers.catalogue import Entry, Fall
 from helpers.errors import meaning
 from helpers.exercise import Exercise
 from helpers.hints import MOST, Hint, Seen, Stages
@@ -41,7 +41,7 @@ def exercise(names: tuple[str, ...] | None = None) -> Exercise:
         ("key", "No such key."),
         ("elsewhere", "It fails at another property."),
     ):
-        made.wrong_answer(name, why=why, seen="Expected", answer=lambda x, k: x)
+        made.add_mistake(name, lambda x, k: x, why=why)
     return made
 
 
@@ -55,8 +55,8 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "no_tensor": "Expected a tensor, got list.",
         "key": "The check could not use what the answer gave: KeyError: 'k'",
     }
-    wrong = {name: Mistake(VALUES, message, "x") for name, message in messages.items()}
-    wrong["elsewhere"] = Mistake("another property", "Expected a tensor, got list.", "x")
+    wrong = {name: Fall(VALUES, message, "x") for name, message in messages.items()}
+    wrong["elsewhere"] = Fall("another property", "Expected a tensor, got list.", "x")
     entries = {"99.scale": Entry("99.scale", "Scale", 1, True, 1, wrong)}
     (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
 
@@ -98,8 +98,8 @@ def test_what_the_check_saw_comes_first_and_then_one_more_hint_each_time() -> No
 def test_the_nearest_mistakes_come_first_and_no_more_than_a_few() -> None:
     tried, words = exercise(), ("much above", "above", "over", "just below", "below")
     for word in words:
-        tried.wrong_answer(word, why=f"It is {word}.", seen="Expected", answer=lambda x, k: x)
-    wrong = {word: Mistake(VALUES, f"Every value is 1.0 {word} the expected one.", "x") for word in words}
+        tried.add_mistake(word, lambda x, k: x, why=f"It is {word}.")
+    wrong = {word: Fall(VALUES, f"Every value is 1.0 {word} the expected one.", "x") for word in words}
     entries = {"99.scale": Entry("99.scale", "Scale", 1, True, 1, wrong)}
     (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
     maybe = Stages(tried).after(report("Every value is 2.5 below the expected one.")).seen.maybe

@@ -51,8 +51,8 @@ def test_what_is_asked_once_right_hides_no_name_and_runs_for_no_wrong_answer() -
         asked.append(answer(1))
         trial.raises(TypeError, lambda: answer("a"), "for text")
 
-    doubled.wrong_answer("square", why="", seen="", answer=lambda x: x**2)
-    doubled.wrong_answer("takes_text", why="", seen="", answer=lambda x: x * 2)
+    doubled.add_mistake("square", lambda x: x**2, why="")
+    doubled.add_mistake("takes_text", lambda x: x * 2, why="")
 
     def square(x: object) -> object:  # with another fault: it takes text, too
         return x * x if isinstance(x, int) else x

@@ -19,7 +19,7 @@ import pytest
 
 import helpers
 from helpers import catalogue
-from helpers.catalogue import Entry, Mistake
+from helpers.catalogue import Entry, Fall
 from helpers.hints import MOST, Stages
 from helpers.report import Report
 from tests.wrong_reports import reports
@@ -85,10 +85,7 @@ def entries(stem: str) -> dict[str, Entry]:
             exercise.minutes,
             exercise.core,
             exercise.version,
-            {
-                name: Mistake(report.said, report.message, report.given)
-                for name, report in reports(id).items()
-            },
+            {name: Fall(report.said, report.message, report.given) for name, report in reports(id).items()},
         )
         for id, exercise in helpers.exercises().items()
         if id.startswith(stem[:2] + ".")
@@ -105,11 +102,11 @@ def lasting(found: Mapping[str, Entry]) -> str:
     )
 
 
-def lasting_mistakes(id: str, wrong: Mapping[str, Mistake]) -> dict[str, Mistake]:
+def lasting_mistakes(id: str, wrong: Mapping[str, Fall]) -> dict[str, Fall]:
     exercise = helpers.exercises().get(id)
     processes = exercise is not None and exercise.processes
     return {
-        name: Mistake(*(short(text, processes) for text in (how.said, how.message, how.input)))
+        name: Fall(*(short(text, processes) for text in (how.said, how.message, how.input)))
         for name, how in wrong.items()
     }
 
@@ -138,4 +135,4 @@ def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(numb
         for name, how in entry.wrong.items():
             report = Report(id, entry.title, "wrong", message=how.message, said=how.said)
             offered = Stages(exercise).after(report).seen.maybe
-            assert exercise.wrong[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"
+            assert exercise.mistakes[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"

@@ -100,7 +100,7 @@ def test_text_of_a_passed_card_says_all_that_the_card_says() -> None:
 def test_a_right_answer_of_a_lab_is_told_what_the_known_mistakes_break_on() -> None:
     exercise = helpers.exercises()["01.seed_everything"]
     report = exercise.check(RIGHT["01.seed_everything"][0])
-    assert report.passed and set(report.breaks) == set(exercise.wrong)
+    assert report.passed and set(report.breaks) == set(exercise.mistakes)
     assert all(text.startswith(("Breaks on: ", "Does not hold: ")) for text in report.breaks.values())
     assert report.beside is not None and "beside the solution" in html(report)
 

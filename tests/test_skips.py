@@ -93,7 +93,7 @@ def test_list_knows_both_kinds_of_machine() -> None:
     ("nodeid", "what"),
     [
         ("tests/test_exercises.py::test_right_answers_pass[03.conv2d]", "answers-03"),
-        ("tests/test_exercises.py::test_wrong_answer_is_rejected_and_named[03.conv2d-no_bias]", "answers-03"),
+        ("tests/test_exercises.py::test_mistake_is_rejected_and_named[03.conv2d-no_bias]", "answers-03"),
         ("tests/test_messages.py::test_messages_are_as_they_were_read[03]", "answers-03"),
         ("tests/browser/test_journey.py::test_the_whole_journey[03_autograd]", "journey-03"),
         ("tests/test_facts.py::test_fact[03-leaf]", "tests/test_facts.py"),

@@ -13,11 +13,11 @@ import pytest
 
 import helpers
 from helpers import catalogue, standing, start, status
-from helpers.catalogue import Entry, Mistake
+from helpers.catalogue import Entry, Fall
 from helpers.progress import NAME, note_solved
 from helpers.work.copies import put_copy
 
-MISTAKE = Mistake("the sum is right", "Expected 3, got 4.", "x = [1, 2]")
+MISTAKE = Fall("the sum is right", "Expected 3, got 4.", "x = [1, 2]")
 
 
 def entry(id: str, minutes: int = 10, *, core: bool = True, version: int = 1, wrong: int = 6) -> Entry:

@@ -43,12 +43,12 @@ def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> lis
 def reports(id: str) -> dict[str, Report]:
     """By the mistake's name: what the check says to each wrong answer."""
     exercise = helpers.exercises()[id]
-    answers = [wrong.answer for wrong in exercise.wrong.values()]
+    answers = [mistake.answer for mistake in exercise.mistakes.values()]
     if exercise.processes:
-        return dict(zip(exercise.wrong, checked(exercise, answers), strict=True))
-    known, names = {name: wrong.why for name, wrong in exercise.wrong.items()}, named(id, SEED)
+        return dict(zip(exercise.mistakes, checked(exercise, answers), strict=True))
+    known, names = {name: mistake.why for name, mistake in exercise.mistakes.items()}, named(id, SEED)
     found = {}
-    for name, report in zip(exercise.wrong, checked(Nameless(exercise), answers), strict=True):
+    for name, report in zip(exercise.mistakes, checked(Nameless(exercise), answers), strict=True):
         one = names[name, 0]
         same = one.first is not None and (one.first.verdict, one.first.said) == (report.verdict, report.said)
         mistake = one.names[0] if same and len(one.names) == 1 else None

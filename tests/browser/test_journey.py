@@ -55,14 +55,14 @@ class Way:
 
     @property
     def mistake(self) -> str:
-        return next(iter(self.exercise.wrong))
+        return next(iter(self.exercise.mistakes))
 
     def wrong(self) -> str:
         """Text of a cell that makes the exercise's first wrong answer the learner's."""
         topic, name = self.stem.partition("_")[2], name_of(self.exercise)
         return (
             f"from helpers.labs import {topic}\n"
-            f"{', '.join(self.exercise.names)} = {topic}.{name}.wrong['{self.mistake}'].answer"
+            f"{', '.join(self.exercise.names)} = {topic}.{name}.mistakes['{self.mistake}'].answer"
         )
 
     def text(self, id: str, folder: str = "solutions") -> str:

@@ -40,8 +40,9 @@ def scaled(answer: Any, trial: Trial) -> None:
             trial.equal(got, x * k + 1)
 
 
-@scale.wrong_answer("one_forgotten", why="The 1 is part of it.", seen="away from the expected")
-def _(x: torch.Tensor, k: float) -> torch.Tensor:
+@scale.mistake()
+def one_forgotten(x: torch.Tensor, k: float) -> torch.Tensor:
+    """The 1 is part of it."""
     return x * k
 
 

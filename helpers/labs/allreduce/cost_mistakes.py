@@ -157,84 +157,50 @@ WAYS["naive_in_chunks"] = [
 WHY = {
     "whole_vector_each_step": (
         "In a step of the ring a rank sends one chunk, nbytes / world. With the whole vector in each step the ring would "
-        "be as slow as the naive way.",
-        "be as slow as the naive way",
+        "be as slow as the naive way."
     ),
     "one_phase": (
         "That is one phase. The sum must also come back to all: the ring's all-gather and the root's answers send as "
-        "much again, so 2 * (world - 1).",
-        "That is one phase.",
+        "much again, so 2 * (world - 1)."
     ),
     "as_many_steps_as_ranks": (
         "A phase has world - 1 steps, not world: a rank has its own part already. At world 2 that is twice too much, at "
-        "1,024 it hardly shows.",
-        "has its own part already",
+        "1,024 it hardly shows."
     ),
-    "all_ranks_added_up": (
-        "All ranks' messages were added up. They are sent at the same time: follow one rank, the one with the most to do.",
-        "follow one rank, the one with the most",
-    ),
+    "all_ranks_added_up": "All ranks' messages were added up. They are sent at the same time: follow one rank, the one with the most to do.",
     "bits": (
         "beta is seconds a byte, and nbytes are bytes: neither the 8 bits of a byte nor the 4 bytes of a float32 belong "
-        "into the formula.",
-        "neither the 8 bits",
+        "into the formula."
     ),
-    "microseconds": (
-        "The result is in another unit: alpha is seconds a message, so the sum is in seconds as it is.",
-        "is in another unit",
-    ),
-    "names_swapped": (
-        "The formulas of naive and ring have changed places. It is the ring that sends chunks of nbytes / world.",
-        "have changed places",
-    ),
-    "alpha_for_each_byte": (
-        "alpha was paid for each byte. It is the price of starting a message, the same for 1 byte and for 64 MB.",
-        "the price of starting a message",
-    ),
+    "microseconds": "The result is in another unit: alpha is seconds a message, so the sum is in seconds as it is.",
+    "names_swapped": "The formulas of naive and ring have changed places. It is the ring that sends chunks of nbytes / world.",
+    "alpha_for_each_byte": "alpha was paid for each byte. It is the price of starting a message, the same for 1 byte and for 64 MB.",
     "alpha_once": (
         "alpha was paid once for the whole call or once a phase. Each step waits for the message of the step before, so "
-        "each message pays it.",
-        "Each step waits for the message",
+        "each message pays it."
     ),
-    "adds_in_both_phases": (
-        "Additions were counted in both phases. The second phase only copies: what comes back is the sum already.",
-        "The second phase only copies",
-    ),
-    "adds_whole_vectors": (
-        "In a step of the ring only the chunk that came is added, nbytes / world; the rest of the vector is not touched.",
-        "only the chunk that came is added",
-    ),
-    "gamma_ignored": (
-        "The time for adding is missing. It is small beside a slow network, and not beside a fast one.",
-        "The time for adding is missing",
-    ),
-    "added_once": (
-        "Only one addition is counted. world - 1 vectors, or chunks, come in one after the other, and each is added.",
-        "Only one addition is counted",
-    ),
+    "adds_in_both_phases": "Additions were counted in both phases. The second phase only copies: what comes back is the sum already.",
+    "adds_whole_vectors": "In a step of the ring only the chunk that came is added, nbytes / world; the rest of the vector is not touched.",
+    "gamma_ignored": "The time for adding is missing. It is small beside a slow network, and not beside a fast one.",
+    "added_once": "Only one addition is counted. world - 1 vectors, or chunks, come in one after the other, and each is added.",
     "root_at_once": (
         "The root was given a port for every rank. It has one: world - 1 messages come in through it one after the other, "
-        "and world - 1 go out. That is why naive does not scale.",
-        "was given a port for every rank",
+        "and world - 1 go out. That is why naive does not scale."
     ),
     "only_sending_is_limited": (
         "Only sending was taken as slow. Receiving is limited as well: the other ranks all send at once, and the root "
-        "still takes in one message after the other.",
-        "Only sending was taken as slow",
+        "still takes in one message after the other."
     ),
-    "naive_in_chunks": (
-        "The naive way knows no chunks: each message holds the whole vector.",
-        "The naive way knows no chunks",
-    ),
+    "naive_in_chunks": "The naive way knows no chunks: each message holds the whole vector.",
 }
 
-for name, (why, seen) in WHY.items():
+for name, why in WHY.items():
     first, *others = WAYS[name]
-    cost.wrong_answer(name, why=why, seen=seen, answer=flawed(first))
+    cost.add_mistake(name, flawed(first), why=why)
     for flaws in others:
-        cost.another_form(name)(flawed(flaws))
+        cost.add_variant(name, flawed(flaws))
 # What often comes beside another mistake: the additions, or the root's port.
 BESIDE = ("adds_in_both_phases", "gamma_ignored", "added_once", "root_at_once", "only_sending_is_limited")
 for one, other in combinations(WHY, 2):
     if other in BESIDE and not WAYS[one][0].keys() & WAYS[other][0].keys():
-        cost.another_form(one)(flawed(WAYS[one][0] | WAYS[other][0]))
+        cost.add_variant(one, flawed(WAYS[one][0] | WAYS[other][0]))

@@ -10,13 +10,11 @@ from helpers.labs.allreduce.naive import naive_allreduce
 from helpers.labs.allreduce.naive_mistakes import collected, handed_out
 
 
-@naive_allreduce.wrong_answer(
-    "all_send_first",
-    why="Rank 0 sends before it receives, and the others do the same: two blocking sends face each other, and nobody "
-    "receives. One side has to receive first, or use irecv before it sends.",
-    seen="two blocking sends face each other",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def all_send_first(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 sends before it receives, and the others do the same: two blocking sends face each other, and
+    nobody receives. One side has to receive first, or use irecv before it sends.
+    """
     received, total = torch.empty_like(x), x.clone()
     for other in range(1, world) if rank == 0 else [0]:
         dist.send(x, other)
@@ -25,7 +23,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x.copy_(total)
 
 
-@naive_allreduce.another_form("all_send_first")
+@naive_allreduce.variant(all_send_first)
 def _(x: Tensor, rank: int, world: int) -> None:
     received, others = torch.empty_like(x), [other for other in range(world) if other != rank]
     for other in others:
@@ -35,13 +33,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
-@naive_allreduce.wrong_answer(
-    "all_receive_first",
-    why="Rank 0 waits for the numbers of the others, and the others wait for the sum of rank 0: everybody receives, and "
-    "nobody sends. The others have to send first.",
-    seen="The others have to send first",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def all_receive_first(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 waits for the numbers of the others, and the others wait for the sum of rank 0: everybody
+    receives, and nobody sends. The others have to send first.
+    """
     if rank == 0:
         collected(x, world)
         handed_out(x, world)
@@ -52,13 +48,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(total)
 
 
-@naive_allreduce.wrong_answer(
-    "one_buffer_for_all_receives",
-    why="All receives are posted into one buffer, so each message overwrites the one before. A buffer takes one message "
-    "at a time: one per sender, or wait and add before the next irecv.",
-    seen="posted into one buffer",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def one_buffer_for_all_receives(x: Tensor, rank: int, world: int) -> None:
+    """All receives are posted into one buffer, so each message overwrites the one before. A buffer takes one
+    message at a time: one per sender, or wait and add before the next irecv.
+    """
     if rank:
         dist.send(x, 0)
         dist.recv(x, 0)
@@ -72,12 +66,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.wrong_answer(
-    "irecv_without_wait",
-    why="irecv only asks for a message. Until its wait() returns the buffer holds what was there before, here nothing.",
-    seen="irecv only asks for a message",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
+    """irecv only asks for a message. Until its wait() returns the buffer holds what was there before, here
+    nothing.
+    """
     if rank:
         dist.send(x, 0)
         dist.recv(x, 0)
@@ -89,7 +82,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.another_form("irecv_without_wait")
+@naive_allreduce.variant(irecv_without_wait)
 def _(x: Tensor, rank: int, world: int) -> None:
     if rank:
         dist.send(x, 0)
@@ -102,7 +95,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.another_form("irecv_without_wait")
+@naive_allreduce.variant(irecv_without_wait)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.contiguous()
     if rank:
@@ -115,13 +108,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.wrong_answer(
-    "isend_without_wait",
-    why="The sum is right, but rank 0 returns while its isends may still be reading x. If the caller then changes x, "
-    "the others get the new numbers. Keep the requests and wait for each.",
-    seen="while its isends may still be reading",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
+    """The sum is right, but rank 0 returns while its isends may still be reading x. If the caller then
+    changes x, the others get the new numbers. Keep the requests and wait for each.
+    """
     flat = x.contiguous()
     if rank:
         dist.send(flat, 0)
@@ -134,23 +125,19 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.wrong_answer(
-    "calls_a_collective",
-    why="dist.all_reduce is what you are building here; so are reduce, broadcast and all_gather. Use messages from one "
-    "rank to one other.",
-    seen="is what you are building here",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
+    """dist.all_reduce is what you are building here; so are reduce, broadcast and all_gather. Use messages
+    from one rank to one other.
+    """
     dist.all_reduce(x)
 
 
-@naive_allreduce.wrong_answer(
-    "everybody_sends_to_everybody",
-    why="Each rank sends to all others and adds up by itself. The sums are right, but every rank now moves what only "
-    "rank 0 should: the traffic grows with the square of the ranks.",
-    seen="grows with the square of the ranks",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def everybody_sends_to_everybody(x: Tensor, rank: int, world: int) -> None:
+    """Each rank sends to all others and adds up by itself. The sums are right, but every rank now moves what
+    only rank 0 should: the traffic grows with the square of the ranks.
+    """
     flat, others = x.contiguous(), [other for other in range(world) if other != rank]
     buffers = [torch.empty_like(flat) for _ in others]
     arrive = [dist.irecv(buffer, other) for buffer, other in zip(buffers, others, strict=True)]
@@ -160,13 +147,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x += sum(buffers, torch.zeros_like(flat))
 
 
-@naive_allreduce.wrong_answer(
-    "sum_goes_down_a_chain",
-    why="Rank 0 collects, but the sum then goes from rank to rank down a chain. It is right, only rank 0 sends once and "
-    "those in between send twice: other bytes than asked, and each rank waits for all before it.",
-    seen="from rank to rank down a chain",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def sum_goes_down_a_chain(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 collects, but the sum then goes from rank to rank down a chain. It is right, only rank 0 sends
+    once and those in between send twice: other bytes than asked, and each rank waits for all before it.
+    """
     flat = x.contiguous()
     if rank:
         dist.send(flat, 0)
@@ -179,13 +164,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.wrong_answer(
-    "contiguous_copy_reduced",
-    why="`x.contiguous()` is x itself when x is contiguous, and a copy when it is not. The copy was reduced, and the "
-    "column of the caller stayed as it was. Copy the result back.",
-    seen="The copy was reduced, and the column",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
+    """`x.contiguous()` is x itself when x is contiguous, and a copy when it is not. The copy was reduced, and
+    the column of the caller stayed as it was. Copy the result back.
+    """
     flat = x.contiguous()
     if rank:
         dist.send(flat, 0)
@@ -195,13 +178,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         handed_out(flat, world)
 
 
-@naive_allreduce.wrong_answer(
-    "sends_a_strided_view",
-    why="send and recv take contiguous tensors only, and a column of a matrix is none. Send a contiguous copy, and copy "
-    "the result back into x.",
-    seen="and a column of a matrix is none",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
+    """send and recv take contiguous tensors only, and a column of a matrix is none. Send a contiguous copy,
+    and copy the result back into x.
+    """
     if rank:
         dist.send(x, 0)
         dist.recv(x, 0)
@@ -210,7 +191,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         handed_out(x, world)
 
 
-@naive_allreduce.another_form("sends_a_strided_view")
+@naive_allreduce.variant(sends_a_strided_view)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.view(-1) if x.is_contiguous() else x  # a message is refused, or view fails
     received = torch.empty(flat.shape, dtype=x.dtype)
@@ -224,13 +205,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(flat, world)
 
 
-@naive_allreduce.wrong_answer(
-    "buffer_of_the_default_dtype",
-    why="`torch.empty(x.shape)` is float32 whatever x is. A message carries bytes, no types: the buffer needs the dtype "
-    "of x, as torch.empty_like gives it.",
-    seen="A message carries bytes, no types",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
+    """`torch.empty(x.shape)` is float32 whatever x is. A message carries bytes, no types: the buffer needs
+    the dtype of x, as torch.empty_like gives it.
+    """
     flat = x.contiguous()
     if rank:
         dist.send(flat, 0)
@@ -245,7 +224,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.another_form("buffer_of_the_default_dtype")
+@naive_allreduce.variant(buffer_of_the_default_dtype)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.float().contiguous()  # rounds large integers, and gives back what it can
     if rank:

@@ -23,19 +23,16 @@ def handed_out(x: Tensor, world: int) -> None:
         dist.send(x, target)
 
 
-@naive_allreduce.wrong_answer(
-    "right_on_rank_0_only",
-    why="Rank 0 has the sum and keeps it. All-reduce is for every rank: the sum has to travel back into their x.",
-    seen="Rank 0 has the sum and keeps it",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 has the sum and keeps it. All-reduce is for every rank: the sum has to travel back into their x."""
     if rank == 0:
         collected(x, world)
     else:
         dist.send(x, 0)
 
 
-@naive_allreduce.another_form("right_on_rank_0_only")
+@naive_allreduce.variant(right_on_rank_0_only)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.clone()
     if rank:
@@ -47,13 +44,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x.copy_(flat)
 
 
-@naive_allreduce.wrong_answer(
-    "forwards_running_sum",
-    why="Rank 0 answers each rank as soon as it has added that rank's numbers, so the early ones get a sum that is not "
-    "complete. With two ranks it looks right. Collect from all first, then hand out.",
-    seen="answers each rank as soon as it has added",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 answers each rank as soon as it has added that rank's numbers, so the early ones get a sum that
+    is not complete. With two ranks it looks right. Collect from all first, then hand out.
+    """
     if rank:
         dist.send(x, 0)
         dist.recv(x, 0)
@@ -65,13 +60,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, other)
 
 
-@naive_allreduce.wrong_answer(
-    "running_sum_around_the_ring",
-    why="Each rank passes on its running sum, which holds numbers that the next one has counted already: right for two "
-    "ranks, 24 in place of 10 for 1 + 2 + 3 + 4. Pass on what arrived, not the sum so far.",
-    seen="24 in place of 10",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def running_sum_around_the_ring(x: Tensor, rank: int, world: int) -> None:
+    """Each rank passes on its running sum, which holds numbers that the next one has counted already: right
+    for two ranks, 24 in place of 10 for 1 + 2 + 3 + 4. Pass on what arrived, not the sum so far.
+    """
     received = torch.empty_like(x)
     for _ in range(world - 1):
         arrives = dist.irecv(received, (rank - 1) % world)
@@ -80,12 +73,9 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
-@naive_allreduce.wrong_answer(
-    "pairs_only",
-    why="Each rank talks to one other, and then it stops: that is the sum for two ranks. Four need all of them.",
-    seen="that is the sum for two ranks",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def pairs_only(x: Tensor, rank: int, world: int) -> None:
+    """Each rank talks to one other, and then it stops: that is the sum for two ranks. Four need all of them."""
     other = rank ^ 1
     if other < world:
         received = torch.empty_like(x)
@@ -95,7 +85,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
-@naive_allreduce.another_form("pairs_only")
+@naive_allreduce.variant(pairs_only)
 def _(x: Tensor, rank: int, world: int) -> None:
     received = torch.empty_like(x)
     if rank == 0 and world > 1:
@@ -107,13 +97,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.recv(x, 0)
 
 
-@naive_allreduce.wrong_answer(
-    "sum_goes_one_way_down_a_chain",
-    why="Each rank adds what comes from the rank before it, and passes its sum on to the next one. The last rank has the "
-    "sum of all, every other one only the sum up to itself: the way back is missing.",
-    seen="every other one only the sum up to itself",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def sum_goes_one_way_down_a_chain(x: Tensor, rank: int, world: int) -> None:
+    """Each rank adds what comes from the rank before it, and passes its sum on to the next one. The last rank
+    has the sum of all, every other one only the sum up to itself: the way back is missing.
+    """
     if rank:
         received = torch.empty_like(x)
         dist.recv(received, rank - 1)
@@ -122,13 +110,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, rank + 1)
 
 
-@naive_allreduce.wrong_answer(
-    "returns_a_new_tensor",
-    why="The sum is returned and x stays as it was. A collective writes into the tensor that it is given and returns "
-    "None: the caller's x, a gradient say, has to change.",
-    seen="returned and x stays as it was",
-)
-def _(x: Tensor, rank: int, world: int) -> Tensor:
+@naive_allreduce.mistake()
+def returns_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
+    """The sum is returned and x stays as it was. A collective writes into the tensor that it is given and
+    returns None: the caller's x, a gradient say, has to change.
+    """
     result = x.clone()
     if rank:
         dist.send(result, 0)
@@ -139,13 +125,11 @@ def _(x: Tensor, rank: int, world: int) -> Tensor:
     return result
 
 
-@naive_allreduce.wrong_answer(
-    "works_on_a_copy",
-    why="All is added up in a copy, and nobody copies it back: x is as before on every rank. `x = x + received` makes "
-    "such a copy, too; `x += received` and `x.copy_(result)` write into x.",
-    seen="added up in a copy, and nobody",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
+    """All is added up in a copy, and nobody copies it back: x is as before on every rank. `x = x + received`
+    makes such a copy, too; `x += received` and `x.copy_(result)` write into x.
+    """
     result = x.clone()
     if rank:
         dist.send(result, 0)
@@ -155,13 +139,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         handed_out(result, world)
 
 
-@naive_allreduce.wrong_answer(
-    "rank_0_binds_a_new_name",
-    why="`x = x + received` makes a new tensor on rank 0. The others get the right sum from it, but rank 0's own x is "
-    "as before. `x += received` adds in place.",
-    seen="makes a new tensor on rank 0",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def rank_0_binds_a_new_name(x: Tensor, rank: int, world: int) -> None:
+    """`x = x + received` makes a new tensor on rank 0. The others get the right sum from it, but rank 0's own
+    x is as before. `x += received` adds in place.
+    """
     if rank:
         dist.send(x, 0)
         dist.recv(x, 0)
@@ -173,12 +155,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.wrong_answer(
-    "adds_what_comes_back",
-    why="What comes back from rank 0 is the sum already, with the own numbers in it. It is copied into x, not added.",
-    seen="is the sum already, with the own numbers",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def adds_what_comes_back(x: Tensor, rank: int, world: int) -> None:
+    """What comes back from rank 0 is the sum already, with the own numbers in it. It is copied into x, not
+    added.
+    """
     if rank:
         dist.send(x, 0)
         received = torch.empty_like(x)
@@ -189,13 +170,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.wrong_answer(
-    "mean",
-    why="Somebody divides by the number of ranks. All-reduce's default is the sum; who wants the mean divides once, "
-    "outside.",
-    seen="divides by the number of ranks",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@naive_allreduce.mistake()
+def mean(x: Tensor, rank: int, world: int) -> None:
+    """Somebody divides by the number of ranks. All-reduce's default is the sum; who wants the mean divides
+    once, outside.
+    """
     if rank:
         dist.send(x, 0)
         dist.recv(x, 0)

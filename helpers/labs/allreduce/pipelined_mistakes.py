@@ -32,13 +32,11 @@ def ring_in_segments(chunks: Sequence[Tensor], rank: int, world: int, length: in
             request.wait()
 
 
-@pipelined_allreduce.wrong_answer(
-    "segments_in_sequence",
-    why="Each segment is sent, received and added before the next one starts. That is the ring with more start-up times: "
-    "the gain comes only when the next segment travels while this one is added.",
-    seen="That is the ring with more start-up times",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def segments_in_sequence(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """Each segment is sent, received and added before the next one starts. That is the ring with more
+    start-up times: the gain comes only when the next segment travels while this one is added.
+    """
     length = segment_length(x, segment_bytes)
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -56,32 +54,25 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "segment_of_elements",
-    why="segment_bytes is used as a number of elements. A float32 has four bytes, a float64 eight: divide by "
-    "x.element_size().",
-    seen="used as a number of elements",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def segment_of_elements(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """segment_bytes is used as a number of elements. A float32 has four bytes, a float64 eight: divide by
+    x.element_size().
+    """
     through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, segment_bytes))
 
 
-@pipelined_allreduce.wrong_answer(
-    "four_bytes_assumed",
-    why="Four bytes an element are assumed. That holds for float32; ask x.element_size().",
-    seen="Four bytes an element are assumed",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def four_bytes_assumed(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """Four bytes an element are assumed. That holds for float32; ask x.element_size()."""
     length = max(1, segment_bytes // 4)
     through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, length))
 
 
-@pipelined_allreduce.wrong_answer(
-    "chunks_sent_whole",
-    why="segment_bytes is not used: each chunk travels whole, and is added when all of it is there.",
-    seen="segment_bytes is not used",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def chunks_sent_whole(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """segment_bytes is not used: each chunk travels whole, and is added when all of it is there."""
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         first_half(chunks, rank, world)
         second_half(chunks, rank, world)
@@ -89,12 +80,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "last_segment_lost",
-    why="`length // segment` segments leave out the last one, which is shorter. Round up, or use split, which keeps it.",
-    seen="leave out the last one, which is shorter",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def last_segment_lost(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """`length // segment` segments leave out the last one, which is shorter. Round up, or use split, which
+    keeps it.
+    """
     length = segment_length(x, segment_bytes)
 
     def whole(chunk: Tensor) -> Tensor:
@@ -103,24 +93,20 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, lambda chunks: ring_in_segments(tuple(map(whole, chunks)), rank, world, length))
 
 
-@pipelined_allreduce.wrong_answer(
-    "segment_smaller_than_an_element",
-    why="segment_bytes // element_size is 0 when a segment is smaller than one element, and nothing can be cut into "
-    "pieces of 0. A message holds at least one element: max(1, ...).",
-    seen="A message holds at least one element",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def segment_smaller_than_an_element(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """segment_bytes // element_size is 0 when a segment is smaller than one element, and nothing can be cut
+    into pieces of 0. A message holds at least one element: max(1, ...).
+    """
     length = segment_bytes // x.element_size()
     through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, length))
 
 
-@pipelined_allreduce.wrong_answer(
-    "one_buffer_for_all_segments",
-    why="All irecvs of a step are posted into one buffer of a segment's length, so a later segment overwrites an earlier "
-    "one. Each message under way needs memory of its own.",
-    seen="Each message under way needs memory of its own",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def one_buffer_for_all_segments(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """All irecvs of a step are posted into one buffer of a segment's length, so a later segment overwrites an
+    earlier one. Each message under way needs memory of its own.
+    """
     length = segment_length(x, segment_bytes)
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -137,13 +123,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "waits_for_the_last_only",
-    why="Only the last request of a step is waited for. That the last message has come does not say that the others "
-    "have: their segments are added too early. Each request has a wait() of its own.",
-    seen="Only the last request of a step is waited for",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def waits_for_the_last_only(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """Only the last request of a step is waited for. That the last message has come does not say that the
+    others have: their segments are added too early. Each request has a wait() of its own.
+    """
     length = segment_length(x, segment_bytes)
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -159,12 +143,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "isend_without_wait",
-    why="The sums are right, but the isends are never waited for, and x may still be read when the function returns.",
-    seen="and x may still be read when the function returns",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def isend_without_wait(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The sums are right, but the isends are never waited for, and x may still be read when the function
+    returns.
+    """
     length = segment_length(x, segment_bytes)
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -181,13 +164,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "added_before_it_has_come",
-    why="The buffer is added while its segments are still on their way; they are waited for afterwards. Wait first, "
-    "segment by segment.",
-    seen="they are waited for afterwards",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def added_before_it_has_come(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The buffer is added while its segments are still on their way; they are waited for afterwards. Wait
+    first, segment by segment.
+    """
     length = segment_length(x, segment_bytes)
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -203,13 +184,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "all_send_first",
-    why="The segments are sent by blocking sends before anybody receives: the ring is stuck at the first segment. Post "
-    "the irecvs first.",
-    seen="the ring is stuck at the first segment",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def all_send_first(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The segments are sent by blocking sends before anybody receives: the ring is stuck at the first
+    segment. Post the irecvs first.
+    """
     length = segment_length(x, segment_bytes)
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -225,12 +204,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     through_chunks(x, world, work)
 
 
-@pipelined_allreduce.wrong_answer(
-    "second_half_adds",
-    why="What arrives is added in the second half, too. There the segments are complete and replace what stands there.",
-    seen="There the segments are complete and replace",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def second_half_adds(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """What arrives is added in the second half, too. There the segments are complete and replace what stands
+    there.
+    """
     length = segment_length(x, segment_bytes)
     chunks = x.contiguous().view(-1).tensor_split(world)
     for step in range(2 * (world - 1)):
@@ -243,13 +221,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
         mine += buffer
 
 
-@pipelined_allreduce.wrong_answer(
-    "a_ring_for_each_segment",
-    why="x is cut into segments, and each goes through a ring of its own, one after the other. Its messages are a segment "
-    "divided by the ranks: many small ones, and none overlaps with another.",
-    seen="each goes through a ring of its own",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def a_ring_for_each_segment(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """x is cut into segments, and each goes through a ring of its own, one after the other. Its messages are
+    a segment divided by the ranks: many small ones, and none overlaps with another.
+    """
     flat = x.contiguous().view(-1)
     for segment in flat.split(segment_length(x, segment_bytes)):
         chunks = segment.tensor_split(world)
@@ -259,12 +235,11 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@pipelined_allreduce.wrong_answer(
-    "segments_through_rank_0",
-    why="The segments overlap, but all go through rank 0, which moves N - 1 times x. The bytes have to be the ring's.",
-    seen="The segments overlap, but all go through rank 0",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def segments_through_rank_0(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The segments overlap, but all go through rank 0, which moves N - 1 times x. The bytes have to be the
+    ring's.
+    """
     flat = x.contiguous().view(-1)
     pieces = flat.split(segment_length(x, segment_bytes))
     if rank:
@@ -283,10 +258,7 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@pipelined_allreduce.wrong_answer(
-    "calls_a_collective",
-    why="dist.all_reduce cuts into segments by itself, in C++. Here you do it, with messages.",
-    seen="cuts into segments by itself",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def calls_a_collective(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """dist.all_reduce cuts into segments by itself, in C++. Here you do it, with messages."""
     dist.all_reduce(x)

@@ -7,48 +7,40 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.pipelined import pipelined_allreduce
-from helpers.labs.allreduce.pipelined_mistakes import ring_in_segments, segment_length
-
-
-@pipelined_allreduce.wrong_answer(
-    "mean",
-    why="The result is divided by the number of ranks; what is asked is the sum.",
-    seen="divided by the number of ranks; what is asked",
+from helpers.labs.allreduce.pipelined_mistakes import (
+    ring_in_segments,
+    segment_length,
+    segment_smaller_than_an_element,
 )
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+
+
+@pipelined_allreduce.mistake()
+def mean(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The result is divided by the number of ranks; what is asked is the sum."""
     chunks = x.contiguous().view(-1).tensor_split(world)
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
     x /= world
 
 
-@pipelined_allreduce.wrong_answer(
-    "works_on_a_copy",
-    why="The segments travel between copies of x, and x itself is as before on every rank.",
-    seen="The segments travel between copies of x",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def works_on_a_copy(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The segments travel between copies of x, and x itself is as before on every rank."""
     chunks = x.clone().view(-1).tensor_split(world)
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
 
 
-@pipelined_allreduce.wrong_answer(
-    "returns_a_new_tensor",
-    why="The sum stands in the tensor that is returned. The caller's x has to change.",
-    seen="The sum stands in the tensor that is returned",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> Tensor:
+@pipelined_allreduce.mistake()
+def returns_a_new_tensor(x: Tensor, rank: int, world: int, segment_bytes: int) -> Tensor:
+    """The sum stands in the tensor that is returned. The caller's x has to change."""
     result = x.clone()
     chunks = result.view(-1).tensor_split(world)
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
     return result
 
 
-@pipelined_allreduce.wrong_answer(
-    "irecv_without_wait",
-    why="No irecv is waited for: what is added is what stood in the buffer before.",
-    seen="what is added is what stood in the buffer before",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def irecv_without_wait(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """No irecv is waited for: what is added is what stood in the buffer before."""
     length = segment_length(x, segment_bytes)
     chunks = x.contiguous().view(-1).tensor_split(world)
     for step in range(2 * (world - 1)):
@@ -61,33 +53,29 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
         mine.copy_(mine + buffer if step < world - 1 else buffer)
 
 
-@pipelined_allreduce.wrong_answer(
-    "chunk_in_place_of_tensor_split",
-    why="`x.chunk(world)` may give fewer chunks than there are ranks; `tensor_split` gives as many as you ask for.",
-    seen="may give fewer chunks than there are ranks",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """`x.chunk(world)` may give fewer chunks than there are ranks; `tensor_split` gives as many as you ask
+    for.
+    """
     chunks = x.contiguous().view(-1).chunk(world)
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
 
 
-@pipelined_allreduce.another_form("chunk_in_place_of_tensor_split")
+@pipelined_allreduce.variant(chunk_in_place_of_tensor_split)
 def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     chunks = list(x.contiguous().view(-1).chunk(world))
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
 
 
-@pipelined_allreduce.wrong_answer(
-    "rest_forgotten",
-    why="Chunks of `numel() // world` elements leave some at the end of x that no chunk holds.",
-    seen="leave some at the end of x that no chunk holds",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def rest_forgotten(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """Chunks of `numel() // world` elements leave some at the end of x that no chunk holds."""
     chunks = x.contiguous().view(-1)[: x.numel() // world * world].tensor_split(world)
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))
 
 
-@pipelined_allreduce.another_form("segment_smaller_than_an_element")
+@pipelined_allreduce.variant(segment_smaller_than_an_element)
 def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     flat = x.contiguous().view(-1)
     range(0, len(flat), segment_bytes // x.element_size())
@@ -96,11 +84,8 @@ def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@pipelined_allreduce.wrong_answer(
-    "contiguous_copy_reduced",
-    why="`x.contiguous()` of a column is a copy, and the sums stay in it. Copy them back into x.",
-    seen="and the sums stay in it. Copy them back",
-)
-def _(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+@pipelined_allreduce.mistake()
+def contiguous_copy_reduced(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """`x.contiguous()` of a column is a copy, and the sums stay in it. Copy them back into x."""
     chunks = x.contiguous().view(-1).tensor_split(world)
     ring_in_segments(chunks, rank, world, segment_length(x, segment_bytes))

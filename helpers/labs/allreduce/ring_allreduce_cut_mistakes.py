@@ -38,21 +38,20 @@ def with_first_half_cut(x: Tensor, rank: int, world: int, cut: Cut) -> None:
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.wrong_answer(
-    "halves_cut_differently",
-    why="The halves cut x at other places: where the ranks do not divide x, the second half sends round what the first "
-    "one did not complete. ring_reduce_scatter has to cut as torch.tensor_split does, the longer chunks first.",
-    seen="The halves cut x at other places",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def halves_cut_differently(x: Tensor, rank: int, world: int) -> None:
+    """The halves cut x at other places: where the ranks do not divide x, the second half sends round what the
+    first one did not complete. ring_reduce_scatter has to cut as torch.tensor_split does, the longer chunks
+    first.
+    """
     with_first_half_cut(x, rank, world, cut_by_product)
 
 
-@ring_allreduce.another_form("halves_cut_differently")
+@ring_allreduce.variant(halves_cut_differently)
 def _(x: Tensor, rank: int, world: int) -> None:
     with_first_half_cut(x, rank, world, cut_by_ceil)
 
 
-@ring_allreduce.another_form("halves_cut_differently")
+@ring_allreduce.variant(halves_cut_differently)
 def _(x: Tensor, rank: int, world: int) -> None:
     with_first_half_cut(x, rank, world, cut_with_the_rest_last)

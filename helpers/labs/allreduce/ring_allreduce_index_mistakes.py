@@ -9,7 +9,14 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce import ring_allreduce
-from helpers.labs.allreduce.ring_allreduce_mistakes import chunks_of
+from helpers.labs.allreduce.ring_allreduce_mistakes import (
+    chunks_of,
+    irecv_without_wait,
+    isend_buffer_overwritten,
+    right_on_rank_0_only,
+    second_half_runs_forwards,
+    second_half_starts_with_chunk_rank,
+)
 from helpers.labs.allreduce.wrong_parts import exchanged, first_half, second_half
 
 Index = Callable[[int, int], int]
@@ -28,66 +35,63 @@ def moved(
         mine.copy_(mine + buffer if adds else buffer)
 
 
-@ring_allreduce.another_form("second_half_runs_forwards")
+@ring_allreduce.variant(second_half_runs_forwards)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     moved(chunks, rank, world - 1, lambda r, s: r + 1 + s, lambda r, s: r - s)
 
 
-@ring_allreduce.another_form("second_half_runs_forwards")
+@ring_allreduce.variant(second_half_runs_forwards)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     moved(chunks, rank, world - 1, lambda r, s: r + 1 - s, lambda r, s: r + s)
 
 
-@ring_allreduce.another_form("second_half_starts_with_chunk_rank")
+@ring_allreduce.variant(second_half_starts_with_chunk_rank)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     moved(chunks, rank, world - 1, lambda r, s: r + s, lambda r, s: r + s - 1)
 
 
-@ring_allreduce.another_form("second_half_starts_with_chunk_rank")
+@ring_allreduce.variant(second_half_starts_with_chunk_rank)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     moved(chunks, rank, world - 1, lambda r, s: r - s, lambda r, s: r - s)
 
 
-@ring_allreduce.wrong_answer(
-    "one_step_too_few",
-    why="A half has N - 1 steps, and here one of them is missing: a chunk that should have come to a rank has not.",
-    seen="here one of them is missing",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def one_step_too_few(x: Tensor, rank: int, world: int) -> None:
+    """A half has N - 1 steps, and here one of them is missing: a chunk that should have come to a rank has
+    not.
+    """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     moved(chunks, rank, world - 2, lambda r, s: r + 1 - s, lambda r, s: r - s)
 
 
-@ring_allreduce.another_form("one_step_too_few")
+@ring_allreduce.variant(one_step_too_few)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     moved(chunks, rank, world - 2, lambda r, s: r - s, lambda r, s: r - s - 1, adds=True)
     second_half(chunks, rank, world)
 
 
-@ring_allreduce.another_form("one_step_too_few")
+@ring_allreduce.variant(one_step_too_few)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     moved(chunks, rank, world - 2, lambda r, s: r - s, lambda r, s: r - s - 1, adds=True)
     moved(chunks, rank, world - 2, lambda r, s: r + 1 - s, lambda r, s: r - s)
 
 
-@ring_allreduce.wrong_answer(
-    "all_receive_first",
-    why="Every rank stands in a blocking recv from its left neighbour, and nobody has sent anything yet. irecv returns at "
-    "once: post it, send, then wait.",
-    seen="and nobody has sent anything yet",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def all_receive_first(x: Tensor, rank: int, world: int) -> None:
+    """Every rank stands in a blocking recv from its left neighbour, and nobody has sent anything yet. irecv
+    returns at once: post it, send, then wait.
+    """
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):
         mine = chunks[(rank - step - 1) % world]
@@ -97,7 +101,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(mine + buffer if step < world - 1 else buffer)
 
 
-@ring_allreduce.another_form("irecv_without_wait")
+@ring_allreduce.variant(irecv_without_wait)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
@@ -108,7 +112,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         chunks[(rank - step) % world].copy_(buffer)
 
 
-@ring_allreduce.another_form("right_on_rank_0_only")
+@ring_allreduce.variant(right_on_rank_0_only)
 def _(x: Tensor, rank: int, world: int) -> None:
     received = torch.empty_like(x)
     if rank:
@@ -119,7 +123,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
-@ring_allreduce.another_form("right_on_rank_0_only")
+@ring_allreduce.variant(right_on_rank_0_only)
 def _(x: Tensor, rank: int, world: int) -> None:
     result = x.clone()
     first_half(chunks_of(result, world), rank, world)
@@ -128,7 +132,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(result)
 
 
-@ring_allreduce.another_form("isend_buffer_overwritten")
+@ring_allreduce.variant(isend_buffer_overwritten)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     travelling = chunks[rank].clone()
@@ -142,7 +146,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(travelling)
 
 
-@ring_allreduce.another_form("isend_buffer_overwritten")
+@ring_allreduce.variant(isend_buffer_overwritten)
 def _(x: Tensor, rank: int, world: int) -> None:
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):

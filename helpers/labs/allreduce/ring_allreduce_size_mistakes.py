@@ -17,17 +17,15 @@ def both_halves(chunks: Sequence[Tensor], rank: int, world: int) -> None:
     second_half(chunks, rank, world)
 
 
-@ring_allreduce.wrong_answer(
-    "calls_a_collective",
-    why="dist.all_reduce is what you are building here; reduce_scatter and all_gather are its halves. Use messages from "
-    "one rank to the next.",
-    seen="reduce_scatter and all_gather are its halves",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
+    """dist.all_reduce is what you are building here; reduce_scatter and all_gather are its halves. Use
+    messages from one rank to the next.
+    """
     dist.all_reduce(x)
 
 
-@ring_allreduce.another_form("calls_a_collective")
+@ring_allreduce.variant(calls_a_collective)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.contiguous()
     dist.reduce(flat, 0)
@@ -35,13 +33,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x.copy_(flat)
 
 
-@ring_allreduce.wrong_answer(
-    "through_rank_0",
-    why="All goes through rank 0, as in the naive way. The sums are right, but rank 0 moves N - 1 times x in and out, and "
-    "everybody waits for it: in the ring no rank moves more than twice x, however many there are.",
-    seen="in the ring no rank moves more than twice x",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def through_rank_0(x: Tensor, rank: int, world: int) -> None:
+    """All goes through rank 0, as in the naive way. The sums are right, but rank 0 moves N - 1 times x in and
+    out, and everybody waits for it: in the ring no rank moves more than twice x, however many there are.
+    """
     flat = x.contiguous()
     if rank:
         dist.send(flat, 0)
@@ -57,13 +53,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@ring_allreduce.wrong_answer(
-    "whole_x_goes_round",
-    why="Each rank's whole x goes round the ring, and everybody adds up what passes. The sums are right, but each rank "
-    "sends N - 1 times x, not 2 (N - 1) / N: cut x into chunks, so that a step moves one of them.",
-    seen="everybody adds up what passes",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def whole_x_goes_round(x: Tensor, rank: int, world: int) -> None:
+    """Each rank's whole x goes round the ring, and everybody adds up what passes. The sums are right, but
+    each rank sends N - 1 times x, not 2 (N - 1) / N: cut x into chunks, so that a step moves one of them.
+    """
     travelling = x.contiguous().clone()
     total, received = travelling.clone(), torch.empty_like(travelling)
     for _ in range(world - 1):
@@ -73,13 +67,12 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x.copy_(total)
 
 
-@ring_allreduce.wrong_answer(
-    "one_step_too_many",
-    why="A half has one step too many, `range(world)`. Here it only brings a chunk that is there already, and costs its "
-    "bytes.",
-    seen="A half has one step too many",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def one_step_too_many(x: Tensor, rank: int, world: int) -> None:
+    """A half has one step too many, `range(world)`. Here it only brings a chunk that is there already, and
+    costs its bytes.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         first_half(chunks, rank, world)
         for step in range(world):
@@ -88,26 +81,23 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.wrong_answer(
-    "rows_for_chunks",
-    why="x is cut along its first dimension: two rows on four ranks make two chunks far too long and two empty ones. The "
-    "sums are right, the bytes are not. Flatten first.",
-    seen="two rows on four ranks make",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def rows_for_chunks(x: Tensor, rank: int, world: int) -> None:
+    """x is cut along its first dimension: two rows on four ranks make two chunks far too long and two empty
+    ones. The sums are right, the bytes are not. Flatten first.
+    """
     flat = x.contiguous() if x.dim() else x.view(1)
     both_halves(flat.tensor_split(world), rank, world)
     if x.dim() and flat is not x:
         x.copy_(flat)
 
 
-@ring_allreduce.wrong_answer(
-    "everybody_talks_to_everybody",
-    why="Each chunk goes straight to its owner and from there straight to all. The bytes are the ring's, but there is no "
-    "ring: N (N - 1) connections, on which messages cross.",
-    seen="The bytes are the ring's, but there is no ring",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def everybody_talks_to_everybody(x: Tensor, rank: int, world: int) -> None:
+    """Each chunk goes straight to its owner and from there straight to all. The bytes are the ring's, but
+    there is no ring: N (N - 1) connections, on which messages cross.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         own = chunks[rank]
         for step in range(1, world):
@@ -124,13 +114,12 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.wrong_answer(
-    "a_message_for_each_number",
-    why="Every number travels in a message of its own: the same bytes, and thousands of start-up times. Send a chunk "
-    "whole, or in a few segments.",
-    seen="thousands of start-up times",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
+    """Every number travels in a message of its own: the same bytes, and thousands of start-up times. Send a
+    chunk whole, or in a few segments.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         for step in range(2 * (world - 1)):
             mine, outgoing = chunks[(rank - step - 1) % world], chunks[(rank - step) % world]
@@ -144,50 +133,45 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.wrong_answer(
-    "chunk_in_place_of_tensor_split",
-    why="`x.chunk(world)` may give fewer pieces than ranks: six numbers on four ranks make three of two. `tensor_split` "
-    "gives as many as you ask for.",
-    seen="may give fewer pieces than ranks",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int) -> None:
+    """`x.chunk(world)` may give fewer pieces than ranks: six numbers on four ranks make three of two.
+    `tensor_split` gives as many as you ask for.
+    """
     flat = x.contiguous().view(-1)
     both_halves(flat.chunk(world), rank, world)
     if not x.is_contiguous():
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.another_form("chunk_in_place_of_tensor_split")
+@ring_allreduce.variant(chunk_in_place_of_tensor_split)
 def _(x: Tensor, rank: int, world: int) -> None:
     both_halves(list(x.contiguous().view(-1).chunk(world)), rank, world)
 
 
-@ring_allreduce.wrong_answer(
-    "rest_forgotten",
-    why="Chunks of `numel() // world` elements: the rest at the end is never reduced, and every rank keeps its own.",
-    seen="the rest at the end is never reduced",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
+    """Chunks of `numel() // world` elements: the rest at the end is never reduced, and every rank keeps its
+    own.
+    """
     flat = x.contiguous().view(-1)
     both_halves(flat[: x.numel() // world * world].tensor_split(world), rank, world)
     if not x.is_contiguous():
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.wrong_answer(
-    "only_sizes_that_divide",
-    why="x is viewed as `world` rows of equal length, which works only for sizes that the ranks divide. Let the chunks "
-    "differ by one, or pad.",
-    seen="viewed as `world` rows of equal length",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def only_sizes_that_divide(x: Tensor, rank: int, world: int) -> None:
+    """x is viewed as `world` rows of equal length, which works only for sizes that the ranks divide. Let the
+    chunks differ by one, or pad.
+    """
     flat = x.contiguous()
     both_halves(flat.view(world, -1).unbind(), rank, world)
     if flat is not x:
         x.copy_(flat)
 
 
-@ring_allreduce.another_form("only_sizes_that_divide")
+@ring_allreduce.variant(only_sizes_that_divide)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.contiguous().view(-1)
     assert flat.numel() % world == 0
@@ -196,13 +180,12 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.wrong_answer(
-    "one_length_for_all_chunks",
-    why="One receive buffer is made for all steps, as long as the rank's own chunk. Chunks differ in length where the "
-    "ranks do not divide the elements: take the part that the incoming chunk needs.",
-    seen="take the part that the incoming chunk needs",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> None:
+    """One receive buffer is made for all steps, as long as the rank's own chunk. Chunks differ in length
+    where the ranks do not divide the elements: take the part that the incoming chunk needs.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         buffer = torch.empty_like(chunks[rank])
         for step in range(world - 1):
@@ -214,13 +197,12 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.wrong_answer(
-    "buffer_of_the_default_dtype",
-    why="The receive buffer is float32 whatever x is. A message carries bytes, and the other side reads them as it likes: "
-    "give the buffer the dtype of x.",
-    seen="give the buffer the dtype of x",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
+    """The receive buffer is float32 whatever x is. A message carries bytes, and the other side reads them as
+    it likes: give the buffer the dtype of x.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         for step in range(world - 1):
             mine = chunks[(rank - step - 1) % world]
@@ -232,61 +214,54 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.another_form("buffer_of_the_default_dtype")
+@ring_allreduce.variant(buffer_of_the_default_dtype)
 def _(x: Tensor, rank: int, world: int) -> None:
     flat = x.float().contiguous().view(-1)
     both_halves(flat.tensor_split(world), rank, world)
     x.copy_(flat.view(x.shape))
 
 
-@ring_allreduce.wrong_answer(
-    "contiguous_copy_reduced",
-    why="A contiguous copy is reduced, and x stays as it was: `x.contiguous()`, `x.flatten()` and `x.reshape(-1)` copy "
-    "when x is a column or a transpose. Copy the result back.",
-    seen="copy when x is a column or a transpose",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
+    """A contiguous copy is reduced, and x stays as it was: `x.contiguous()`, `x.flatten()` and
+    `x.reshape(-1)` copy when x is a column or a transpose. Copy the result back.
+    """
     both_halves(x.contiguous().view(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.wrong_answer(
-    "sends_a_strided_view",
-    why="A column is a view with gaps. send and recv refuse it, and view(-1) cannot flatten it; `x.reshape(-1)` of a "
-    "one-dimensional x is the same view again. Reduce a contiguous copy and copy it back.",
-    seen="A column is a view with gaps",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
+    """A column is a view with gaps. send and recv refuse it, and view(-1) cannot flatten it; `x.reshape(-1)`
+    of a one-dimensional x is the same view again. Reduce a contiguous copy and copy it back.
+    """
     both_halves(x.reshape(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.another_form("sends_a_strided_view")
+@ring_allreduce.variant(sends_a_strided_view)
 def _(x: Tensor, rank: int, world: int) -> None:
     both_halves(x.view(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.wrong_answer(
-    "whole_memory_reduced",
-    why="The memory behind x is reduced as if x lay in it without gaps: the numbers between its elements belong to "
-    "somebody else.",
-    seen="The memory behind x is reduced",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def whole_memory_reduced(x: Tensor, rank: int, world: int) -> None:
+    """The memory behind x is reduced as if x lay in it without gaps: the numbers between its elements belong
+    to somebody else.
+    """
     both_halves(torch.as_strided(x, (x.numel(),), (1,)).tensor_split(world), rank, world)
 
 
-@ring_allreduce.another_form("whole_memory_reduced")
+@ring_allreduce.variant(whole_memory_reduced)
 def _(x: Tensor, rank: int, world: int) -> None:
     base = x if x._base is None else x._base
     both_halves(base.view(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.wrong_answer(
-    "isend_without_wait",
-    why="The sums are right, but the isends are not waited for. When the function returns, a message may still be "
-    "reading x, and the caller is free to change it.",
-    seen="and the caller is free to change it",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_allreduce.mistake()
+def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, but the isends are not waited for. When the function returns, a message may still
+    be reading x, and the caller is free to change it.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         for step in range(2 * (world - 1)):
             mine = chunks[(rank - step - 1) % world]

@@ -19,45 +19,38 @@ def chunks_of(x: Tensor, world: int) -> tuple[Tensor, ...]:
     return x.contiguous().view(-1).tensor_split(world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "returns_the_numbers",
-    why="The chunk itself is returned. The caller asks where it stands: a slice of the flattened x, made of two whole "
-    "numbers.",
-    seen="The caller asks where it stands",
-)
-def _(x: Tensor, rank: int, world: int) -> Tensor:
+@ring_reduce_scatter.mistake()
+def returns_the_numbers(x: Tensor, rank: int, world: int) -> Tensor:
+    """The chunk itself is returned. The caller asks where it stands: a slice of the flattened x, made of two
+    whole numbers.
+    """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     return chunks[(rank + 1) % world]
 
 
-@ring_reduce_scatter.wrong_answer(
-    "returns_nothing",
-    why="The work is done in x and nothing is returned. Nobody can know from outside which part of x is complete.",
-    seen="which part of x is complete",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@ring_reduce_scatter.mistake()
+def returns_nothing(x: Tensor, rank: int, world: int) -> None:
+    """The work is done in x and nothing is returned. Nobody can know from outside which part of x is
+    complete.
+    """
     first_half(chunks_of(x, world), rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "slice_of_chunk_rank",
-    why="The slice is that of chunk `rank`, as if everybody owned the chunk of their own number. Rank r sends chunk r "
-    "away at step 0; the last one that comes to it, complete, is chunk r + 1.",
-    seen="as if everybody owned the chunk of their own number",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def slice_of_chunk_rank(x: Tensor, rank: int, world: int) -> slice:
+    """The slice is that of chunk `rank`, as if everybody owned the chunk of their own number. Rank r sends
+    chunk r away at step 0; the last one that comes to it, complete, is chunk r + 1.
+    """
     first_half(chunks_of(x, world), rank, world)
     return place(x, rank, world, ahead=0)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "starts_one_chunk_early",
-    why="The ring is right but starts with chunk rank - 1, so rank r ends with chunk r. NCCL's reduce_scatter does that; "
-    "here the second half starts from chunk r + 1, and both must agree.",
-    seen="The ring is right but starts with chunk rank - 1",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def starts_one_chunk_early(x: Tensor, rank: int, world: int) -> slice:
+    """The ring is right but starts with chunk rank - 1, so rank r ends with chunk r. NCCL's reduce_scatter
+    does that; here the second half starts from chunk r + 1, and both must agree.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         mine = chunks[(rank - step - 2) % world]
@@ -67,13 +60,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world, ahead=0)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "right_for_two_ranks_only",
-    why="The chunk index runs forwards, rank + step. With two ranks forwards and backwards are the same; with more, a "
-    "rank sends on a chunk that it has not received yet. What arrived at this step is what leaves at the next.",
-    seen="forwards and backwards are the same",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def right_for_two_ranks_only(x: Tensor, rank: int, world: int) -> slice:
+    """The chunk index runs forwards, rank + step. With two ranks forwards and backwards are the same; with
+    more, a rank sends on a chunk that it has not received yet. What arrived at this step is what leaves at
+    the next.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         mine = chunks[(rank + step - 1) % world]
@@ -83,7 +75,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+@ring_reduce_scatter.variant(right_for_two_ranks_only)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -106,54 +98,50 @@ def reduced(x: Tensor, rank: int, world: int, sent: Index, added: Index, right: 
         mine += buffer
 
 
-@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+@ring_reduce_scatter.variant(right_for_two_ranks_only)
 def _(x: Tensor, rank: int, world: int) -> slice:
     reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r - s - 1)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+@ring_reduce_scatter.variant(right_for_two_ranks_only)
 def _(x: Tensor, rank: int, world: int) -> slice:
     reduced(x, rank, world, lambda r, s: r - s, lambda r, s: r + s + 1)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("right_for_two_ranks_only")
+@ring_reduce_scatter.variant(right_for_two_ranks_only)
 def _(x: Tensor, rank: int, world: int) -> slice:
     reduced(x, rank, world, lambda r, s: r - s, lambda r, s: r + s - 1)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("starts_one_chunk_early")
+@ring_reduce_scatter.variant(starts_one_chunk_early)
 def _(x: Tensor, rank: int, world: int) -> slice:
     reduced(x, rank, world, lambda r, s: r - s - 1, lambda r, s: r - s - 2)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "turns_left_from_chunk_rank",
-    why="The ring turns to the left and starts with chunk rank, so rank r ends with chunk r - 1. It may turn that way, but "
-    "then it has to start with chunk rank + 2 for rank r to end with chunk r + 1.",
-    seen="The ring turns to the left and starts",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def turns_left_from_chunk_rank(x: Tensor, rank: int, world: int) -> slice:
+    """The ring turns to the left and starts with chunk rank, so rank r ends with chunk r - 1. It may turn
+    that way, but then it has to start with chunk rank + 2 for rank r to end with chunk r + 1.
+    """
     reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r + s + 1, right=-1)
     return place(x, rank, world, ahead=-1)
 
 
-@ring_reduce_scatter.another_form("turns_left_from_chunk_rank")
+@ring_reduce_scatter.variant(turns_left_from_chunk_rank)
 def _(x: Tensor, rank: int, world: int) -> slice:
     reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r + s + 1, right=-1)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "sends_the_same_chunk_each_step",
-    why="Each rank sends its chunk `rank` again and again, and never passes on what it has added up. The index has to "
-    "go back by one at each step.",
-    seen="again and again, and never passes on",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def sends_the_same_chunk_each_step(x: Tensor, rank: int, world: int) -> slice:
+    """Each rank sends its chunk `rank` again and again, and never passes on what it has added up. The index
+    has to go back by one at each step.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         mine = chunks[(rank - step - 1) % world]
@@ -163,7 +151,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("sends_the_same_chunk_each_step")
+@ring_reduce_scatter.variant(sends_the_same_chunk_each_step)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     for _ in range(world - 1):
@@ -174,25 +162,22 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "copies_where_it_should_add",
-    why="What arrives replaces the own numbers. In the first half it is added to them; replacing is the second half.",
-    seen="What arrives replaces the own numbers",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def copies_where_it_should_add(x: Tensor, rank: int, world: int) -> slice:
+    """What arrives replaces the own numbers. In the first half it is added to them; replacing is the second
+    half.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         exchanged(chunks[(rank - step) % world], chunks[(rank - step - 1) % world], rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "one_step_too_few",
-    why="N ranks need N - 1 steps, so that each chunk meets every rank once. Here one is missing, and each sum lacks "
-    "one rank's numbers.",
-    seen="each sum lacks one rank",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def one_step_too_few(x: Tensor, rank: int, world: int) -> slice:
+    """N ranks need N - 1 steps, so that each chunk meets every rank once. Here one is missing, and each sum
+    lacks one rank's numbers.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 2):
         mine = chunks[(rank - step - 1) % world]
@@ -202,13 +187,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "one_step_too_many",
-    why="`range(world)` is one step too many: after N - 1 steps the sums are complete, and at the next one a complete "
-    "sum is added to a rank's own numbers once more.",
-    seen="is one step too many",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def one_step_too_many(x: Tensor, rank: int, world: int) -> slice:
+    """`range(world)` is one step too many: after N - 1 steps the sums are complete, and at the next one a
+    complete sum is added to a rank's own numbers once more.
+    """
     chunks = chunks_of(x, world)
     for step in range(world):
         mine = chunks[(rank - step - 1) % world]
@@ -218,7 +201,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world, ahead=0)
 
 
-@ring_reduce_scatter.another_form("one_step_too_many")
+@ring_reduce_scatter.variant(one_step_too_many)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     for step in range(world):
@@ -229,31 +212,27 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "mean",
-    why="Each complete chunk is divided by the number of ranks. What is asked is the sum; a mean is one division more, "
-    "outside.",
-    seen="Each complete chunk is divided",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def mean(x: Tensor, rank: int, world: int) -> slice:
+    """Each complete chunk is divided by the number of ranks. What is asked is the sum; a mean is one division
+    more, outside.
+    """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     chunks[(rank + 1) % world].div_(world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "works_on_a_copy",
-    why="The partial sums are made in a copy of x, and x stays as it was. Chunks have to be views of x: adding to them "
-    "then is adding to x.",
-    seen="made in a copy of x, and x stays",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def works_on_a_copy(x: Tensor, rank: int, world: int) -> slice:
+    """The partial sums are made in a copy of x, and x stays as it was. Chunks have to be views of x: adding
+    to them then is adding to x.
+    """
     first_half(chunks_of(x.clone(), world), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("works_on_a_copy")
+@ring_reduce_scatter.variant(works_on_a_copy)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = list(chunks_of(x, world))
     for step in range(world - 1):

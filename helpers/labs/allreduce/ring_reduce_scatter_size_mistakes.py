@@ -10,24 +10,20 @@ from helpers.labs.allreduce.ring_reduce_scatter import ring_reduce_scatter
 from helpers.labs.allreduce.wrong_parts import exchanged, first_half, place, through_chunks
 
 
-@ring_reduce_scatter.wrong_answer(
-    "calls_a_collective",
-    why="dist.reduce_scatter_tensor and dist.all_reduce are what you are building here. Use messages from one rank to "
-    "the next.",
-    seen="and dist.all_reduce are what you are building",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def calls_a_collective(x: Tensor, rank: int, world: int) -> slice:
+    """dist.reduce_scatter_tensor and dist.all_reduce are what you are building here. Use messages from one
+    rank to the next.
+    """
     dist.all_reduce(x)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "whole_x_travels",
-    why="The whole x goes round, and each rank keeps the chunk that it needs. That is N times the bytes: a step moves "
-    "one chunk only.",
-    seen="and each rank keeps the chunk that it needs",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def whole_x_travels(x: Tensor, rank: int, world: int) -> slice:
+    """The whole x goes round, and each rank keeps the chunk that it needs. That is N times the bytes: a step
+    moves one chunk only.
+    """
     travelling, own = x.contiguous().view(-1).clone(), place(x, rank, world)
     total, received = travelling.clone(), torch.empty_like(travelling)
     for _ in range(world - 1):
@@ -38,13 +34,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return own
 
 
-@ring_reduce_scatter.wrong_answer(
-    "rows_for_chunks",
-    why="`x.tensor_split(world)` cuts along the first dimension: with two rows on four ranks two chunks are empty and two "
-    "far too long. Flatten first, then cut.",
-    seen="cuts along the first dimension",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def rows_for_chunks(x: Tensor, rank: int, world: int) -> slice:
+    """`x.tensor_split(world)` cuts along the first dimension: with two rows on four ranks two chunks are
+    empty and two far too long. Flatten first, then cut.
+    """
     flat = x.contiguous()
     rows = flat.tensor_split(world) if x.dim() else flat.view(1).tensor_split(world)
     first_half(rows, rank, world)
@@ -55,13 +49,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return slice(start, start + rows[own].numel())
 
 
-@ring_reduce_scatter.wrong_answer(
-    "each_chunk_straight_to_its_owner",
-    why="Each rank sends each chunk straight to the rank that will own it. The bytes are those of a ring, but every rank "
-    "now talks to every other: N (N - 1) connections, and messages that cross on the same wires.",
-    seen="straight to the rank that will own it",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def each_chunk_straight_to_its_owner(x: Tensor, rank: int, world: int) -> slice:
+    """Each rank sends each chunk straight to the rank that will own it. The bytes are those of a ring, but
+    every rank now talks to every other: N (N - 1) connections, and messages that cross on the same wires.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         own = chunks[(rank + 1) % world]
         for step in range(1, world):
@@ -75,12 +68,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "a_message_for_each_number",
-    why="Each number travels in a message of its own. Every message pays its start-up time, so a chunk should go whole.",
-    seen="in a message of its own",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def a_message_for_each_number(x: Tensor, rank: int, world: int) -> slice:
+    """Each number travels in a message of its own. Every message pays its start-up time, so a chunk should go
+    whole.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         for step in range(world - 1):
             mine = chunks[(rank - step - 1) % world]
@@ -95,13 +88,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "chunk_in_place_of_tensor_split",
-    why="`x.chunk(4)` of six numbers gives three chunks of two: it promises equal chunks, not their number. "
-    "`tensor_split` gives as many as you ask for, empty ones too.",
-    seen="gives three chunks of two",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int) -> slice:
+    """`x.chunk(4)` of six numbers gives three chunks of two: it promises equal chunks, not their number.
+    `tensor_split` gives as many as you ask for, empty ones too.
+    """
     flat = x.contiguous().view(-1)
     chunks = flat.chunk(world)
     first_half(chunks, rank, world)
@@ -112,20 +103,18 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return slice(start, start + len(chunks[own]))
 
 
-@ring_reduce_scatter.another_form("chunk_in_place_of_tensor_split")
+@ring_reduce_scatter.variant(chunk_in_place_of_tensor_split)
 def _(x: Tensor, rank: int, world: int) -> slice:
     flat = x.contiguous().view(-1)
     first_half(list(flat.chunk(world)), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "rest_forgotten",
-    why="Chunks of `numel() // world` elements leave a rest that nobody reduces. The lengths have to differ by one, or "
-    "the last chunk takes the rest.",
-    seen="leave a rest that nobody reduces",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def rest_forgotten(x: Tensor, rank: int, world: int) -> slice:
+    """Chunks of `numel() // world` elements leave a rest that nobody reduces. The lengths have to differ by
+    one, or the last chunk takes the rest.
+    """
     flat = x.contiguous().view(-1)
     length = x.numel() // world
     first_half(flat[: length * world].tensor_split(world), rank, world)
@@ -135,13 +124,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return slice(own * length, own * length + length)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "one_length_for_all_chunks",
-    why="The receive buffer is made once, with the length of one chunk, and chunks differ in length when the ranks do not "
-    "divide the elements. Take as much of the buffer as the chunk that comes is long.",
-    seen="The receive buffer is made once",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> slice:
+    """The receive buffer is made once, with the length of one chunk, and chunks differ in length when the
+    ranks do not divide the elements. Take as much of the buffer as the chunk that comes is long.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         buffer = torch.empty_like(chunks[rank])
         for step in range(world - 1):
@@ -153,13 +141,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "buffer_of_the_default_dtype",
-    why="`torch.empty(length)` is float32 whatever x is. Messages carry bytes, no types: make the buffer with "
-    "torch.empty_like of a chunk.",
-    seen="is float32 whatever x is",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> slice:
+    """`torch.empty(length)` is float32 whatever x is. Messages carry bytes, no types: make the buffer with
+    torch.empty_like of a chunk.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         for step in range(world - 1):
             mine = chunks[(rank - step - 1) % world]
@@ -171,7 +158,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("buffer_of_the_default_dtype")
+@ring_reduce_scatter.variant(buffer_of_the_default_dtype)
 def _(x: Tensor, rank: int, world: int) -> slice:
     flat = x.float().contiguous().view(-1)
     first_half(flat.tensor_split(world), rank, world)
@@ -179,29 +166,24 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "contiguous_copy_reduced",
-    why="`x.contiguous()` is a copy when x is a column, and the sums stay in that copy. Copy it back into x.",
-    seen="is a copy when x is a column",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> slice:
+    """`x.contiguous()` is a copy when x is a column, and the sums stay in that copy. Copy it back into x."""
     first_half(x.contiguous().view(-1).tensor_split(world), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("contiguous_copy_reduced")
+@ring_reduce_scatter.variant(contiguous_copy_reduced)
 def _(x: Tensor, rank: int, world: int) -> slice:
     first_half(x.flatten().contiguous().tensor_split(world), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "sends_a_strided_view",
-    why="Chunks of a column are not contiguous, and send and recv refuse such tensors; view(-1) fails on them, too. Work "
-    "on `x.contiguous().view(-1)` and copy the result back.",
-    seen="Chunks of a column are not contiguous",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def sends_a_strided_view(x: Tensor, rank: int, world: int) -> slice:
+    """Chunks of a column are not contiguous, and send and recv refuse such tensors; view(-1) fails on them,
+    too. Work on `x.contiguous().view(-1)` and copy the result back.
+    """
     chunks = x.reshape(-1).tensor_split(world)
     for step in range(world - 1):
         mine = chunks[(rank - step - 1) % world]
@@ -211,31 +193,28 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("sends_a_strided_view")
+@ring_reduce_scatter.variant(sends_a_strided_view)
 def _(x: Tensor, rank: int, world: int) -> slice:
     first_half(x.view(-1).tensor_split(world), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "whole_memory_reduced",
-    why="The memory from x's first element on is taken as if x lay there without gaps. A column has its neighbours "
-    "between its numbers: those were summed, too.",
-    seen="as if x lay there without gaps",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def whole_memory_reduced(x: Tensor, rank: int, world: int) -> slice:
+    """The memory from x's first element on is taken as if x lay there without gaps. A column has its
+    neighbours between its numbers: those were summed, too.
+    """
     flat = torch.as_strided(x, (x.numel(),), (1,))
     first_half(flat.tensor_split(world), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "isend_without_wait",
-    why="The sums are right, but the isends are never waited for: when the function returns, a message may still be "
-    "reading x. Keep the request, and wait for it.",
-    seen="the isends are never waited for",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def isend_without_wait(x: Tensor, rank: int, world: int) -> slice:
+    """The sums are right, but the isends are never waited for: when the function returns, a message may still
+    be reading x. Keep the request, and wait for it.
+    """
+
     def work(chunks: tuple[Tensor, ...]) -> None:
         for step in range(world - 1):
             mine = chunks[(rank - step - 1) % world]

@@ -11,13 +11,11 @@ from helpers.labs.allreduce.ring_reduce_scatter_mistakes import chunks_of
 from helpers.labs.allreduce.wrong_parts import place
 
 
-@ring_reduce_scatter.wrong_answer(
-    "all_send_first",
-    why="Everybody stands in a blocking send to the right, and nobody receives: the ring is stuck at its first step. "
-    "Post the irecv before the send.",
-    seen="the ring is stuck at its first step",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def all_send_first(x: Tensor, rank: int, world: int) -> slice:
+    """Everybody stands in a blocking send to the right, and nobody receives: the ring is stuck at its first
+    step. Post the irecv before the send.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         mine = chunks[(rank - step - 1) % world]
@@ -28,13 +26,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "all_receive_first",
-    why="Everybody stands in a blocking recv from the left, and nobody has sent yet. Post the irecv, which returns at "
-    "once, then send.",
-    seen="Everybody stands in a blocking recv",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def all_receive_first(x: Tensor, rank: int, world: int) -> slice:
+    """Everybody stands in a blocking recv from the left, and nobody has sent yet. Post the irecv, which
+    returns at once, then send.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         mine = chunks[(rank - step - 1) % world]
@@ -45,13 +41,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "irecv_without_wait",
-    why="The buffer is added before its message is there. irecv returns at once; only wait() says that the numbers have "
-    "arrived.",
-    seen="added before its message is there",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def irecv_without_wait(x: Tensor, rank: int, world: int) -> slice:
+    """The buffer is added before its message is there. irecv returns at once; only wait() says that the
+    numbers have arrived.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         mine = chunks[(rank - step - 1) % world]
@@ -62,7 +56,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("irecv_without_wait")
+@ring_reduce_scatter.variant(irecv_without_wait)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -74,7 +68,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("irecv_without_wait")
+@ring_reduce_scatter.variant(irecv_without_wait)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     buffer = torch.empty_like(chunks[0])
@@ -88,13 +82,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.wrong_answer(
-    "one_buffer_sends_and_receives",
-    why="One buffer holds the partial sum that leaves and takes the one that comes. Until the isend is waited for, the "
-    "buffer belongs to it: what arrives meanwhile is sent on in place of the own sum. Two buffers, or wait first.",
-    seen="holds the partial sum that leaves and takes the one that comes",
-)
-def _(x: Tensor, rank: int, world: int) -> slice:
+@ring_reduce_scatter.mistake()
+def one_buffer_sends_and_receives(x: Tensor, rank: int, world: int) -> slice:
+    """One buffer holds the partial sum that leaves and takes the one that comes. Until the isend is waited
+    for, the buffer belongs to it: what arrives meanwhile is sent on in place of the own sum. Two buffers, or
+    wait first.
+    """
     chunks = chunks_of(x, world)
     travelling = chunks[rank].clone()
     for step in range(world - 1):
@@ -107,7 +100,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("one_buffer_sends_and_receives")
+@ring_reduce_scatter.variant(one_buffer_sends_and_receives)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     travelling = chunks[rank].clone()
@@ -120,7 +113,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.another_form("one_buffer_sends_and_receives")
+@ring_reduce_scatter.variant(one_buffer_sends_and_receives)
 def _(x: Tensor, rank: int, world: int) -> slice:
     chunks = chunks_of(x, world)
     travelling = chunks[rank].clone()

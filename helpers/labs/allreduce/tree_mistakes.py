@@ -40,16 +40,15 @@ def exchanged(x: Tensor, other: int) -> Tensor:
     return received
 
 
-@tree_allreduce.wrong_answer(
-    "right_on_rank_0_only",
-    why="The tree is walked up and not down: rank 0 has the sum, the others what they had collected when they sent it.",
-    seen="The tree is walked up and not down",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
+    """The tree is walked up and not down: rank 0 has the sum, the others what they had collected when they
+    sent it.
+    """
     up(x, rank, world)
 
 
-@tree_allreduce.another_form("right_on_rank_0_only")
+@tree_allreduce.variant(right_on_rank_0_only)
 def _(x: Tensor, rank: int, world: int) -> None:
     for child in (2 * rank + 1, 2 * rank + 2):  # a tree as in a heap
         if child < world:
@@ -60,13 +59,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, (rank - 1) // 2)
 
 
-@tree_allreduce.wrong_answer(
-    "both_sides_send_first",
-    why="Partners exchange their sums, and both send first: each waits for the other to receive. One posts an irecv "
-    "before it sends, or the lower rank sends first and the higher receives first.",
-    seen="Partners exchange their sums, and both send first",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def both_sides_send_first(x: Tensor, rank: int, world: int) -> None:
+    """Partners exchange their sums, and both send first: each waits for the other to receive. One posts an
+    irecv before it sends, or the lower rank sends first and the higher receives first.
+    """
     received, gap = torch.empty_like(x), 1
     while gap < world:
         dist.send(x, rank ^ gap)
@@ -75,13 +72,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         gap *= 2
 
 
-@tree_allreduce.wrong_answer(
-    "power_of_two_only",
-    why="The partner is rank ^ gap. With 3, 5 or 6 ranks some of these do not exist. Let the ranks beyond the largest "
-    "power of two hand their numbers to a partner first, and get the result back last; or use a tree.",
-    seen="With 3, 5 or 6 ranks some of these do not exist",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def power_of_two_only(x: Tensor, rank: int, world: int) -> None:
+    """The partner is rank ^ gap. With 3, 5 or 6 ranks some of these do not exist. Let the ranks beyond the
+    largest power of two hand their numbers to a partner first, and get the result back last; or use a tree.
+    """
     flat, gap = x.contiguous(), 1
     while gap < world:
         flat += exchanged(flat, rank ^ gap)
@@ -90,7 +85,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.another_form("power_of_two_only")
+@tree_allreduce.variant(power_of_two_only)
 def _(x: Tensor, rank: int, world: int) -> None:
     assert world & (world - 1) == 0, "world must be a power of two"
     flat, gap = x.contiguous(), 1
@@ -101,13 +96,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.wrong_answer(
-    "missing_partners_skipped",
-    why="Where rank ^ gap does not exist the exchange is left out, and with it all that this partner would have brought: "
-    "with three ranks, rank 1 never hears of rank 2.",
-    seen="rank 1 never hears of rank 2",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def missing_partners_skipped(x: Tensor, rank: int, world: int) -> None:
+    """Where rank ^ gap does not exist the exchange is left out, and with it all that this partner would have
+    brought: with three ranks, rank 1 never hears of rank 2.
+    """
     flat, gap = x.contiguous(), 1
     while gap < world:
         if rank ^ gap < world:
@@ -117,12 +110,9 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.wrong_answer(
-    "extra_ranks_not_counted",
-    why="The ranks beyond the largest power of two get the result, but their own numbers are in no sum.",
-    seen="but their own numbers are in no sum",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def extra_ranks_not_counted(x: Tensor, rank: int, world: int) -> None:
+    """The ranks beyond the largest power of two get the result, but their own numbers are in no sum."""
     flat, power, gap = x.contiguous(), 1 << (world.bit_length() - 1), 1
     if rank >= power:
         dist.recv(flat, rank - power)
@@ -136,12 +126,9 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.wrong_answer(
-    "extra_ranks_get_no_result",
-    why="The ranks beyond the largest power of two give their numbers away, and nobody sends them the result.",
-    seen="and nobody sends them the result",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def extra_ranks_get_no_result(x: Tensor, rank: int, world: int) -> None:
+    """The ranks beyond the largest power of two give their numbers away, and nobody sends them the result."""
     flat, power, gap = x.contiguous(), 1 << (world.bit_length() - 1), 1
     if rank >= power:
         dist.send(flat, rank - power)
@@ -157,13 +144,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.wrong_answer(
-    "depth_rounded_down",
-    why="The tree has int(log2(N)) levels: for 3, 5 or 9 ranks one too few, and the last ranks are never reached. It "
-    "takes ceil(log2(N)).",
-    seen="and the last ranks are never reached",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def depth_rounded_down(x: Tensor, rank: int, world: int) -> None:
+    """The tree has int(log2(N)) levels: for 3, 5 or 9 ranks one too few, and the last ranks are never
+    reached. It takes ceil(log2(N)).
+    """
     inside = 1 << (world.bit_length() - 1)
     flat = x.contiguous()
     if rank < inside:
@@ -172,12 +157,9 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.wrong_answer(
-    "adds_on_the_way_down",
-    why="On the way down the result is added to the partial sum that stands there. It is complete: copy it.",
-    seen="On the way down the result is added",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def adds_on_the_way_down(x: Tensor, rank: int, world: int) -> None:
+    """On the way down the result is added to the partial sum that stands there. It is complete: copy it."""
     gap = up(x, rank, world)
     if rank:
         received = torch.empty_like(x)
@@ -189,7 +171,7 @@ def _(x: Tensor, rank: int, world: int) -> None:
             dist.send(x, rank + gap)
 
 
-@tree_allreduce.another_form("adds_on_the_way_down")
+@tree_allreduce.variant(adds_on_the_way_down)
 def _(x: Tensor, rank: int, world: int) -> None:
     received = torch.empty_like(x)
     children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < world]
@@ -204,13 +186,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, child)
 
 
-@tree_allreduce.wrong_answer(
-    "forwards_running_sum",
-    why="Each rank answers its child as soon as it has added that child's numbers, so the children get sums that are not "
-    "complete. The way down starts when rank 0 has all.",
-    seen="answers its child as soon as it has added",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
+    """Each rank answers its child as soon as it has added that child's numbers, so the children get sums that
+    are not complete. The way down starts when rank 0 has all.
+    """
     received, gap = torch.empty_like(x), 1
     while gap < world and rank % (2 * gap) == 0:
         if rank + gap < world:
@@ -223,45 +203,33 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.recv(x, rank - gap)
 
 
-@tree_allreduce.wrong_answer(
-    "mean",
-    why="Rank 0 divides by the number of ranks before the way down. What is asked is the sum.",
-    seen="before the way down. What is asked is the sum",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def mean(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 divides by the number of ranks before the way down. What is asked is the sum."""
     gap = up(x, rank, world)
     if rank == 0:
         x /= world
     down(x, rank, world, gap)
 
 
-@tree_allreduce.wrong_answer(
-    "returns_a_new_tensor",
-    why="The sum is returned in a new tensor, and x stays as it was. All-reduce edits x.",
-    seen="returned in a new tensor, and x stays",
-)
-def _(x: Tensor, rank: int, world: int) -> Tensor:
+@tree_allreduce.mistake()
+def returns_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
+    """The sum is returned in a new tensor, and x stays as it was. All-reduce edits x."""
     result = x.clone()
     down(result, rank, world, up(result, rank, world))
     return result
 
 
-@tree_allreduce.wrong_answer(
-    "works_on_a_copy",
-    why="The tree runs on a copy, and nobody copies the result back into x.",
-    seen="The tree runs on a copy",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
+    """The tree runs on a copy, and nobody copies the result back into x."""
     result = x.clone()
     down(result, rank, world, up(result, rank, world))
 
 
-@tree_allreduce.wrong_answer(
-    "irecv_without_wait",
-    why="The buffer is added before its message is there. Only wait() says that it has arrived.",
-    seen="Only wait() says that it has arrived",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
+    """The buffer is added before its message is there. Only wait() says that it has arrived."""
     received, gap = torch.empty_like(x), 1
     while gap < world and rank % (2 * gap) == 0:
         if rank + gap < world:
@@ -273,12 +241,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     down(x, rank, world, gap)
 
 
-@tree_allreduce.wrong_answer(
-    "isend_without_wait",
-    why="The isends of the way down are not waited for: a message may still be reading x when the function returns.",
-    seen="The isends of the way down",
-)
-def _(x: Tensor, rank: int, world: int) -> None:
+@tree_allreduce.mistake()
+def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
+    """The isends of the way down are not waited for: a message may still be reading x when the function
+    returns.
+    """
     flat = x.contiguous()
     gap = up(flat, rank, world)
     if rank:

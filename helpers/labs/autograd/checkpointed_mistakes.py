@@ -97,23 +97,20 @@ def function(
     return Recompute.apply
 
 
-@checkpointed.wrong_answer(
-    "not_checkpointed",
-    why="The result is right, and every intermediate is kept: this is fn itself. Nothing is computed twice, nothing is "
-    "saved.",
-    seen="this is fn itself",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def not_checkpointed(fn: Fn, *args: Any) -> Tensor:
+    """The result is right, and every intermediate is kept: this is fn itself. Nothing is computed twice,
+    nothing is saved.
+    """
     return fn(*args)
 
 
-@checkpointed.wrong_answer(
-    "graph_kept",
-    why="fn ran with grad mode on, and its result was kept for the backward: with it the whole graph is kept, with "
-    "every intermediate. A Function's forward must not record anything.",
-    seen="with it the whole graph is kept",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def graph_kept(fn: Fn, *args: Any) -> Tensor:
+    """fn ran with grad mode on, and its result was kept for the backward: with it the whole graph is kept,
+    with every intermediate. A Function's forward must not record anything.
+    """
+
     class Kept(Function):
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Tensor:
@@ -129,13 +126,12 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return Kept.apply(*args)
 
 
-@checkpointed.wrong_answer(
-    "recorded_and_recomputed",
-    why="fn is computed again in the backward, but its first run was recorded as well and is still held: twice the "
-    "work, and not a byte less.",
-    seen="twice the work, and not a byte less",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def recorded_and_recomputed(fn: Fn, *args: Any) -> Tensor:
+    """fn is computed again in the backward, but its first run was recorded as well and is still held: twice
+    the work, and not a byte less.
+    """
+
     def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
         with torch.enable_grad():
             ctx.first = fn(*(detached(arg) for arg in args))
@@ -144,41 +140,35 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(first_run=first_run)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "intermediates_in_half",
-    why="Packing what is saved into fewer bytes, or on another device, is a use of saved_tensors_hooks, but no "
-    "checkpointing: fn runs once, and rounded numbers come back.",
-    seen="rounded numbers come back",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def intermediates_in_half(fn: Fn, *args: Any) -> Tensor:
+    """Packing what is saved into fewer bytes, or on another device, is a use of saved_tensors_hooks, but no
+    checkpointing: fn runs once, and rounded numbers come back.
+    """
     with saved_tensors_hooks(lambda tensor: tensor.half(), lambda kept: kept.double()):
         return fn(*args)
 
 
-@checkpointed.wrong_answer(
-    "offloaded",
-    why="A copy of each intermediate is kept elsewhere: that moves the memory, it does not save any. fn is not run "
-    "again.",
-    seen="that moves the memory",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def offloaded(fn: Fn, *args: Any) -> Tensor:
+    """A copy of each intermediate is kept elsewhere: that moves the memory, it does not save any. fn is not
+    run again.
+    """
     with saved_tensors_hooks(lambda tensor: tensor.numpy(force=True).copy(), torch.from_numpy):
         return fn(*args)
 
 
-@checkpointed.another_form("offloaded")
+@checkpointed.variant(offloaded)
 def _(fn: Fn, *args: Any) -> Tensor:
     with torch.autograd.graph.save_on_cpu():
         return fn(*args)
 
 
-@checkpointed.wrong_answer(
-    "once_per_saved_tensor",
-    why="Each tensor that autograd asks for started a run of fn of its own. Run it for the first one, and keep what it "
-    "saves for the others.",
-    seen="Each tensor that autograd asks for started a run",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def once_per_saved_tensor(fn: Fn, *args: Any) -> Tensor:
+    """Each tensor that autograd asks for started a run of fn of its own. Run it for the first one, and keep
+    what it saves for the others.
+    """
     return by_hooks(fn, args, once=False)
 
 
@@ -205,13 +195,12 @@ def by_hooks(fn: Fn, args: tuple, once: bool) -> Tensor:
         return fn(*args)
 
 
-@checkpointed.wrong_answer(
-    "once_per_gradient",
-    why="fn was run again once for the inputs and once more for its parameters. One backward through one run gives "
-    "both.",
-    seen="One backward through one run gives both",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def once_per_gradient(fn: Fn, *args: Any) -> Tensor:
+    """fn was run again once for the inputs and once more for its parameters. One backward through one run
+    gives both.
+    """
+
     def second_run(fn: Fn, copies: list) -> Tensor:
         now = torch.get_rng_state()
         fn(*copies)
@@ -221,33 +210,28 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(second_run=second_run)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "parameters_lost",
-    why="torch.autograd.grad for the inputs alone does not reach the parameters that fn uses inside: they get no "
-    "gradient and never train. torch.autograd.backward(out, grad_out) fills their .grad.",
-    seen="they get no gradient and never train",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def parameters_lost(fn: Fn, *args: Any) -> Tensor:
+    """torch.autograd.grad for the inputs alone does not reach the parameters that fn uses inside: they get no
+    gradient and never train. torch.autograd.backward(out, grad_out) fills their .grad.
+    """
     return function(run_backward=grads_of_inputs)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "inputs_lost",
-    why="detach() gives a tensor that does not require grad, so the second run records nothing for it: the inputs get "
-    "no gradient. Set requires_grad as it was.",
-    seen="Set requires_grad as it was",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def inputs_lost(fn: Fn, *args: Any) -> Tensor:
+    """detach() gives a tensor that does not require grad, so the second run records nothing for it: the
+    inputs get no gradient. Set requires_grad as it was.
+    """
     return function(copy=lambda arg: arg.detach() if isinstance(arg, Tensor) else arg)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "not_detached",
-    why="fn ran again on the inputs themselves: the inner backward went on through them into the layers before, and "
-    "what the Function returned came on top. Inputs are counted twice. Use detached copies.",
-    seen="the inner backward went on through them",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def not_detached(fn: Fn, *args: Any) -> Tensor:
+    """fn ran again on the inputs themselves: the inner backward went on through them into the layers before,
+    and what the Function returned came on top. Inputs are counted twice. Use detached copies.
+    """
+
     def with_grad(out: Tensor, inputs: list, grad_out: Tensor) -> list:
         found = grads_of_inputs(out, inputs, grad_out)
         backward_into_all(out, [], grad_out, retain_graph=True)
@@ -256,18 +240,17 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(copy=lambda arg: arg, run_backward=with_grad)(fn, *args)
 
 
-@checkpointed.another_form("not_detached")
+@checkpointed.variant(not_detached)
 def _(fn: Fn, *args: Any) -> Tensor:
     return function(copy=lambda arg: arg)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "ignores_grad_out",
-    why="backward must begin with grad_out: out.sum().backward() is the gradient of another loss, one that adds all "
-    "entries up.",
-    seen="the gradient of another loss",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def ignores_grad_out(fn: Fn, *args: Any) -> Tensor:
+    """backward must begin with grad_out: out.sum().backward() is the gradient of another loss, one that adds
+    all entries up.
+    """
+
     def of_sum(out: Tensor, copies: list, grad_out: Tensor) -> list:
         with torch.enable_grad():
             total = out.sum()
@@ -276,23 +259,21 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(run_backward=of_sum)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "no_grad_forward",
-    why="torch.no_grad() around fn alone also cuts off the result: no Function stands there to tell the backward what "
-    "to do.",
-    seen="no Function stands there",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def no_grad_forward(fn: Fn, *args: Any) -> Tensor:
+    """torch.no_grad() around fn alone also cuts off the result: no Function stands there to tell the backward
+    what to do.
+    """
     with torch.no_grad():
         return fn(*args)
 
 
-@checkpointed.wrong_answer(
-    "grad_mode_off_in_backward",
-    why="A backward runs with grad mode off, so the second run of fn recorded nothing. It needs torch.enable_grad().",
-    seen="so the second run of fn recorded nothing",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def grad_mode_off_in_backward(fn: Fn, *args: Any) -> Tensor:
+    """A backward runs with grad mode off, so the second run of fn recorded nothing. It needs
+    torch.enable_grad().
+    """
+
     def unrecorded(fn: Fn, copies: list) -> Tensor:
         with torch.no_grad():
             return fn(*copies)
@@ -300,25 +281,21 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(second_run=unrecorded)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "returns_a_tuple",
-    why="The result was wrapped for fn with several outputs; where fn returns one tensor, return that tensor.",
-    seen="return that tensor",
-)
-def _(fn: Fn, *args: Any) -> Any:
+@checkpointed.mistake()
+def returns_a_tuple(fn: Fn, *args: Any) -> Any:
+    """The result was wrapped for fn with several outputs; where fn returns one tensor, return that tensor."""
     return (function()(fn, *args),)
 
 
 _ALL: list[Tensor] = []
 
 
-@checkpointed.wrong_answer(
-    "kept_for_ever",
-    why="The result of the second run was put into a list that outlives the backward, and its graph holds all "
-    "intermediates: after some steps the memory is full.",
-    seen="a list that outlives the backward",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def kept_for_ever(fn: Fn, *args: Any) -> Tensor:
+    """The result of the second run was put into a list that outlives the backward, and its graph holds all
+    intermediates: after some steps the memory is full.
+    """
+
     def kept(out: Tensor, copies: list, grad_out: Tensor) -> list:
         _ALL.append(out)
         return backward_into_all(out, copies, grad_out, retain_graph=True)
@@ -326,12 +303,10 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(run_backward=kept)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "torchs_checkpoint",
-    why="Right, of course: torch.utils.checkpoint does all of it. Here you write it yourself, once.",
-    seen="Here you write it yourself, once",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def torchs_checkpoint(fn: Fn, *args: Any) -> Tensor:
+    """Right, of course: torch.utils.checkpoint does all of it. Here you write it yourself, once."""
+
     # Half of it is torch's. All of it imports sympy or torch._dynamo: seconds, in every search for a name.
     def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
         own = SimpleNamespace(save_for_backward=lambda *tensors: None)

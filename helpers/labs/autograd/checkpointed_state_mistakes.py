@@ -16,56 +16,50 @@ from helpers.labs.autograd.checkpointed_mistakes import (
     detached,
     function,
     grads_of_inputs,
+    parameters_lost,
 )
 
 
-@checkpointed.wrong_answer(
-    "rng_ignored",
-    why="The second run drew new random numbers, so dropout had another mask: the gradients belong to a network that "
-    "never ran. Keep torch.get_rng_state() of the forward.",
-    seen="a network that never ran",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def rng_ignored(fn: Fn, *args: Any) -> Tensor:
+    """The second run drew new random numbers, so dropout had another mask: the gradients belong to a network
+    that never ran. Keep torch.get_rng_state() of the forward.
+    """
     return function(how={"rng": False})(fn, *args)
 
 
-@checkpointed.another_form("rng_ignored")
+@checkpointed.variant(rng_ignored)
 def _(fn: Fn, *args: Any) -> Tensor:
     return function(how={"rng": False, "back": "never"})(fn, *args)
 
 
-@checkpointed.another_form("rng_ignored")
+@checkpointed.variant(rng_ignored)
 def _(fn: Fn, *args: Any) -> Tensor:
     return function(how={"rng": False, "back": "unless it raises"})(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "rng_left_rewound",
-    why="The generator was set back to the forward's state and left there: from now on the program draws the same "
-    "numbers a second time. Put the state back that it had before (torch.random.fork_rng).",
-    seen="the program draws the same numbers a second time",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def rng_left_rewound(fn: Fn, *args: Any) -> Tensor:
+    """The generator was set back to the forward's state and left there: from now on the program draws the
+    same numbers a second time. Put the state back that it had before (torch.random.fork_rng).
+    """
     return function(how={"back": "never"})(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "rng_left_on_error",
-    why="The line that puts the generator back stands after the run of fn, and never runs if fn raises. It belongs into "
-    "`finally`, or use `with torch.random.fork_rng():`.",
-    seen="It belongs into `finally`",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def rng_left_on_error(fn: Fn, *args: Any) -> Tensor:
+    """The line that puts the generator back stands after the run of fn, and never runs if fn raises. It
+    belongs into `finally`, or use `with torch.random.fork_rng():`.
+    """
     return function(how={"back": "unless it raises"})(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "seeds_both_runs",
-    why="A seed set before each run makes both alike, and makes every forward of the program alike, too: each step has "
-    "the same dropout mask. Keep the state, do not set one of your own.",
-    seen="each step has the same dropout mask",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def seeds_both_runs(fn: Fn, *args: Any) -> Tensor:
+    """A seed set before each run makes both alike, and makes every forward of the program alike, too: each
+    step has the same dropout mask. Keep the state, do not set one of your own.
+    """
+
     def seeded(fn: Fn, args: list) -> Tensor:
         torch.manual_seed(0)
         return fn(*args)
@@ -76,13 +70,12 @@ def _(fn: Fn, *args: Any) -> Tensor:
 _LAST: dict[str, Around] = {}
 
 
-@checkpointed.wrong_answer(
-    "state_of_the_last_call",
-    why="The generator's state was kept in one place for all calls: the second call wrote over that of the first. What "
-    "belongs to a call stands on its ctx, or in a closure.",
-    seen="wrote over that of the first",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def state_of_the_last_call(fn: Fn, *args: Any) -> Tensor:
+    """The generator's state was kept in one place for all calls: the second call wrote over that of the
+    first. What belongs to a call stands on its ctx, or in a closure.
+    """
+
     class Shared:
         def again(self) -> Any:
             return _LAST["around"].again()
@@ -94,23 +87,20 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(around=around)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "autocast_forgotten",
-    why="Autocast is switched off when the backward runs, so the second run computed in float32 what the first one had "
-    "computed in half precision.",
-    seen="the second run computed in float32",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def autocast_forgotten(fn: Fn, *args: Any) -> Tensor:
+    """Autocast is switched off when the backward runs, so the second run computed in float32 what the first
+    one had computed in half precision.
+    """
     return function(how={"autocast": False})(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "autocast_only_on",
-    why="Autocast was switched on again where it had been on. It must be off, too, where it had been off: a backward "
-    "may be called inside autocast. And it has a dtype.",
-    seen="It must be off, too, where it had been off",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def autocast_only_on(fn: Fn, *args: Any) -> Tensor:
+    """Autocast was switched on again where it had been on. It must be off, too, where it had been off: a
+    backward may be called inside autocast. And it has a dtype.
+    """
+
     class OnlyOn(Around):
         def again(self) -> Any:
             return super().again(autocast=self.enabled)
@@ -118,17 +108,15 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(around=OnlyOn)(fn, *args)
 
 
-@checkpointed.wrong_answer(
-    "tensors_expected",
-    why="fn may have arguments that are no tensors: None, numbers, names. They have no detach() and cannot be saved "
-    "with save_for_backward: keep them beside it.",
-    seen="They have no detach()",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def tensors_expected(fn: Fn, *args: Any) -> Tensor:
+    """fn may have arguments that are no tensors: None, numbers, names. They have no detach() and cannot be
+    saved with save_for_backward: keep them beside it.
+    """
     return function(copy=lambda arg: arg.detach().requires_grad_(arg.requires_grad))(fn, *args)
 
 
-@checkpointed.another_form("tensors_expected")
+@checkpointed.variant(tensors_expected)
 def _(fn: Fn, *args: Any) -> Tensor:
     class Saved(Function):
         @staticmethod
@@ -147,19 +135,17 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return Saved.apply(*args)
 
 
-@checkpointed.wrong_answer(
-    "all_require_grad",
-    why="requires_grad_(True) on every copy: indices cannot require grad at all, and constants get gradients that "
-    "nobody asked for. Copy requires_grad from the argument.",
-    seen="indices cannot require grad at all",
-)
-def _(fn: Fn, *args: Any) -> Tensor:
+@checkpointed.mistake()
+def all_require_grad(fn: Fn, *args: Any) -> Tensor:
+    """requires_grad_(True) on every copy: indices cannot require grad at all, and constants get gradients
+    that nobody asked for. Copy requires_grad from the argument.
+    """
     return function(copy=lambda arg: arg.detach().requires_grad_() if isinstance(arg, Tensor) else arg)(
         fn, *args
     )
 
 
-@checkpointed.another_form("all_require_grad")
+@checkpointed.variant(all_require_grad)
 def _(fn: Fn, *args: Any) -> Tensor:
     def copy(arg: Any) -> Any:
         return arg.detach().requires_grad_(arg.is_floating_point()) if isinstance(arg, Tensor) else arg
@@ -168,8 +154,8 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 
 # What often comes together: the first of the mistakes is named.
-checkpointed.another_form("rng_ignored")(function(how={"rng": False, "autocast": False}))
-checkpointed.another_form("autocast_forgotten")(function(how={"autocast": False, "back": "unless it raises"}))
-checkpointed.another_form("parameters_lost")(
+checkpointed.variant(rng_ignored)(function(how={"rng": False, "autocast": False}))
+checkpointed.variant(autocast_forgotten)(function(how={"autocast": False, "back": "unless it raises"}))
+checkpointed.variant(parameters_lost)(
     function(run_backward=grads_of_inputs, how={"rng": False, "autocast": False, "back": "never"})
 )

@@ -10,7 +10,10 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from helpers.exercise import returned
 from helpers.labs.autograd.conv2d import conv2d
+
+built = conv2d.bank(returned)
 
 Pair = tuple[Tensor, Tensor]
 
@@ -61,36 +64,36 @@ def padded(grad_out: Tensor, w: Tensor) -> Tensor:
     return F.pad(grad_out, (left, left, up, up))
 
 
-conv2d.wrong_answer(
-    "kernel_not_flipped",
-    why="One x reaches y through w[a, b] at distance (-a, -b): written as a convolution over grad_out, the kernel must be "
-    "flipped in both directions. A symmetric kernel hides it.",
-    seen="must be flipped in both directions",
-    answer=plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1)), right_w),
-)
+@built.mistake()
+def kernel_not_flipped():
+    """One x reaches y through w[a, b] at distance (-a, -b): written as a convolution over grad_out, the
+    kernel must be flipped in both directions. A symmetric kernel hides it.
+    """
+    return plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1)), right_w)
 
-conv2d.wrong_answer(
-    "flipped_in_one_direction",
-    why="`flip(-1)` mirrors left and right only. The kernel is turned by half a turn: both directions are flipped.",
-    seen="turned by half a turn",
-    answer=plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1).flip(-1)), right_w),
-)
 
-conv2d.wrong_answer(
-    "padded_for_a_square_kernel",
-    why="F.pad begins with the last dimension: (left, right, up, down). With the height's number first, only square "
-    "kernels come out right.",
-    seen="F.pad begins with the last dimension",
-    answer=plain(
+@built.mistake()
+def flipped_in_one_direction():
+    """`flip(-1)` mirrors left and right only. The kernel is turned by half a turn: both directions are
+    flipped.
+    """
+    return plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1).flip(-1)), right_w)
+
+
+@built.mistake()
+def padded_for_a_square_kernel():
+    """F.pad begins with the last dimension: (left, right, up, down). With the height's number first, only
+    square kernels come out right.
+    """
+    return plain(
         lambda g, x, w: F.conv2d(
             F.pad(g, (w.shape[2] - 1,) * 2 + (w.shape[3] - 1,) * 2), w.transpose(0, 1).flip(2, 3)
         ),
         right_w,
-    ),
-)
+    )
 
 
-@conv2d.another_form("padded_for_a_square_kernel")
+@conv2d.variant(padded_for_a_square_kernel)
 class _(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
@@ -109,62 +112,58 @@ class _(Function):
         return slope_x, slope_w
 
 
-conv2d.wrong_answer(
-    "channels_left_swapped",
-    why="Batch and channels change places for the gradient of w, and must change back at the end: the result has shape "
-    "(C_in, C_out, kH, kW). Equal numbers of channels hide it.",
-    seen="must change back at the end",
-    answer=plain(right_x, lambda g, x, w: F.conv2d(x.transpose(0, 1), g.transpose(0, 1))),
-)
+@built.mistake()
+def channels_left_swapped():
+    """Batch and channels change places for the gradient of w, and must change back at the end: the result has
+    shape (C_in, C_out, kH, kW). Equal numbers of channels hide it.
+    """
+    return plain(right_x, lambda g, x, w: F.conv2d(x.transpose(0, 1), g.transpose(0, 1)))
 
-conv2d.wrong_answer(
-    "gradients_in_the_wrong_order",
-    why="backward returns one gradient for each argument of forward, in the order of the arguments.",
-    seen="in the order of the arguments",
-    answer=plain(right_w, right_x),
-)
 
-conv2d.wrong_answer(
-    "averaged_over_the_batch",
-    why="w meets every sample, so its gradient is the sum over the batch. The mean belongs to the loss, if anywhere.",
-    seen="The mean belongs to the loss",
-    answer=plain(right_x, lambda g, x, w: by_w(g, x) / x.shape[0]),
-)
+@built.mistake()
+def gradients_in_the_wrong_order():
+    """backward returns one gradient for each argument of forward, in the order of the arguments."""
+    return plain(right_w, right_x)
 
-conv2d.wrong_answer(
-    "first_sample_only",
-    why="The gradient of w is made from the first sample alone: with a batch of 1 nobody sees it.",
-    seen="with a batch of 1 nobody sees it",
-    answer=plain(right_x, lambda g, x, w: by_w(g[:1], x[:1])),
-)
 
-conv2d.wrong_answer(
-    "grad_out_ignored",
-    why="The gradient that comes in is replaced by ones: right for y.sum() and for no other loss.",
-    seen="right for y.sum() and for no other loss",
-    answer=plain(
+@built.mistake()
+def averaged_over_the_batch():
+    """w meets every sample, so its gradient is the sum over the batch. The mean belongs to the loss, if
+    anywhere.
+    """
+    return plain(right_x, lambda g, x, w: by_w(g, x) / x.shape[0])
+
+
+@built.mistake()
+def first_sample_only():
+    """The gradient of w is made from the first sample alone: with a batch of 1 nobody sees it."""
+    return plain(right_x, lambda g, x, w: by_w(g[:1], x[:1]))
+
+
+@built.mistake()
+def grad_out_ignored():
+    """The gradient that comes in is replaced by ones: right for y.sum() and for no other loss."""
+    return plain(
         lambda g, x, w: by_x(torch.ones_like(g), w),
         lambda g, x, w: by_w(torch.ones_like(g), x),
-    ),
-)
+    )
 
-conv2d.wrong_answer(
-    "none_for_w",
-    why="None says that there is nothing to learn here: the weight of this layer stays as it was initialised.",
-    seen="stays as it was initialised",
-    answer=plain(right_x, lambda g, x, w: None),
-)
 
-conv2d.wrong_answer(
-    "torch_does_it",
-    why="`torch.nn.grad`, and autograd on a convolution computed again, hand the whole task to torch's "
-    "convolution_backward.",
-    seen="hand the whole task",
-    answer=plain(
+@built.mistake()
+def none_for_w():
+    """None says that there is nothing to learn here: the weight of this layer stays as it was initialised."""
+    return plain(right_x, lambda g, x, w: None)
+
+
+@built.mistake()
+def torch_does_it():
+    """`torch.nn.grad`, and autograd on a convolution computed again, hand the whole task to torch's
+    convolution_backward.
+    """
+    return plain(
         lambda g, x, w: torch.nn.grad.conv2d_input(x.shape, w, g),
         lambda g, x, w: torch.nn.grad.conv2d_weight(x, w.shape, g),
-    ),
-)
+    )
 
 
 def _from_autograd(which: int) -> Any:
@@ -176,16 +175,15 @@ def _from_autograd(which: int) -> Any:
     return slope
 
 
-conv2d.another_form("torch_does_it")(plain(_from_autograd(0), _from_autograd(1)))
+conv2d.variant(torch_does_it)(plain(_from_autograd(0), _from_autograd(1)))
 
 
-@conv2d.wrong_answer(
-    "both_computed_always",
-    why="Half of a backward's work is thrown away where a layer is frozen, and always for the first layer, whose input "
-    "needs no gradient: ask `ctx.needs_input_grad`.",
-    seen="always for the first layer",
-)
-class _(Function):
+@conv2d.mistake()
+class BothComputedAlways(Function):
+    """Half of a backward's work is thrown away where a layer is frozen, and always for the first layer, whose
+    input needs no gradient: ask `ctx.needs_input_grad`.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
         ctx.save_for_backward(x, w)
@@ -198,13 +196,12 @@ class _(Function):
         return by_x(grad_out, w), by_w(grad_out, x)
 
 
-@conv2d.wrong_answer(
-    "kept_on_ctx",
-    why="Tensors put on ctx as attributes are not watched: after an optimizer's step on w, backward uses the new w "
-    "without a word.",
-    seen="uses the new w without a word",
-)
-class _(Function):
+@conv2d.mistake()
+class KeptOnCtx(Function):
+    """Tensors put on ctx as attributes are not watched: after an optimizer's step on w, backward uses the new
+    w without a word.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
         ctx.x, ctx.w = x, w
@@ -217,13 +214,12 @@ class _(Function):
         return by_x(grad_out, ctx.w) if needs_x else None, by_w(grad_out, ctx.x) if needs_w else None
 
 
-@conv2d.wrong_answer(
-    "silent_second_derivative",
-    why="Under `no_grad`, or detached, backward's numbers have no history, and nothing says so: a gradient penalty is "
-    "silently lost. `@once_differentiable` computes the same and raises.",
-    seen="computes the same and raises",
-)
-class _(Function):
+@conv2d.mistake()
+class SilentSecondDerivative(Function):
+    """Under `no_grad`, or detached, backward's numbers have no history, and nothing says so: a gradient
+    penalty is silently lost. `@once_differentiable` computes the same and raises.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
         ctx.save_for_backward(x, w)
@@ -237,7 +233,7 @@ class _(Function):
             return by_x(grad_out, w) if needs_x else None, by_w(grad_out, x) if needs_w else None
 
 
-@conv2d.another_form("silent_second_derivative")
+@conv2d.variant(SilentSecondDerivative)
 class _(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:

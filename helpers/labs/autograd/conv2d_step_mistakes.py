@@ -9,7 +9,10 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from helpers.exercise import returned
 from helpers.labs.autograd.conv2d import conv2d
+
+built = conv2d.bank(returned)
 
 
 def unreached(x: Tensor, w: Tensor, stride: int, padding: int) -> list[int]:
@@ -62,67 +65,66 @@ def _padded_at_the_wrong_end(grad_out: Tensor, x: Tensor, w: Tensor, stride: int
     return F.pad(F.conv_transpose2d(grad_out, w, stride=stride, padding=padding), (right, 0, bottom, 0))
 
 
-conv2d.wrong_answer(
-    "crop_forgotten",
-    why="The rows of x that no window reached still slide under grad_out, so the gradient of w comes out larger than w: "
-    "crop it to the kernel.",
-    seen="comes out larger than w",
-    answer=stepped(right_x, lambda g, x, w, stride, padding: slid(g, x, padding, stride)),
-)
+@built.mistake()
+def crop_forgotten():
+    """The rows of x that no window reached still slide under grad_out, so the gradient of w comes out larger
+    than w: crop it to the kernel.
+    """
+    return stepped(right_x, lambda g, x, w, stride, padding: slid(g, x, padding, stride))
 
-conv2d.wrong_answer(
-    "cropped_at_the_wrong_end",
-    why="The surplus of the gradient of w stands at the end, where x has rows that no window reached: keep the first kH "
-    "rows, not the last.",
-    seen="keep the first kH rows",
-    answer=stepped(right_x, _cropped_at_the_wrong_end),
-)
 
-conv2d.wrong_answer(
-    "output_padding_forgotten",
-    why="Several sizes of x give one size of y. conv_transpose2d assumes the smallest; output_padding says how many rows "
-    "and columns are missing.",
-    seen="conv_transpose2d assumes the smallest",
-    answer=stepped(
+@built.mistake()
+def cropped_at_the_wrong_end():
+    """The surplus of the gradient of w stands at the end, where x has rows that no window reached: keep the
+    first kH rows, not the last.
+    """
+    return stepped(right_x, _cropped_at_the_wrong_end)
+
+
+@built.mistake()
+def output_padding_forgotten():
+    """Several sizes of x give one size of y. conv_transpose2d assumes the smallest; output_padding says how
+    many rows and columns are missing.
+    """
+    return stepped(
         lambda g, x, w, stride, padding: F.conv_transpose2d(g, w, stride=stride, padding=padding), right_w
-    ),
-)
+    )
 
-conv2d.wrong_answer(
-    "zeros_at_the_wrong_end",
-    why="The rows that no window reached are the last ones of x: the zeros belong at the bottom and on the right.",
-    seen="belong at the bottom and on the right",
-    answer=stepped(_padded_at_the_wrong_end, right_w),
-)
 
-conv2d.wrong_answer(
-    "stride_for_dilation",
-    why="In the gradient of w, grad_out is the kernel, and its entries stand `stride` apart over x: that is dilation, not "
-    "stride.",
-    seen="that is dilation, not stride",
-    answer=stepped(
+@built.mistake()
+def zeros_at_the_wrong_end():
+    """The rows that no window reached are the last ones of x: the zeros belong at the bottom and on the
+    right.
+    """
+    return stepped(_padded_at_the_wrong_end, right_w)
+
+
+@built.mistake()
+def stride_for_dilation():
+    """In the gradient of w, grad_out is the kernel, and its entries stand `stride` apart over x: that is
+    dilation, not stride.
+    """
+    return stepped(
         right_x,
         lambda g, x, w, stride, padding: F.conv2d(
             x.transpose(0, 1), g.transpose(0, 1), stride=stride, padding=padding
         ).transpose(0, 1)[:, :, : w.shape[2], : w.shape[3]],
-    ),
-)
+    )
 
-conv2d.wrong_answer(
-    "padding_forgotten_in_backward",
-    why="forward pads x with zeros; backward must see the same padded x, or every window is displaced.",
-    seen="must see the same padded x",
-    answer=stepped(
+
+@built.mistake()
+def padding_forgotten_in_backward():
+    """forward pads x with zeros; backward must see the same padded x, or every window is displaced."""
+    return stepped(
         right_x,
         lambda g, x, w, stride, padding: slid(g, x, 0, stride)[:, :, : w.shape[2], : w.shape[3]],
-    ),
-)
+    )
 
-conv2d.wrong_answer(
-    "two_gradients_too_few",
-    why="forward takes four arguments, so backward returns four values: None for stride and padding.",
-    seen="None for stride and padding",
-    answer=stepped(right_x, right_w, gradients=2),
-)
 
-conv2d.another_form("two_gradients_too_few")(stepped(right_x, right_w, gradients=3))
+@built.mistake()
+def two_gradients_too_few():
+    """forward takes four arguments, so backward returns four values: None for stride and padding."""
+    return stepped(right_x, right_w, gradients=2)
+
+
+conv2d.variant(two_gradients_too_few)(stepped(right_x, right_w, gradients=3))

@@ -20,19 +20,18 @@ def total(loss: Tensor, parts: Iterable[Tensor]) -> Tensor:
     return sum(parts, loss.new_zeros(()))
 
 
-@gradient_penalty.wrong_answer(
-    "backward_create_graph",
-    why="loss.backward(create_graph=True) adds to the .grad of every leaf, also of those that you did not ask for, and "
-    "leaves a cycle between a parameter and its .grad that holds the graph. torch.autograd.grad returns the gradients.",
-    seen="leaves a cycle between a parameter and its .grad",
-)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+@gradient_penalty.mistake()
+def backward_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """loss.backward(create_graph=True) adds to the .grad of every leaf, also of those that you did not ask
+    for, and leaves a cycle between a parameter and its .grad that holds the graph. torch.autograd.grad
+    returns the gradients.
+    """
     params = list(params)
     loss.backward(create_graph=True)
     return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
 
 
-@gradient_penalty.another_form("backward_create_graph")
+@gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     for param in params:
@@ -41,7 +40,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
 
 
-@gradient_penalty.another_form("backward_create_graph")
+@gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     loss.backward(create_graph=True)
@@ -51,7 +50,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum() for grad in grads))
 
 
-@gradient_penalty.another_form("backward_create_graph")
+@gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     before = [param.grad for param in params]
@@ -64,14 +63,14 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum() for grad in grads))
 
 
-@gradient_penalty.another_form("backward_create_graph")
+@gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     torch.autograd.backward(loss, create_graph=True, inputs=params)
     return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
 
 
-@gradient_penalty.another_form("backward_create_graph")
+@gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     for param in params:
@@ -80,13 +79,11 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
 
 
-@gradient_penalty.wrong_answer(
-    "counted_twice",
-    why="loss.backward() fills .grad of every leaf, and torch.autograd.grad computes the same once more: used together, "
-    "the gradients are counted twice, here or in the optimizer's step.",
-    seen="computes the same once more",
-)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+@gradient_penalty.mistake()
+def counted_twice(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """loss.backward() fills .grad of every leaf, and torch.autograd.grad computes the same once more: used
+    together, the gradients are counted twice, here or in the optimizer's step.
+    """
     params = list(params)
     loss.backward(retain_graph=True)
     found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
@@ -94,7 +91,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum() for grad in both))
 
 
-@gradient_penalty.another_form("counted_twice")
+@gradient_penalty.variant(counted_twice)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     loss.backward(retain_graph=True)
     return total(loss, (grad.square().sum() for grad in gradients(loss, params)))

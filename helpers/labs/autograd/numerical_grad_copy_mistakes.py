@@ -9,12 +9,9 @@ from helpers.labs.autograd.numerical_grad import Scalar, numerical_grad
 from helpers.labs.autograd.numerical_grad_mistakes import places, require_float64
 
 
-@numerical_grad.wrong_answer(
-    "moved_back_by_arithmetic",
-    why="x + eps - 2 * eps + eps is not x: each step rounds, and the caller's x has other last bits afterwards.",
-    seen="has other last bits afterwards",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def moved_back_by_arithmetic(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x + eps - 2 * eps + eps is not x: each step rounds, and the caller's x has other last bits afterwards."""
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     with torch.no_grad():
@@ -28,13 +25,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "moved_in_x_itself",
-    why="x is moved and put back: entries that share memory move together, and where fn raises, nobody puts back. A copy "
-    "has neither trouble.",
-    seen="A copy has neither trouble",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def moved_in_x_itself(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x is moved and put back: entries that share memory move together, and where fn raises, nobody puts
+    back. A copy has neither trouble.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     with torch.no_grad():
@@ -49,7 +44,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.another_form("moved_in_x_itself")
+@numerical_grad.variant(moved_in_x_itself)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -66,13 +61,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "flat_copy",
-    why="`reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other: then the copy is moved, "
-    "fn sees none of it, and the gradient is 0.",
-    seen="fn sees none of it",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def flat_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other: then the copy
+    is moved, fn sees none of it, and the gradient is 0.
+    """
     require_float64(x)
     copy = x.detach().clone()
     flat = copy.reshape(-1)
@@ -88,7 +81,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad.view(x.shape)
 
 
-@numerical_grad.another_form("flat_copy")
+@numerical_grad.variant(flat_copy)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     with torch.no_grad():
@@ -109,13 +102,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad.view(x.shape)
 
 
-@numerical_grad.wrong_answer(
-    "view_of_a_transposed_copy",
-    why="`clone()` keeps the strides of x, so a clone of a transposed tensor is not contiguous, and `.view(-1)` raises: "
-    "ask for `memory_format=torch.contiguous_format`.",
-    seen="keeps the strides of x",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def view_of_a_transposed_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`clone()` keeps the strides of x, so a clone of a transposed tensor is not contiguous, and `.view(-1)`
+    raises: ask for `memory_format=torch.contiguous_format`.
+    """
     require_float64(x)
     copy = x.detach().clone()
     flat = copy.view(-1)
@@ -131,7 +122,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad.view(x.shape)
 
 
-@numerical_grad.another_form("view_of_a_transposed_copy")
+@numerical_grad.variant(view_of_a_transposed_copy)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     x = x.detach()
@@ -144,13 +135,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return torch.tensor(slopes, dtype=x.dtype).view(x.shape)
 
 
-@numerical_grad.wrong_answer(
-    "whole_rows_moved",
-    why="`for i in range(len(x))` goes over rows, and `x[i] += eps` moves all of a row: the slope of a sum of entries, "
-    "right for a vector only.",
-    seen="goes over rows",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def whole_rows_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`for i in range(len(x))` goes over rows, and `x[i] += eps` moves all of a row: the slope of a sum of
+    entries, right for a vector only.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for i in range(len(x)):
@@ -161,7 +150,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.another_form("whole_rows_moved")
+@numerical_grad.variant(whole_rows_moved)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -174,12 +163,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "not_moved_back",
-    why="The entry stays at x - eps when the next one is moved: the further the loop goes, the further from x fn is asked.",
-    seen="the further from x fn is asked",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def not_moved_back(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The entry stays at x - eps when the next one is moved: the further the loop goes, the further from x fn
+    is asked.
+    """
     require_float64(x)
     copy = x.detach().clone(memory_format=torch.contiguous_format)
     grad = torch.zeros(x.shape, dtype=x.dtype)

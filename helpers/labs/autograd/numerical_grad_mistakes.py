@@ -27,13 +27,11 @@ def moved(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
     return copy
 
 
-@numerical_grad.wrong_answer(
-    "one_sided",
-    why="(fn(x + eps) - fn(x)) / eps has an error that falls with eps; with both sides the first error cancels, and what "
-    "is left falls with eps ** 2.",
-    seen="with both sides the first error cancels",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def one_sided(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """(fn(x + eps) - fn(x)) / eps has an error that falls with eps; with both sides the first error cancels,
+    and what is left falls with eps ** 2.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     here = float(fn(x.detach()))
@@ -42,7 +40,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.another_form("one_sided")
+@numerical_grad.variant(one_sided)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     x = x.detach()
@@ -50,12 +48,9 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return torch.tensor([float(slope) for slope in slopes], dtype=x.dtype).view(x.shape)
 
 
-@numerical_grad.wrong_answer(
-    "divided_by_eps",
-    why="From x - eps to x + eps the distance is 2 * eps: divided by eps, every slope is twice too steep.",
-    seen="every slope is twice too steep",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """From x - eps to x + eps the distance is 2 * eps: divided by eps, every slope is twice too steep."""
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -63,12 +58,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "divided_by_two_times_eps_without_brackets",
-    why="`a / 2 * eps` divides by 2 and multiplies by eps: Python reads from the left. Brackets: `a / (2 * eps)`.",
-    seen="Python reads from the left",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`a / 2 * eps` divides by 2 and multiplies by eps: Python reads from the left. Brackets: `a / (2 *
+    eps)`.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -76,12 +70,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "computed_in_float32",
-    why="float32 has 7 digits: x + 1e-6 is x or its neighbour, and of the difference of two values nothing is left.",
-    seen="of the difference of two values nothing is left",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """float32 has 7 digits: x + 1e-6 is x or its neighbour, and of the difference of two values nothing is
+    left.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     short = x.detach().float()
@@ -93,13 +86,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "result_in_float32",
-    why="`torch.zeros(x.shape)` is float32, whatever x is: half of the digits are lost when the slope is stored. Say "
-    "`dtype=x.dtype`.",
-    seen="when the slope is stored",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def result_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`torch.zeros(x.shape)` is float32, whatever x is: half of the digits are lost when the slope is stored.
+    Say `dtype=x.dtype`.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape)
     for at in places(x):
@@ -107,12 +98,9 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "eps_ignored",
-    why="The step is written into the code, and the argument eps does nothing.",
-    seen="the argument eps does nothing",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def eps_ignored(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The step is written into the code, and the argument eps does nothing."""
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -120,12 +108,9 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "relative_step",
-    why="eps * |x| is another rule, good for large x and none at all at 0. Here eps is the distance itself.",
-    seen="none at all at 0",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def relative_step(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """eps * |x| is another rule, good for large x and none at all at 0. Here eps is the distance itself."""
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -134,24 +119,23 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.wrong_answer(
-    "asks_autograd",
-    why="This gradient comes from the backward that a numerical gradient is to check, and a fn that leaves torch has none.",
-    seen="that a numerical gradient is to check",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def asks_autograd(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """This gradient comes from the backward that a numerical gradient is to check, and a fn that leaves torch
+    has none.
+    """
     require_float64(x)
     leaf = x.detach().clone().requires_grad_()
     return torch.autograd.grad(fn(leaf), leaf)[0]
 
 
-@numerical_grad.another_form("asks_autograd")
+@numerical_grad.variant(asks_autograd)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     return torch.func.grad(fn)(x.detach())
 
 
-@numerical_grad.another_form("asks_autograd")
+@numerical_grad.variant(asks_autograd)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     require_float64(x)
     leaf = x.detach().clone().requires_grad_()
@@ -159,13 +143,11 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return leaf.grad
 
 
-@numerical_grad.wrong_answer(
-    "result_on_the_graph",
-    why="x requires grad, and without `detach` the whole computation is recorded: the result drags the graph of all calls "
-    "of fn behind it.",
-    seen="drags the graph of all calls",
-)
-def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+@numerical_grad.mistake()
+def result_on_the_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x requires grad, and without `detach` the whole computation is recorded: the result drags the graph of
+    all calls of fn behind it.
+    """
     require_float64(x)
     slopes = []
     for at in places(x):

@@ -71,21 +71,20 @@ def engine(
     return found
 
 
-@run_backward.wrong_answer(
-    "overwrites",
-    why="A second gradient for the same slot took the place of the first. What is used twice gets the sum of both.",
-    seen="took the place of the first",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def overwrites(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A second gradient for the same slot took the place of the first. What is used twice gets the sum of
+    both.
+    """
     return engine(root, grad_out, add=lambda before, grad, node: grad)
 
 
-@run_backward.another_form("overwrites")
+@run_backward.variant(overwrites)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, add=lambda before, grad, node: grad if before is None else before)
 
 
-@run_backward.another_form("overwrites")
+@run_backward.variant(overwrites)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     def add(before: Tensor | None, grad: Tensor, node: Node) -> Tensor:
         return grad if before is None or hasattr(node, "variable") else before + grad
@@ -93,7 +92,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, add=add)
 
 
-@run_backward.another_form("overwrites")
+@run_backward.variant(overwrites)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     def add(before: Tensor | None, grad: Tensor, node: Node) -> Tensor:
         return before + grad if before is not None and hasattr(node, "variable") else grad
@@ -101,19 +100,17 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, add=add)
 
 
-@run_backward.wrong_answer(
-    "adds_in_place",
-    why="`+=` edits the tensor that arrived first, and that is not yours: `x + w` hands the same tensor to both of its "
-    "inputs, and it may be grad_out itself.",
-    seen="`+=` edits the tensor that arrived first",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def adds_in_place(root: Tensor, grad_out: Tensor) -> Gradients:
+    """`+=` edits the tensor that arrived first, and that is not yours: `x + w` hands the same tensor to both
+    of its inputs, and it may be grad_out itself.
+    """
     return engine(
         root, grad_out, add=lambda before, grad, node: grad if before is None else before.add_(grad)
     )
 
 
-@run_backward.another_form("adds_in_place")
+@run_backward.variant(adds_in_place)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     def add(before: Tensor | None, grad: Tensor, node: Node) -> Tensor:
         if before is None:
@@ -124,7 +121,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out.clone(), add=add)
 
 
-@run_backward.another_form("adds_in_place")
+@run_backward.variant(adds_in_place)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     def add(before: Tensor | None, grad: Tensor, node: Node) -> Tensor:
         if before is None or not hasattr(node, "variable"):
@@ -135,26 +132,24 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out.clone(), add=add)
 
 
-@run_backward.wrong_answer(
-    "not_reduced",
-    why="`a + b` with shapes (3, 1) and (1, 4) returns its gradients in the shape (3, 4) for both: summing them to "
-    "the shape of the receiver is the engine's work.",
-    seen="summing them to the shape of the receiver is",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def not_reduced(root: Tensor, grad_out: Tensor) -> Gradients:
+    """`a + b` with shapes (3, 1) and (1, 4) returns its gradients in the shape (3, 4) for both: summing them
+    to the shape of the receiver is the engine's work.
+    """
+
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
         return grad.to(node._input_metadata[slot].dtype)
 
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.wrong_answer(
-    "reduced_at_leaves",
-    why="Only the gradients of leaves were summed to their shape. A node between has an expected shape, too: given "
-    "(3, 4) where it expects (3, 1), it fails, or silently computes something else.",
-    seen="A node between has an expected shape, too",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def reduced_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
+    """Only the gradients of leaves were summed to their shape. A node between has an expected shape, too:
+    given (3, 4) where it expects (3, 1), it fails, or silently computes something else.
+    """
+
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
         return (
             fitted(grad, node, slot)
@@ -165,26 +160,24 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.wrong_answer(
-    "dtype_not_cast",
-    why="float32 + float64 is float64, and so is the gradient that comes back for the float32 input: casting it to "
-    "the dtype of the receiver is left to the engine.",
-    seen="casting it to the dtype of the receiver",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def dtype_not_cast(root: Tensor, grad_out: Tensor) -> Gradients:
+    """float32 + float64 is float64, and so is the gradient that comes back for the float32 input: casting it
+    to the dtype of the receiver is left to the engine.
+    """
+
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
         return grad.sum_to_size(node._input_metadata[slot].shape)
 
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.wrong_answer(
-    "cast_at_leaves",
-    why="Only the gradients of leaves were cast. A node between that saved float32 numbers cannot multiply them with "
-    "a float64 gradient.",
-    seen="A node between that saved float32 numbers",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def cast_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
+    """Only the gradients of leaves were cast. A node between that saved float32 numbers cannot multiply them
+    with a float64 gradient.
+    """
+
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
         return (
             fitted(grad, node, slot)
@@ -195,25 +188,20 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.wrong_answer(
-    "root_slot_ignored",
-    why="The root may be any output of its node: root.output_nr says which one. grad_out went to output 0.",
-    seen="root.output_nr says which one",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def root_slot_ignored(root: Tensor, grad_out: Tensor) -> Gradients:
+    """The root may be any output of its node: root.output_nr says which one. grad_out went to output 0."""
     return engine(root, grad_out, first_slot=lambda edge: 0)
 
 
-@run_backward.wrong_answer(
-    "slots_ignored",
-    why="next_functions holds pairs: the receiver and the number of its output that was used. With several outputs "
-    "in one slot the gradient of one row ends up in another.",
-    seen="the receiver and the number of its output",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def slots_ignored(root: Tensor, grad_out: Tensor) -> Gradients:
+    """next_functions holds pairs: the receiver and the number of its output that was used. With several
+    outputs in one slot the gradient of one row ends up in another.
+    """
     return engine(root, grad_out, first_slot=lambda edge: 0, slot_of=lambda slot: 0)
 
 
-@run_backward.another_form("slots_ignored")
+@run_backward.variant(slots_ignored)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, slot_of=lambda slot: 0)

@@ -30,13 +30,11 @@ def walked(root: Tensor, grad_out: Tensor) -> Iterator[tuple[Node, Tensor]]:
                 stack.append((after, place, fitted(found, after, place)))
 
 
-@run_backward.wrong_answer(
-    "every_path",
-    why="A recursion that follows every path calls a node once for each path that leads to it: the sums are right, "
-    "and the time doubles with every value that is used twice. Count first who sends gradients to whom.",
-    seen="follows every path",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def every_path(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A recursion that follows every path calls a node once for each path that leads to it: the sums are
+    right, and the time doubles with every value that is used twice. Count first who sends gradients to whom.
+    """
     found: Gradients = {}
     with torch.no_grad():
         for node, grad in walked(root, grad_out):
@@ -44,7 +42,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return found
 
 
-@run_backward.another_form("every_path")
+@run_backward.variant(every_path)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     found: Gradients = {}
 
@@ -64,27 +62,25 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return found
 
 
-@run_backward.wrong_answer(
-    "first_come",
-    why="A node was called as soon as one gradient had reached it, and what came later was lost. It is ready when "
-    "the last one has come: count the edges that lead to it before you call anything.",
-    seen="what came later was lost",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def first_come(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A node was called as soon as one gradient had reached it, and what came later was lost. It is ready
+    when the last one has come: count the edges that lead to it before you call anything.
+    """
     return breadth_first(root, grad_out)
 
 
-@run_backward.another_form("first_come")
+@run_backward.variant(first_come)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return breadth_first(root, grad_out, last=True)
 
 
-@run_backward.another_form("first_come")
+@run_backward.variant(first_come)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return each_once(root, grad_out)
 
 
-@run_backward.another_form("first_come")
+@run_backward.variant(first_come)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return each_once(root, grad_out, adds=True)
 
@@ -140,17 +136,15 @@ def breadth_first(root: Tensor, grad_out: Tensor, last: bool = False) -> Gradien
     return found
 
 
-@run_backward.wrong_answer(
-    "again_with_more",
-    why="Each gradient that came in made its node run once more, with all that had come until then: the early ones "
-    "were counted several times.",
-    seen="the early ones were counted several times",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def again_with_more(root: Tensor, grad_out: Tensor) -> Gradients:
+    """Each gradient that came in made its node run once more, with all that had come until then: the early
+    ones were counted several times.
+    """
     return again_and_again(root, grad_out)
 
 
-@run_backward.another_form("again_with_more")
+@run_backward.variant(again_with_more)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return again_and_again(root, grad_out, last=True)
 
@@ -177,13 +171,11 @@ def again_and_again(root: Tensor, grad_out: Tensor, last: bool = False) -> Gradi
     return found
 
 
-@run_backward.wrong_answer(
-    "recursion",
-    why="A graph is as deep as the computation was long, a loop over 3,000 time steps for instance; Python stops at "
-    "some 1,000 calls inside each other. Keep a list of the nodes that are still to be visited.",
-    seen="a loop over 3,000 time steps",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def recursion(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A graph is as deep as the computation was long, a loop over 3,000 time steps for instance; Python stops
+    at some 1,000 calls inside each other. Keep a list of the nodes that are still to be visited.
+    """
     order: list[Node] = []
     seen: set[Node] = set()
 
@@ -199,7 +191,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return in_order(order[::-1], edge, grad_out)
 
 
-@run_backward.another_form("recursion")
+@run_backward.variant(recursion)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
     edge, found = get_gradient_edge(root), {}
     missing = nodes_below(edge.node)
@@ -244,14 +236,12 @@ def in_order(order: list[Node], edge: GradientEdge, grad_out: Tensor) -> Gradien
     return found
 
 
-@run_backward.wrong_answer(
-    "sorted_by_sequence",
-    why="_sequence_nr tells when a node was made, newest first is torch's preference among nodes that are ready, no "
-    "proof that one is. After an in-place edit the node of a view is made anew, while its user is being made: user "
-    "7, view 8. Count the edges.",
-    seen="no proof that one is",
-)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake()
+def sorted_by_sequence(root: Tensor, grad_out: Tensor) -> Gradients:
+    """_sequence_nr tells when a node was made, newest first is torch's preference among nodes that are ready,
+    no proof that one is. After an in-place edit the node of a view is made anew, while its user is being
+    made: user 7, view 8. Count the edges.
+    """
     edge = get_gradient_edge(root)
     order = sorted(nodes_below(edge.node), key=lambda node: -node._sequence_nr())
     order = [node for node in order if not hasattr(node, "variable")]

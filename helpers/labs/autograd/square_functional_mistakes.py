@@ -33,13 +33,12 @@ class Right(Function):
         return grad_out * 2 * x
 
 
-@square_functional.wrong_answer(
-    "old_style",
-    why="A forward that takes ctx works with `backward`, and `torch.func` refuses it: there the context is set up apart, "
-    "once for each transform around.",
-    seen="once for each transform around",
-)
-class _(Function):
+@square_functional.mistake()
+class OldStyle(Function):
+    """A forward that takes ctx works with `backward`, and `torch.func` refuses it: there the context is set
+    up apart, once for each transform around.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
@@ -51,7 +50,7 @@ class _(Function):
         return grad_out * 2 * x
 
 
-@square_functional.another_form("old_style")
+@square_functional.variant(OldStyle)
 class _(Function):
     generate_vmap_rule = True
 
@@ -66,23 +65,21 @@ class _(Function):
         return grad_out * 2 * x
 
 
-@square_functional.wrong_answer(
-    "no_vmap_rule",
-    why="torch does not guess that your methods may be batched: `generate_vmap_rule = True` says that they are made of "
-    "torch operations only.",
-    seen="does not guess that your methods may be batched",
-)
-class _(Right):
+@square_functional.mistake()
+class NoVmapRule(Right):
+    """torch does not guess that your methods may be batched: `generate_vmap_rule = True` says that they are
+    made of torch operations only.
+    """
+
     generate_vmap_rule = False
 
 
-@square_functional.wrong_answer(
-    "batch_always_first",
-    why="`vmap` tells where the batch stands, in in_dims, and wants to hear where it stands in the result. 0 is right "
-    "for the usual call only.",
-    seen="0 is right for the usual call only",
-)
-class _(Right):
+@square_functional.mistake()
+class BatchAlwaysFirst(Right):
+    """`vmap` tells where the batch stands, in in_dims, and wants to hear where it stands in the result. 0 is
+    right for the usual call only.
+    """
+
     generate_vmap_rule = False
 
     @staticmethod
@@ -90,7 +87,7 @@ class _(Right):
         return x * x, 0
 
 
-@square_functional.another_form("batch_always_first")
+@square_functional.variant(BatchAlwaysFirst)
 class _(Right):
     generate_vmap_rule = False
 
@@ -100,7 +97,7 @@ class _(Right):
         return Right.apply(x), 0
 
 
-@square_functional.another_form("batch_always_first")
+@square_functional.variant(BatchAlwaysFirst)
 class _(Right):
     generate_vmap_rule = False
 
@@ -109,12 +106,10 @@ class _(Right):
         return torch.stack([x[i] * x[i] for i in range(info.batch_size)]), 0
 
 
-@square_functional.wrong_answer(
-    "batch_off_the_graph",
-    why="The batched version computes with detached tensors: right values, and no gradient goes through vmap.",
-    seen="no gradient goes through vmap",
-)
-class _(Right):
+@square_functional.mistake()
+class BatchOffTheGraph(Right):
+    """The batched version computes with detached tensors: right values, and no gradient goes through vmap."""
+
     generate_vmap_rule = False
 
     @staticmethod
@@ -122,18 +117,18 @@ class _(Right):
         return x.detach() * x.detach(), in_dims[0]
 
 
-@square_functional.wrong_answer(
-    "reads_a_value",
-    why="`if x.sum() > 0` asks for one number. Under vmap there are many at once, and none that Python could branch on.",
-    seen="none that Python could branch on",
-)
-class _(Right):
+@square_functional.mistake()
+class ReadsAValue(Right):
+    """`if x.sum() > 0` asks for one number. Under vmap there are many at once, and none that Python could
+    branch on.
+    """
+
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         return x * x if x.numel() == 0 or x.sum() > 0 else (-x) * (-x)
 
 
-@square_functional.another_form("reads_a_value")
+@square_functional.variant(ReadsAValue)
 class _(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -143,44 +138,39 @@ class _(Right):
         )
 
 
-@square_functional.wrong_answer(
-    "named_vjp",
-    why="Function's docstring calls `vjp` and `backward` two names of one thing. That holds for `backward()`; "
-    "`torch.func` calls the method named backward.",
-    seen="two names of one thing",
-)
-class _(Function):
+@square_functional.mistake()
+class NamedVjp(Function):
+    """Function's docstring calls `vjp` and `backward` two names of one thing. That holds for `backward()`;
+    `torch.func` calls the method named backward.
+    """
+
     generate_vmap_rule = True
     forward = Right.forward
     setup_context = Right.setup_context
     vjp = Right.backward
 
 
-@square_functional.wrong_answer(
-    "grad_out_ignored",
-    why="backward returns the derivative alone, and not the derivative times the gradient that comes in.",
-    seen="returns the derivative alone",
-)
-class _(Right):
+@square_functional.mistake()
+class GradOutIgnored(Right):
+    """backward returns the derivative alone, and not the derivative times the gradient that comes in."""
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return 2 * x
 
 
-@square_functional.wrong_answer(
-    "detached_in_backward",
-    why="`detach` and `.data` cut x off: the first derivative is right, and differentiated again it is 0 by x.",
-    seen="`detach` and `.data` cut x off",
-)
-class _(Right):
+@square_functional.mistake()
+class DetachedInBackward(Right):
+    """`detach` and `.data` cut x off: the first derivative is right, and differentiated again it is 0 by x."""
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return grad_out * 2 * x.detach()
 
 
-@square_functional.another_form("detached_in_backward")
+@square_functional.variant(DetachedInBackward)
 class _(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -188,13 +178,12 @@ class _(Right):
         return grad_out * 2 * x.data  # refused under vmap
 
 
-@square_functional.wrong_answer(
-    "saved_an_intermediate",
-    why="2 * x is neither input nor output. It is computed off the graph, so it comes back as a constant, and the second "
-    "derivative is 0.",
-    seen="is neither input nor output",
-)
-class _(Right):
+@square_functional.mistake()
+class SavedAnIntermediate(Right):
+    """2 * x is neither input nor output. It is computed off the graph, so it comes back as a constant, and
+    the second derivative is 0.
+    """
+
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(2 * inputs[0])
@@ -205,12 +194,10 @@ class _(Right):
         return grad_out * twice
 
 
-@square_functional.wrong_answer(
-    "sign_lost",
-    why="The output does not know the sign of x: 2 * sqrt(y) is 2 * |x|, right for positive x only.",
-    seen="does not know the sign of x",
-)
-class _(Right):
+@square_functional.mistake()
+class SignLost(Right):
+    """The output does not know the sign of x: 2 * sqrt(y) is 2 * |x|, right for positive x only."""
+
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(output)
@@ -221,13 +208,12 @@ class _(Right):
         return grad_out * 2 * y.sqrt()
 
 
-@square_functional.wrong_answer(
-    "kept_on_ctx",
-    why="A tensor put on ctx as an attribute is not watched: torch neither notices that it was edited, nor frees it "
-    "after backward, nor unwraps it for the transform around.",
-    seen="put on ctx as an attribute is not watched",
-)
-class _(Right):
+@square_functional.mistake()
+class KeptOnCtx(Right):
+    """A tensor put on ctx as an attribute is not watched: torch neither notices that it was edited, nor frees
+    it after backward, nor unwraps it for the transform around.
+    """
+
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         (ctx.x,) = inputs
@@ -237,13 +223,12 @@ class _(Right):
         return grad_out * 2 * ctx.x
 
 
-@square_functional.wrong_answer(
-    "kept_on_the_class",
-    why="There is one class and one global name, but many calls, and under transforms many levels: the next one "
-    "overwrites what this one saved.",
-    seen="many levels",
-)
-class _(Right):
+@square_functional.mistake()
+class KeptOnTheClass(Right):
+    """There is one class and one global name, but many calls, and under transforms many levels: the next one
+    overwrites what this one saved.
+    """
+
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         _SEEN["x"] = inputs[0]
@@ -253,13 +238,12 @@ class _(Right):
         return grad_out * 2 * _SEEN["x"]
 
 
-@square_functional.wrong_answer(
-    "once_only",
-    why="Under `torch.no_grad()` or `once_differentiable` backward computes numbers without history: the gradient comes "
-    "once, and there is no second derivative.",
-    seen="numbers without history",
-)
-class _(Right):
+@square_functional.mistake()
+class OnceOnly(Right):
+    """Under `torch.no_grad()` or `once_differentiable` backward computes numbers without history: the
+    gradient comes once, and there is no second derivative.
+    """
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
@@ -267,7 +251,7 @@ class _(Right):
             return grad_out * 2 * x
 
 
-@square_functional.another_form("once_only")
+@square_functional.variant(OnceOnly)
 class _(Right):
     @staticmethod
     @once_differentiable

@@ -14,13 +14,12 @@ _SEEN: dict[str, Any] = {}
 _STACK: list[Tensor] = []
 
 
-@square.wrong_answer(
-    "kept_on_ctx",
-    why="A tensor put on ctx as an attribute is not watched: torch neither notices that it was edited, nor frees it "
-    "after backward. `ctx.save_for_backward` does both.",
-    seen="put on ctx as an attribute is not watched",
-)
-class _(Function):
+@square.mistake()
+class KeptOnCtx(Function):
+    """A tensor put on ctx as an attribute is not watched: torch neither notices that it was edited, nor frees
+    it after backward. `ctx.save_for_backward` does both.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.x = x
@@ -31,7 +30,7 @@ class _(Function):
         return grad_out * 2 * ctx.x
 
 
-@square.another_form("kept_on_ctx")
+@square.variant(KeptOnCtx)
 class _(Function):
     def forward(self, x: Tensor) -> Tensor:
         self.x = x
@@ -41,13 +40,12 @@ class _(Function):
         return self.x * grad_out * 2
 
 
-@square.wrong_answer(
-    "output_kept_on_ctx",
-    why="The output holds its node, and the node's attribute holds the output: a circle, which only Python's cycle "
-    "collector frees, some time later.",
-    seen="a circle, which only Python's cycle collector frees",
-)
-class _(Function):
+@square.mistake()
+class OutputKeptOnCtx(Function):
+    """The output holds its node, and the node's attribute holds the output: a circle, which only Python's
+    cycle collector frees, some time later.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.x, ctx.y = x, x * x
@@ -58,7 +56,7 @@ class _(Function):
         return grad_out * 2 * ctx.x
 
 
-@square.another_form("output_kept_on_ctx")
+@square.variant(OutputKeptOnCtx)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -67,13 +65,12 @@ class _(Right):
         return ctx.y
 
 
-@square.wrong_answer(
-    "kept_on_the_class",
-    why="There is one class and one global name, but many calls: the next call overwrites what this one saved, and the "
-    "last x is never freed.",
-    seen="There is one class",
-)
-class _(Function):
+@square.mistake()
+class KeptOnTheClass(Function):
+    """There is one class and one global name, but many calls: the next call overwrites what this one saved,
+    and the last x is never freed.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         _SEEN["x"] = x
@@ -84,7 +81,7 @@ class _(Function):
         return grad_out * 2 * _SEEN["x"]
 
 
-@square.another_form("kept_on_the_class")
+@square.variant(KeptOnTheClass)
 class _(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -96,13 +93,12 @@ class _(Function):
         return grad_out * 2 * _STACK.pop()
 
 
-@square.wrong_answer(
-    "saved_an_intermediate",
-    why="2 * x, or a copy of x, is neither input nor output. forward runs without graph, so it comes back as a constant: "
-    "the first derivative is right, the second is 0.",
-    seen="is neither input nor output",
-)
-class _(Function):
+@square.mistake()
+class SavedAnIntermediate(Function):
+    """2 * x, or a copy of x, is neither input nor output. forward runs without graph, so it comes back as a
+    constant: the first derivative is right, the second is 0.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(2 * x)
@@ -114,7 +110,7 @@ class _(Function):
         return grad_out * twice
 
 
-@square.another_form("saved_an_intermediate")
+@square.variant(SavedAnIntermediate)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -122,7 +118,7 @@ class _(Right):
         return x * x
 
 
-@square.another_form("saved_an_intermediate")
+@square.variant(SavedAnIntermediate)
 class _(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -26,20 +26,19 @@ class Right(Function):
         return grad_out * 2 * x
 
 
-@square.wrong_answer(
-    "grad_out_ignored",
-    why="backward returns the derivative alone. It must multiply by the gradient that comes in; y.sum() hides this, "
-    "because there it is 1.",
-    seen="returns the derivative alone",
-)
-class _(Right):
+@square.mistake()
+class GradOutIgnored(Right):
+    """backward returns the derivative alone. It must multiply by the gradient that comes in; y.sum() hides
+    this, because there it is 1.
+    """
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return 2 * x
 
 
-@square.another_form("grad_out_ignored")
+@square.variant(GradOutIgnored)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -51,24 +50,20 @@ class _(Right):
         return 2 * ctx.x
 
 
-@square.wrong_answer(
-    "two_forgotten",
-    why="The derivative of x * x is 2 * x: x stands there twice, and each place gives a share.",
-    seen="x stands there twice",
-)
-class _(Right):
+@square.mistake()
+class TwoForgotten(Right):
+    """The derivative of x * x is 2 * x: x stands there twice, and each place gives a share."""
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return grad_out * x
 
 
-@square.wrong_answer(
-    "sign_lost",
-    why="The output does not know the sign of x: 2 * sqrt(y) is 2 * |x|, right for positive x only.",
-    seen="does not know the sign of x",
-)
-class _(Right):
+@square.mistake()
+class SignLost(Right):
+    """The output does not know the sign of x: 2 * sqrt(y) is 2 * |x|, right for positive x only."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         y = x * x
@@ -81,26 +76,24 @@ class _(Right):
         return grad_out * 2 * y.sqrt()
 
 
-@square.wrong_answer(
-    "detached_in_backward",
-    why="`detach` and `.data` cut x off: the first derivative is right, and differentiated again it is 0 by x.",
-    seen="`detach` and `.data` cut x off",
-)
-class _(Right):
+@square.mistake()
+class DetachedInBackward(Right):
+    """`detach` and `.data` cut x off: the first derivative is right, and differentiated again it is 0 by x."""
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return grad_out * 2 * x.detach()
 
 
-@square.another_form("detached_in_backward")
+@square.variant(DetachedInBackward)
 class _(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         return 2 * ctx.saved_tensors[0].data * grad_out
 
 
-@square.another_form("detached_in_backward")
+@square.variant(DetachedInBackward)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -108,25 +101,24 @@ class _(Right):
         return x * x
 
 
-@square.wrong_answer(
-    "grad_out_detached",
-    why="The gradient that comes in has a graph, too, when the loss is differentiated twice: `grad_out.detach()` cuts it.",
-    seen="has a graph, too",
-)
-class _(Right):
+@square.mistake()
+class GradOutDetached(Right):
+    """The gradient that comes in has a graph, too, when the loss is differentiated twice: `grad_out.detach()`
+    cuts it.
+    """
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return grad_out.detach() * 2 * x
 
 
-@square.wrong_answer(
-    "backward_off_the_graph",
-    why="Under `torch.no_grad()`, or with everything detached, backward computes numbers without history: a second "
-    "derivative finds nothing.",
-    seen="numbers without history",
-)
-class _(Right):
+@square.mistake()
+class BackwardOffTheGraph(Right):
+    """Under `torch.no_grad()`, or with everything detached, backward computes numbers without history: a
+    second derivative finds nothing.
+    """
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
@@ -134,7 +126,7 @@ class _(Right):
             return grad_out * 2 * x
 
 
-@square.another_form("backward_off_the_graph")
+@square.variant(BackwardOffTheGraph)
 class _(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -142,13 +134,12 @@ class _(Right):
         return (grad_out * 2 * x).detach()
 
 
-@square.wrong_answer(
-    "once_only",
-    why="`once_differentiable` is for a backward that torch cannot follow. This one is made of multiplications: without "
-    "the decorator it can be differentiated again for free.",
-    seen="made of multiplications",
-)
-class _(Right):
+@square.mistake()
+class OnceOnly(Right):
+    """`once_differentiable` is for a backward that torch cannot follow. This one is made of multiplications:
+    without the decorator it can be differentiated again for free.
+    """
+
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -156,20 +147,19 @@ class _(Right):
         return grad_out * 2 * x
 
 
-@square.wrong_answer(
-    "grad_out_edited",
-    why="`grad_out.mul_(...)` saves one allocation and breaks the neighbours: an addition hands one and the same gradient "
-    "to both of its inputs.",
-    seen="hands one and the same gradient",
-)
-class _(Right):
+@square.mistake()
+class GradOutEdited(Right):
+    """`grad_out.mul_(...)` saves one allocation and breaks the neighbours: an addition hands one and the same
+    gradient to both of its inputs.
+    """
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return grad_out.mul_(2 * x)
 
 
-@square.another_form("grad_out_edited")
+@square.variant(GradOutEdited)
 class _(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -178,19 +168,17 @@ class _(Right):
         return 2 * grad_out
 
 
-@square.wrong_answer(
-    "input_overwritten",
-    why="`x.mul_(x)` writes the result over the caller's x, which others may still need.",
-    seen="over the caller's x",
-)
-class _(Right):
+@square.mistake()
+class InputOverwritten(Right):
+    """`x.mul_(x)` writes the result over the caller's x, which others may still need."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x.clone())
         return x.mul_(x)
 
 
-@square.another_form("input_overwritten")
+@square.variant(InputOverwritten)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -198,7 +186,7 @@ class _(Right):
         return x.square_()
 
 
-@square.another_form("input_overwritten")
+@square.variant(InputOverwritten)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -207,13 +195,12 @@ class _(Right):
         return x.mul_(x)
 
 
-@square.wrong_answer(
-    "no_node_of_its_own",
-    why="Here torch's own multiplication is recorded, and the backward that was written is dead code: leave `apply` as "
-    "it is, it makes the node.",
-    seen="the backward that was written is dead code",
-)
-class _(Right):
+@square.mistake()
+class NoNodeOfItsOwn(Right):
+    """Here torch's own multiplication is recorded, and the backward that was written is dead code: leave
+    `apply` as it is, it makes the node.
+    """
+
     @staticmethod
     def apply(x: Tensor) -> Tensor:
         return x * x

@@ -19,12 +19,9 @@ def in_batches(sampler: Iterable[Any], batch_size: int, drop_last: bool) -> Iter
             yield batch
 
 
-@batch_sampler.wrong_answer(
-    "one_list_for_all",
-    why="batch.clear() empties the list that was given away: whoever kept it now holds another batch, or none.",
-    seen="empties the list that was given away",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def one_list_for_all(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """batch.clear() empties the list that was given away: whoever kept it now holds another batch, or none."""
     batch: list[int] = []
     for index in sampler:
         batch.append(index)
@@ -35,7 +32,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.another_form("one_list_for_all")
+@batch_sampler.variant(one_list_for_all)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     batch = [0] * batch_size
     filled = 0
@@ -51,12 +48,11 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch[:filled]
 
 
-@batch_sampler.wrong_answer(
-    "last_batch_lost",
-    why="After the loop the list may still hold indices; without a `yield` there they are never seen, whatever drop_last says.",
-    seen="without a `yield` there",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def last_batch_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """After the loop the list may still hold indices; without a `yield` there they are never seen, whatever
+    drop_last says.
+    """
     batch: list[int] = []
     for index in sampler:
         batch.append(index)
@@ -65,31 +61,23 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
             batch = []
 
 
-@batch_sampler.wrong_answer(
-    "last_batch_kept",
-    why="drop_last was not looked at: the short batch comes although it was to be dropped.",
-    seen="drop_last was not looked at",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def last_batch_kept(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """drop_last was not looked at: the short batch comes although it was to be dropped."""
     yield from in_batches(sampler, batch_size, False)
 
 
-@batch_sampler.wrong_answer(
-    "drop_last_upside_down",
-    why="drop_last is taken the other way round: True keeps the short batch, False drops it.",
-    seen="taken the other way round",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def drop_last_upside_down(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """drop_last is taken the other way round: True keeps the short batch, False drops it."""
     yield from in_batches(sampler, batch_size, not drop_last)
 
 
-@batch_sampler.wrong_answer(
-    "empty_batch_at_the_end",
-    why="Where batch_size divides the number of indices nothing is left over, and the list that is given after the loop is "
-    "empty: collate then fails on a batch without samples.",
-    seen="A batch is empty",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def empty_batch_at_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """Where batch_size divides the number of indices nothing is left over, and the list that is given after
+    the loop is empty: collate then fails on a batch without samples.
+    """
     batch: list[int] = []
     for index in sampler:
         batch.append(index)
@@ -100,12 +88,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "full_last_batch_dropped",
-    why="drop_last drops a last batch that is short. This drops the last batch always, a full one, too.",
-    seen="This drops the last batch always",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def full_last_batch_dropped(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """drop_last drops a last batch that is short. This drops the last batch always, a full one, too."""
     batch: list[int] = []
     for index in sampler:
         if len(batch) == batch_size:
@@ -116,18 +101,15 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.another_form("full_last_batch_dropped")
+@batch_sampler.variant(full_last_batch_dropped)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     batches = list(in_batches(sampler, batch_size, False))
     yield from batches[:-1] if drop_last else batches
 
 
-@batch_sampler.wrong_answer(
-    "index_lost_between_batches",
-    why="The index that finds the list full is neither in the batch that goes nor in the next one.",
-    seen="The index that finds the list full",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def index_lost_between_batches(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The index that finds the list full is neither in the batch that goes nor in the next one."""
     batch: list[int] = []
     for index in sampler:
         if len(batch) == batch_size:
@@ -139,7 +121,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.another_form("index_lost_between_batches")
+@batch_sampler.variant(index_lost_between_batches)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     batch: list[int] = []
     for index in sampler:
@@ -152,12 +134,11 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "one_index_too_many",
-    why="The length was tested with > (or at an index that starts from 0): each batch holds one index more than batch_size.",
-    seen="each batch holds one index more",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def one_index_too_many(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The length was tested with > (or at an index that starts from 0): each batch holds one index more than
+    batch_size.
+    """
     batch: list[int] = []
     for index in sampler:
         batch.append(index)
@@ -168,12 +149,11 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "first_batch_alone",
-    why="The first index alone fills a batch: place 0 leaves no remainder either. Count from 1, or test the length of the list.",
-    seen="place 0 leaves no remainder",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def first_batch_alone(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The first index alone fills a batch: place 0 leaves no remainder either. Count from 1, or test the
+    length of the list.
+    """
     batch: list[int] = []
     for place, index in enumerate(sampler):
         batch.append(index)
@@ -184,18 +164,16 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "tuples",
-    why="zip gives tuples. Dataset.__getitems__ and many a user's code expect the list that the type promises; NumPy and "
-    "torch take a tuple as an index for several dimensions.",
-    seen="zip gives tuples",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
+@batch_sampler.mistake()
+def tuples(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
+    """zip gives tuples. Dataset.__getitems__ and many a user's code expect the list that the type promises;
+    NumPy and torch take a tuple as an index for several dimensions.
+    """
     for batch in in_batches(sampler, batch_size, drop_last):
         yield tuple(batch)
 
 
-@batch_sampler.another_form("tuples")
+@batch_sampler.variant(tuples)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     indices = iter(sampler)
     while batch := tuple(islice(indices, batch_size)):

@@ -13,13 +13,11 @@ from helpers.labs.dataloader.batch_sampler import batch_sampler
 from helpers.labs.dataloader.batch_sampler_mistakes import Batches, in_batches
 
 
-@batch_sampler.wrong_answer(
-    "sampler_read_whole",
-    why="list(sampler) needs an end, and all indices in memory: a sampler of a stream has none, and one of 10**9 samples "
-    "takes minutes before the first batch.",
-    seen="list(sampler) needs an end",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def sampler_read_whole(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """list(sampler) needs an end, and all indices in memory: a sampler of a stream has none, and one of 10**9
+    samples takes minutes before the first batch.
+    """
     indices = list(sampler)
     for start in range(0, len(indices), batch_size):
         batch = indices[start : start + batch_size]
@@ -27,7 +25,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
             yield batch
 
 
-@batch_sampler.another_form("sampler_read_whole")
+@batch_sampler.variant(sampler_read_whole)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[list[int]]:
     batches: list[list[int]] = []
     batch: list[int] = []
@@ -41,12 +39,12 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[list[int
     return batches
 
 
-@batch_sampler.another_form("sampler_read_whole")
+@batch_sampler.variant(sampler_read_whole)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     return iter(list(in_batches(list(sampler), batch_size, drop_last)))
 
 
-@batch_sampler.another_form("sampler_read_whole")
+@batch_sampler.variant(sampler_read_whole)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     indices = list(sampler)
     while len(indices) >= batch_size or (indices and not drop_last):
@@ -54,7 +52,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         del indices[:batch_size]
 
 
-@batch_sampler.another_form("sampler_read_whole")
+@batch_sampler.variant(sampler_read_whole)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     indices = [*sampler]
     return (
@@ -64,23 +62,21 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     )
 
 
-@batch_sampler.wrong_answer(
-    "several_batches_read_ahead",
-    why="Several batches are read before the first one is given away: on a slow sampler training waits for all of them.",
-    seen="training waits for all of them",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def several_batches_read_ahead(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """Several batches are read before the first one is given away: on a slow sampler training waits for all
+    of them.
+    """
     indices = iter(sampler)
     while several := list(islice(indices, 8 * batch_size)):
         yield from in_batches(several, batch_size, drop_last)
 
 
-@batch_sampler.wrong_answer(
-    "begun_at_the_call",
-    why="The first batch is made when the function is called. A generator function runs nothing before the first next().",
-    seen="before the first batch was asked for",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def begun_at_the_call(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The first batch is made when the function is called. A generator function runs nothing before the first
+    next().
+    """
     indices = iter(sampler)
     first = list(islice(indices, batch_size))
 
@@ -94,12 +90,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     return batches()
 
 
-@batch_sampler.wrong_answer(
-    "length_needed",
-    why="len(sampler) exists for lists and for most samplers of torch, not for a generator or a stream.",
-    seen="exists for lists and for most samplers",
-)
-def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def length_needed(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    """len(sampler) exists for lists and for most samplers of torch, not for a generator or a stream."""
     full, rest = divmod(len(sampler), batch_size)
     indices = iter(sampler)
     for _ in range(full):
@@ -108,12 +101,9 @@ def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
         yield list(indices)
 
 
-@batch_sampler.wrong_answer(
-    "sampler_sliced",
-    why="A sampler can be iterated; sampler[start:stop] works for a list and for little else.",
-    seen="works for a list and for little else",
-)
-def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def sampler_sliced(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    """A sampler can be iterated; sampler[start:stop] works for a list and for little else."""
     for start in count(0, batch_size):
         batch = list(sampler[start : start + batch_size])
         if not batch or (drop_last and len(batch) < batch_size):
@@ -121,12 +111,9 @@ def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "next_of_an_iterable",
-    why="next() takes an iterator. A list, a range or a Sampler is an iterable, and needs iter() first.",
-    seen="needs iter() first",
-)
-def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def next_of_an_iterable(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    """next() takes an iterator. A list, a range or a Sampler is an iterable, and needs iter() first."""
     while True:
         batch = []
         for _ in range(batch_size):
@@ -139,13 +126,11 @@ def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "begun_again_for_each_batch",
-    why="Each islice(sampler, ...) begins a new iteration of the list: the first batch comes for ever. Take one iter(sampler) "
-    "before the loop.",
-    seen="the first batch comes for ever",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def begun_again_for_each_batch(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """Each islice(sampler, ...) begins a new iteration of the list: the first batch comes for ever. Take one
+    iter(sampler) before the loop.
+    """
     while batch := list(islice(sampler, batch_size)):
         if len(batch) == batch_size or not drop_last:
             yield batch
@@ -153,7 +138,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
             return
 
 
-@batch_sampler.another_form("begun_again_for_each_batch")
+@batch_sampler.variant(begun_again_for_each_batch)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     while batch := list(islice(sampler, batch_size)):
         if len(batch) < batch_size and drop_last:
@@ -161,31 +146,27 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "gone_through_twice",
-    why="The indices were counted first, in an iteration of their own. A generator is then empty, and a RandomSampler draws "
-    "a second order.",
-    seen="were counted first",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def gone_through_twice(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The indices were counted first, in an iteration of their own. A generator is then empty, and a
+    RandomSampler draws a second order.
+    """
     total = sum(1 for _ in sampler)
     most = total - total % batch_size if drop_last else total
     yield from in_batches(islice(sampler, most), batch_size, False)
 
 
-@batch_sampler.wrong_answer(
-    "stop_iteration_inside",
-    why="A StopIteration that leaves the body of a generator becomes a RuntimeError since Python 3.7, and the indices before it "
-    "are lost. Catch it, or let a `for` do so.",
-    seen="since Python 3.7",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def stop_iteration_inside(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """A StopIteration that leaves the body of a generator becomes a RuntimeError since Python 3.7, and the
+    indices before it are lost. Catch it, or let a `for` do so.
+    """
     indices = iter(sampler)
     while True:
         yield [next(indices) for _ in range(batch_size)]
 
 
-@batch_sampler.another_form("stop_iteration_inside")
+@batch_sampler.variant(stop_iteration_inside)
 def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     indices = iter(sampler)
     while True:
@@ -195,12 +176,11 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "error_taken_for_the_end",
-    why="`except Exception` takes every error for the end of the sampler, and training goes on with half of the data.",
-    seen="takes every error for the end",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def error_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """`except Exception` takes every error for the end of the sampler, and training goes on with half of the
+    data.
+    """
     indices = iter(sampler)
     while True:
         batch: list[int] = []
@@ -214,28 +194,22 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.wrong_answer(
-    "sampler_emptied",
-    why="pop takes the indices out of the caller's own list: there is nothing left for the second epoch.",
-    seen="nothing left for the second epoch",
-)
-def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def sampler_emptied(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    """pop takes the indices out of the caller's own list: there is nothing left for the second epoch."""
     while sampler:
         batch = [sampler.pop(0) for _ in range(min(batch_size, len(sampler)))]
         if len(batch) == batch_size or not drop_last:
             yield batch
 
 
-@batch_sampler.wrong_answer(
-    "calls_batch_sampler",
-    why="It works, and shows nothing: BatchSampler is what this exercise takes apart. The loop has six lines.",
-    seen="It works, and shows nothing",
-)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def calls_batch_sampler(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """It works, and shows nothing: BatchSampler is what this exercise takes apart. The loop has six lines."""
     return iter(BatchSampler(sampler, batch_size, drop_last))
 
 
-@batch_sampler.another_form("calls_batch_sampler")
+@batch_sampler.variant(calls_batch_sampler)
 def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
     yield from DataLoader(
         _Indices(),

@@ -44,120 +44,110 @@ class Right:
         return sum(self.lengths[:chunk])
 
 
-@chunk_sampler.wrong_answer(
-    "local_indices",
-    why="Each chunk was numbered from 0: the indices of the chunks before it must be added.",
-    seen="Each chunk was numbered from 0",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class LocalIndices(Right):
+    """Each chunk was numbered from 0: the indices of the chunks before it must be added."""
+
     def start(self, chunk: int) -> int:
         return 0
 
 
-@chunk_sampler.wrong_answer(
-    "equal_lengths_assumed",
-    why="chunk * length is where a chunk begins if all have one length. The last file is nearly always shorter; accumulate tells it "
-    "for any lengths.",
-    seen="The last file is nearly always shorter",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class EqualLengthsAssumed(Right):
+    """chunk * length is where a chunk begins if all have one length. The last file is nearly always shorter;
+    accumulate tells it for any lengths.
+    """
+
     def start(self, chunk: int) -> int:
         return chunk * self.lengths[0]
 
 
-@chunk_sampler.another_form("equal_lengths_assumed")
+@chunk_sampler.variant(EqualLengthsAssumed)
 class _(Right):
     def start(self, chunk: int) -> int:
         return chunk * self.lengths[chunk]
 
 
-@chunk_sampler.another_form("equal_lengths_assumed")
+@chunk_sampler.variant(EqualLengthsAssumed)
 class _(Right):
     def start(self, chunk: int) -> int:
         return chunk * max(self.lengths)
 
 
-@chunk_sampler.another_form("equal_lengths_assumed")
+@chunk_sampler.variant(EqualLengthsAssumed)
 class _(Right):
     def start(self, chunk: int) -> int:
         return chunk * (sum(self.lengths) // len(self.lengths))
 
 
-@chunk_sampler.wrong_answer(
-    "chunk_end_for_its_start",
-    why="accumulate gives where the chunks end. A chunk begins where the one before it ends.",
-    seen="A chunk begins where the one before it ends",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunkEndForItsStart(Right):
+    """accumulate gives where the chunks end. A chunk begins where the one before it ends."""
+
     def start(self, chunk: int) -> int:
         return list(accumulate(self.lengths))[chunk]
 
 
-@chunk_sampler.wrong_answer(
-    "last_index_left_out",
-    why="The last index of each chunk was left out: the end of a range is not in it, so nothing needs to be taken off.",
-    seen="The last index of each chunk was left out",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class LastIndexLeftOut(Right):
+    """The last index of each chunk was left out: the end of a range is not in it, so nothing needs to be
+    taken off.
+    """
+
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return rng.permutation(max(length - 1, 0)).tolist()
 
 
-@chunk_sampler.wrong_answer(
-    "drawn_with_replacement",
-    why="Drawing an index at a time gives some twice and some never. A permutation gives each once.",
-    seen="gives some twice and some never",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class DrawnWithReplacement(Right):
+    """Drawing an index at a time gives some twice and some never. A permutation gives each once."""
+
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return rng.integers(length, size=length).tolist() if length else []
 
 
-@chunk_sampler.another_form("drawn_with_replacement")
+@chunk_sampler.variant(DrawnWithReplacement)
 class _(Right):
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return rng.integers(len(self.lengths), size=len(self.lengths)).tolist() if self.lengths else []
 
 
-@chunk_sampler.wrong_answer(
-    "tensors_for_ints",
-    why="Going through torch.randperm gives tensors without dimensions, not ints: a dict of samples does not find them, and as keys "
-    "two of them are never alike. tolist() gives ints.",
-    seen="An index is of type tensor",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class TensorsForInts(Right):
+    """Going through torch.randperm gives tensors without dimensions, not ints: a dict of samples does not
+    find them, and as keys two of them are never alike. tolist() gives ints.
+    """
+
     def places(self, rng: np.random.Generator, length: int) -> Any:
         return torch.from_numpy(rng.permutation(length))
 
 
-@chunk_sampler.wrong_answer(
-    "chunks_instead_of_indices",
-    why="A sampler gives one index at a time; a list of them would be a batch sampler's.",
-    seen="would be a batch sampler's",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunksInsteadOfIndices(Right):
+    """A sampler gives one index at a time; a list of them would be a batch sampler's."""
+
     def __iter__(self) -> Iterator[Any]:
         rng = self.rng()
         for chunk in self.chunks(rng):
             yield [self.start(chunk) + place for place in self.places(rng, self.lengths[chunk])]
 
 
-@chunk_sampler.wrong_answer(
-    "length_in_chunks",
-    why="len(sampler) counts samples: the loader works out its number of batches from it, and a progress bar its end.",
-    seen="len(sampler) counts samples",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class LengthInChunks(Right):
+    """len(sampler) counts samples: the loader works out its number of batches from it, and a progress bar its
+    end.
+    """
+
     def __len__(self) -> int:
         return len(self.lengths)
 
 
-@chunk_sampler.wrong_answer(
-    "no_length",
-    why="Without __len__ the sampler still works, but len(loader) raises, and so does what asks for the steps of an epoch.",
-    seen="the sampler still works",
-)
-class _:
+@chunk_sampler.mistake()
+class NoLength:
+    """Without __len__ the sampler still works, but len(loader) raises, and so does what asks for the steps of
+    an epoch.
+    """
+
     def __init__(self, lengths: list[int], seed: int) -> None:
         self._right = Right(lengths, seed)
         self.set_epoch = self._right.set_epoch
@@ -166,22 +156,20 @@ class _:
         return iter(self._right)
 
 
-@chunk_sampler.wrong_answer(
-    "everything_shuffled",
-    why="One shuffle of all indices is the most random order, and the worst to read: nearly every sample opens another chunk.",
-    seen="the worst to read",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class EverythingShuffled(Right):
+    """One shuffle of all indices is the most random order, and the worst to read: nearly every sample opens
+    another chunk.
+    """
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rng().permutation(len(self)).tolist())
 
 
-@chunk_sampler.wrong_answer(
-    "chunks_in_turns",
-    why="One index of each chunk in turn mixes well, and switches the chunk at every step.",
-    seen="switches the chunk at every step",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunksInTurns(Right):
+    """One index of each chunk in turn mixes well, and switches the chunk at every step."""
+
     def __iter__(self) -> Iterator[Any]:
         rng = self.rng()
         rows = [
@@ -191,13 +179,12 @@ class _(Right):
             yield from (index for index in row if index is not None)
 
 
-@chunk_sampler.wrong_answer(
-    "lengths_shuffled",
-    why="The lengths were shuffled, and the chunks laid out anew: the borders are no longer those of the files. Shuffle the numbers "
-    "of the chunks.",
-    seen="the borders are no longer those of the files",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class LengthsShuffled(Right):
+    """The lengths were shuffled, and the chunks laid out anew: the borders are no longer those of the files.
+    Shuffle the numbers of the chunks.
+    """
+
     def __iter__(self) -> Iterator[Any]:
         rng = self.rng()
         lengths = rng.permutation(self.lengths).astype(int).tolist()
@@ -206,7 +193,7 @@ class _(Right):
             yield from (starts[chunk] + place for place in rng.permutation(lengths[chunk]).tolist())
 
 
-@chunk_sampler.another_form("lengths_shuffled")
+@chunk_sampler.variant(LengthsShuffled)
 class _(Right):
     def __iter__(self) -> Iterator[Any]:
         rng = self.rng()
@@ -216,94 +203,83 @@ class _(Right):
             start += length
 
 
-@chunk_sampler.wrong_answer(
-    "callers_list_shuffled",
-    why="random.shuffle works in place: it shuffled the list of lengths that the caller still holds.",
-    seen="that the caller still holds",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class CallersListShuffled(Right):
+    """random.shuffle works in place: it shuffled the list of lengths that the caller still holds."""
+
     def __init__(self, lengths: list[int], seed: int) -> None:
         super().__init__(lengths, seed)
         self.starts = list(accumulate(lengths, initial=0))
         random.Random(seed).shuffle(lengths)
 
 
-@chunk_sampler.another_form("callers_list_shuffled")
+@chunk_sampler.variant(CallersListShuffled)
 class _(Right):
     def __init__(self, lengths: list[int], seed: int) -> None:
         lengths.sort()
         super().__init__(lengths, seed)
 
 
-@chunk_sampler.wrong_answer(
-    "chunk_order_fixed",
-    why="Only the indices inside a chunk are shuffled: the model meets the files in the same order in every epoch.",
-    seen="The order of the chunks: never shuffled",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunkOrderFixed(Right):
+    """Only the indices inside a chunk are shuffled: the model meets the files in the same order in every
+    epoch.
+    """
+
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return list(range(len(self.lengths)))
 
 
-@chunk_sampler.wrong_answer(
-    "chunk_order_drawn_once",
-    why="The order of the chunks was drawn from the seed alone, once and for all epochs.",
-    seen="The order of the chunks: one order for ever",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunkOrderDrawnOnce(Right):
+    """The order of the chunks was drawn from the seed alone, once and for all epochs."""
+
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return np.random.default_rng(self.seed).permutation(len(self.lengths)).tolist()
 
 
-@chunk_sampler.wrong_answer(
-    "chunks_turned_round",
-    why="Starting from another chunk in each epoch is no shuffle: each chunk still follows the same other one.",
-    seen="The order of the chunks: only turned round",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunksTurnedRound(Right):
+    """Starting from another chunk in each epoch is no shuffle: each chunk still follows the same other one."""
+
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return np.roll(np.arange(len(self.lengths)), rng.integers(100)).tolist()
 
 
-@chunk_sampler.another_form("chunks_turned_round")
+@chunk_sampler.variant(ChunksTurnedRound)
 class _(Right):
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return np.roll(np.arange(len(self.lengths)), -self.epoch).tolist()
 
 
-@chunk_sampler.wrong_answer(
-    "chunks_forth_and_back",
-    why="Every other epoch backwards is no shuffle: there are two orders in all.",
-    seen="The order of the chunks: only reversed",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunksForthAndBack(Right):
+    """Every other epoch backwards is no shuffle: there are two orders in all."""
+
     def chunks(self, rng: np.random.Generator) -> list[int]:
         order = list(range(len(self.lengths)))
         return order[::-1] if self.epoch % 2 else order
 
 
-@chunk_sampler.wrong_answer(
-    "chunks_not_shuffled_inside",
-    why="The chunks are shuffled, but each is read from its first sample to its last: a batch holds neighbours, which are "
-    "often of one class.",
-    seen="The order inside a chunk: never shuffled",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunksNotShuffledInside(Right):
+    """The chunks are shuffled, but each is read from its first sample to its last: a batch holds neighbours,
+    which are often of one class.
+    """
+
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return list(range(length))
 
 
-@chunk_sampler.wrong_answer(
-    "inside_drawn_once",
-    why="The orders inside the chunks were drawn from the seed alone: neighbours stay neighbours in all epochs.",
-    seen="The order inside a chunk: one order for ever",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class InsideDrawnOnce(Right):
+    """The orders inside the chunks were drawn from the seed alone: neighbours stay neighbours in all epochs."""
+
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return np.random.default_rng((self.seed, length)).permutation(length).tolist()
 
 
-@chunk_sampler.another_form("inside_drawn_once")
+@chunk_sampler.variant(InsideDrawnOnce)
 class _(Right):
     def __init__(self, lengths: list[int], seed: int) -> None:
         super().__init__(lengths, seed)
@@ -315,27 +291,23 @@ class _(Right):
             yield from (self.start(chunk) + place for place in self.inside[chunk])
 
 
-@chunk_sampler.wrong_answer(
-    "chunks_turned_round_inside",
-    why="Starting at another place of the chunk is no shuffle: each sample still follows the same other one.",
-    seen="The order inside a chunk: only turned round",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class ChunksTurnedRoundInside(Right):
+    """Starting at another place of the chunk is no shuffle: each sample still follows the same other one."""
+
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return np.roll(np.arange(length), rng.integers(100)).tolist()
 
 
-@chunk_sampler.wrong_answer(
-    "one_permutation_for_all_chunks",
-    why="The generator was made anew, from the same numbers, for each chunk: all chunks get one permutation.",
-    seen="The generator was made anew",
-)
-class _(Right):
+@chunk_sampler.mistake()
+class OnePermutationForAllChunks(Right):
+    """The generator was made anew, from the same numbers, for each chunk: all chunks get one permutation."""
+
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return self.rng().permutation(length).tolist()
 
 
-@chunk_sampler.another_form("one_permutation_for_all_chunks")
+@chunk_sampler.variant(OnePermutationForAllChunks)
 class _(Right):
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         generator = torch.Generator().manual_seed(self.seed + self.epoch)

@@ -10,110 +10,105 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from helpers.labs.dataloader.collate_mistakes import Right, form, wrong
+from helpers.labs.dataloader.collate_mistakes import Right, objects
 
 
-@wrong(
-    "missing_keys_skipped",
-    why="A sample that lacks the key was skipped: this column is shorter than the others, and its rows belong to other samples.",
-    seen="its rows belong to other samples",
-)
-class _(Right):
+@objects.mistake()
+class MissingKeysSkipped(Right):
+    """A sample that lacks the key was skipped: this column is shorter than the others, and its rows belong to
+    other samples.
+    """
+
     def mappings(self, samples: Sequence[Any]) -> Any:
         batch = copy.copy(samples[0])
         batch.update({key: self([sample[key] for sample in samples if key in sample]) for key in samples[0]})
         return batch
 
 
-@form("missing_keys_skipped")
+@objects.variant(MissingKeysSkipped)
 class _(Right):
     def mappings(self, samples: Sequence[Any]) -> Any:
         common = [key for key in samples[0] if all(key in sample for sample in samples)]
         return type(samples[0])((key, self([sample[key] for sample in samples])) for key in common)
 
 
-@wrong(
-    "cut_to_the_shortest",
-    why="zip stops at the shortest sample and says nothing: boxes are lost. Compare the lengths first.",
-    seen="zip stops at the shortest",
-)
-class _(Right):
+@objects.mistake()
+class CutToTheShortest(Right):
+    """zip stops at the shortest sample and says nothing: boxes are lost. Compare the lengths first."""
+
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         pass
 
 
-@form("cut_to_the_shortest")
+@objects.variant(CutToTheShortest)
 class _(Right):
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         if len(samples) > 1 and len(samples[0]) != len(samples[1]):
             raise RuntimeError("samples of unequal size")
 
 
-@form("cut_to_the_shortest")
+@objects.variant(CutToTheShortest)
 class _(Right):
     def sequences(self, samples: Sequence[Any]) -> Any:
         return [self([sample[at] for sample in samples]) for at in range(min(map(len, samples)))]
 
 
-@wrong(
-    "cut_to_the_first",
-    why="Only samples that are shorter than the first are noticed; of a longer one the rest is lost.",
-    seen="of a longer one the rest is lost",
-)
-class _(Right):
+@objects.mistake()
+class CutToTheFirst(Right):
+    """Only samples that are shorter than the first are noticed; of a longer one the rest is lost."""
+
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         if any(len(sample) < len(samples[0]) for sample in samples):
             raise RuntimeError("samples of unequal size")
 
 
-@form("cut_to_the_first")
+@objects.variant(CutToTheFirst)
 class _(Right):
     def sequences(self, samples: Sequence[Any]) -> Any:
         return [self([sample[place] for sample in samples]) for place in range(len(samples[0]))]
 
 
-@wrong(
-    "other_error_for_unequal",
-    why="zip(..., strict=True) and indexing notice unequal samples, but say so by another error: a caller that catches "
-    "RuntimeError, as torch raises it, does not.",
-    seen="notice unequal samples, but say so",
-)
-class _(Right):
+@objects.mistake()
+class OtherErrorForUnequal(Right):
+    """zip(..., strict=True) and indexing notice unequal samples, but say so by another error: a caller that
+    catches RuntimeError, as torch raises it, does not.
+    """
+
     def sequences(self, samples: Sequence[Any]) -> Any:
         return [self(list(column)) for column in zip(*samples, strict=True)]
 
 
-@form("other_error_for_unequal")
+@objects.variant(OtherErrorForUnequal)
 class _(Right):
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         if len({len(sample) for sample in samples}) > 1:
             raise ValueError("samples of unequal size")
 
 
-@form("other_error_for_unequal")
+@objects.variant(OtherErrorForUnequal)
 class _(Right):
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         assert len({len(sample) for sample in samples}) <= 1
 
 
-@form("other_error_for_unequal")
+@objects.variant(OtherErrorForUnequal)
 class _(Right):
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         if len({len(sample) for sample in samples}) > 1:
             raise TypeError("samples of unequal size")
 
 
-@wrong(
-    "unknown_passed_through",
-    why="What is none of the known kinds went through as a list: a None from a broken file reaches the model, and fails there.",
-    seen="a None from a broken file reaches the model",
-)
-class _(Right):
+@objects.mistake()
+class UnknownPassedThrough(Right):
+    """What is none of the known kinds went through as a list: a None from a broken file reaches the model,
+    and fails there.
+    """
+
     def others(self, samples: Sequence[Any]) -> Any:
         return samples
 
 
-@form("unknown_passed_through")
+@objects.variant(UnknownPassedThrough)
 class _(Right):
     def others(self, samples: Sequence[Any]) -> Any:
         return list(samples)
@@ -125,24 +120,22 @@ class _(Right):
             return list(samples)
 
 
-@wrong(
-    "none_left_out",
-    why="Samples that are None were left out: the batch is smaller than batch_size, and nobody knows why.",
-    seen="the batch is smaller than batch_size",
-)
-class _(Right):
+@objects.mistake()
+class NoneLeftOut(Right):
+    """Samples that are None were left out: the batch is smaller than batch_size, and nobody knows why."""
+
     def __call__(self, samples: list[Any]) -> Any:
         samples = [sample for sample in samples if sample is not None]
         return super().__call__(samples) if samples else self.others([None])
 
 
-@form("none_left_out")
+@objects.variant(NoneLeftOut)
 class _(Right):
     def __call__(self, samples: list[Any]) -> Any:
         return super().__call__([sample for sample in samples if sample is not None])
 
 
-@form("none_left_out")
+@objects.variant(NoneLeftOut)
 class _(Right):
     """At the top alone."""
 
@@ -151,55 +144,51 @@ class _(Right):
         return Right()(there)
 
 
-@wrong(
-    "any_iterable_is_a_sequence",
-    why="A set can be iterated, but it has no first item: from sample to sample the order is another one.",
-    seen="A set can be iterated",
-)
-class _(Right):
+@objects.mistake()
+class AnyIterableIsASequence(Right):
+    """A set can be iterated, but it has no first item: from sample to sample the order is another one."""
+
     def others(self, samples: Sequence[Any]) -> Any:
         return self.sequences(samples) if hasattr(samples[0], "__iter__") else super().others(samples)
 
 
-@wrong(
-    "nothing_gives_something",
-    why="A batch without samples has no structure, no dtype and no shape; whatever is returned for it is a guess that fails later.",
-    seen="is a guess that fails later",
-)
-class _(Right):
+@objects.mistake()
+class NothingGivesSomething(Right):
+    """A batch without samples has no structure, no dtype and no shape; whatever is returned for it is a guess
+    that fails later.
+    """
+
     def __call__(self, samples: list[Any]) -> Any:
         return super().__call__(samples) if samples else []
 
 
-@form("nothing_gives_something")
+@objects.variant(NothingGivesSomething)
 class _(Right):
     def __call__(self, samples: list[Any]) -> Any:
         return super().__call__(samples) if samples else None
 
 
-@form("nothing_gives_something")
+@objects.variant(NothingGivesSomething)
 class _(Right):
     def __call__(self, samples: list[Any]) -> Any:
         return super().__call__(samples) if samples else torch.tensor([])
 
 
-@wrong(
-    "nothing_raises_stop_iteration",
-    why="next(iter([])) raises StopIteration, which a `for` over the loader takes for the end of the epoch: training stops in silence.",
-    seen="training stops in silence",
-)
-class _(Right):
+@objects.mistake()
+class NothingRaisesStopIteration(Right):
+    """next(iter([])) raises StopIteration, which a `for` over the loader takes for the end of the epoch:
+    training stops in silence.
+    """
+
     def __call__(self, samples: list[Any]) -> Any:
         next(iter(samples))
         return super().__call__(samples)
 
 
-@wrong(
-    "first_sample_overwritten",
-    why="The batch was put into the first sample's own dict or list. Work on a copy.",
-    seen="first sample's own dict or list",
-)
-class _(Right):
+@objects.mistake()
+class FirstSampleOverwritten(Right):
+    """The batch was put into the first sample's own dict or list. Work on a copy."""
+
     def mappings(self, samples: Sequence[Any]) -> Any:
         batch = samples[0]
         for key in batch:
@@ -207,7 +196,7 @@ class _(Right):
         return batch
 
 
-@form("first_sample_overwritten")
+@objects.variant(FirstSampleOverwritten)
 class _(Right):
     def mappings(self, samples: Sequence[Any]) -> Any:
         batch = samples[0]
@@ -223,7 +212,7 @@ class _(Right):
         return columns
 
 
-@form("first_sample_overwritten")
+@objects.variant(FirstSampleOverwritten)
 class _(Right):
     def sequences(self, samples: Sequence[Any]) -> Any:
         self.equal_sizes(samples)
@@ -234,12 +223,10 @@ class _(Right):
         return columns
 
 
-@wrong(
-    "tensors_of_structures_only",
-    why="Tensors were handled inside structures only: a dataset may give a bare tensor as its sample.",
-    seen="may give a bare tensor as its sample",
-)
-class _(Right):
+@objects.mistake()
+class TensorsOfStructuresOnly(Right):
+    """Tensors were handled inside structures only: a dataset may give a bare tensor as its sample."""
+
     def __call__(self, samples: list[Any]) -> Any:
         if isinstance(samples[0], Tensor):
             return samples

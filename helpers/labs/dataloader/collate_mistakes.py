@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,50 +74,33 @@ class Right:
         raise TypeError(f"cannot collate {type(samples[0])}")
 
 
-def wrong(name: str, *, why: str, seen: str) -> Callable[[type], type]:
-    """Adds a wrong answer; decorates a class, an object of which is the answer."""
-
-    def add(kind: type) -> type:
-        collate.wrong_answer(name, why=why, seen=seen, answer=kind())
-        return kind
-
-    return add
+# An object of the class is the answer.
+objects = collate.bank(lambda kind: kind())
 
 
-def form(name: str) -> Callable[[type], type]:
-    """Adds a form to a wrong answer; decorates a class."""
+@objects.mistake()
+class FloatsBecomeFloat32(Right):
+    """A Python float has 64 bits. torch.tensor of such makes float32, the default dtype; default_collate says
+    float64, and a float32 model then asks for .float().
+    """
 
-    def add(kind: type) -> type:
-        collate.another_form(name)(kind())
-        return kind
-
-    return add
-
-
-@wrong(
-    "floats_become_float32",
-    why="A Python float has 64 bits. torch.tensor of such makes float32, the default dtype; default_collate says float64, and a "
-    "float32 model then asks for .float().",
-    seen="A Python float has 64 bits",
-)
-class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples)
 
 
-@form("floats_become_float32")
+@objects.variant(FloatsBecomeFloat32)
 class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.stack([torch.tensor(sample) for sample in samples])
 
 
-@form("floats_become_float32")
+@objects.variant(FloatsBecomeFloat32)
 class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float32 if isinstance(samples[0], float) else None)
 
 
-@form("floats_become_float32")
+@objects.variant(FloatsBecomeFloat32)
 class _(Right):
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         if isinstance(samples[0], float):
@@ -128,69 +111,63 @@ class _(Right):
         return torch.tensor(samples, dtype=torch.float32 if isinstance(samples[0], float) else None)
 
 
-@wrong(
-    "all_numbers_become_floats",
-    why="Labels are int and stay int64: cross_entropy and indexing refuse floats.",
-    seen="cross_entropy and indexing refuse floats",
-)
-class _(Right):
+@objects.mistake()
+class AllNumbersBecomeFloats(Right):
+    """Labels are int and stay int64: cross_entropy and indexing refuse floats."""
+
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float64)
 
 
-@form("all_numbers_become_floats")
+@objects.variant(AllNumbersBecomeFloats)
 class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
 
 
-@form("all_numbers_become_floats")
+@objects.variant(AllNumbersBecomeFloats)
 class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.Tensor(samples)
 
 
-@form("all_numbers_become_floats")
+@objects.variant(AllNumbersBecomeFloats)
 class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=None if type(samples[0]) is bool else torch.float64)
 
 
-@wrong(
-    "bools_become_ints",
-    why="bool is a subclass of int, so isinstance(True, int) is true: with dtype=torch.int64 a mask becomes a list of indices 0 "
-    "and 1.",
-    seen="bool is a subclass of int",
-)
-class _(Right):
+@objects.mistake()
+class BoolsBecomeInts(Right):
+    """bool is a subclass of int, so isinstance(True, int) is true: with dtype=torch.int64 a mask becomes a
+    list of indices 0 and 1.
+    """
+
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float64 if isinstance(samples[0], float) else torch.int64)
 
 
-@wrong(
-    "ints_cut_to_32_bits",
-    why="int64 holds what people put into ints: ids, time stamps, offsets. int32 does not.",
-    seen="ids, time stamps, offsets",
-)
-class _(Right):
+@objects.mistake()
+class ints_cut_to_32_bits(Right):
+    """int64 holds what people put into ints: ids, time stamps, offsets. int32 does not."""
+
     def numbers(self, samples: Sequence[Any]) -> Any:
         if type(samples[0]) is int:
             return torch.tensor(np.array(samples).astype(np.int32))
         return super().numbers(samples)
 
 
-@wrong(
-    "arrays_become_float32",
-    why="NumPy's dtype was lost on the way: float64 became float32 (or whole numbers became floats). torch.as_tensor keeps it; "
-    "torch.Tensor(...), torch.FloatTensor(...) and .float() do not.",
-    seen="NumPy's dtype was lost on the way",
-)
-class _(Right):
+@objects.mistake()
+class ArraysBecomeFloat32(Right):
+    """NumPy's dtype was lost on the way: float64 became float32 (or whole numbers became floats).
+    torch.as_tensor keeps it; torch.Tensor(...), torch.FloatTensor(...) and .float() do not.
+    """
+
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return torch.tensor(np.stack(samples), dtype=torch.float32)
 
 
-@form("arrays_become_float32")
+@objects.variant(ArraysBecomeFloat32)
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return torch.tensor(np.stack(samples), dtype=torch.float32)
@@ -199,30 +176,30 @@ class _(Right):
         return torch.tensor(np.stack(samples), dtype=torch.float32)
 
 
-@form("arrays_become_float32")
+@objects.variant(ArraysBecomeFloat32)
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         batch = torch.as_tensor(np.stack(samples))
         return batch.float() if batch.dtype == torch.float64 else batch
 
 
-@form("arrays_become_float32")
+@objects.variant(ArraysBecomeFloat32)
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return torch.tensor([sample.tolist() for sample in samples])
 
 
-@wrong(
-    "arrays_stay_arrays",
-    why="np.stack gives one more array. A batch is made of tensors: they are what goes to shared memory, pinned memory and the GPU.",
-    seen="np.stack gives one more array",
-)
-class _(Right):
+@objects.mistake()
+class ArraysStayArrays(Right):
+    """np.stack gives one more array. A batch is made of tensors: they are what goes to shared memory, pinned
+    memory and the GPU.
+    """
+
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return np.stack(samples)
 
 
-@form("arrays_stay_arrays")
+@objects.variant(ArraysStayArrays)
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return np.stack(samples)
@@ -231,18 +208,17 @@ class _(Right):
         return np.array(samples)
 
 
-@wrong(
-    "numpy_numbers_unknown",
-    why="np.float32(1) is neither an array nor a Python float: a sum or a mean of an array gives such a number, and it has a "
-    "class of its own.",
-    seen="is neither an array nor a Python float",
-)
-class _(Right):
+@objects.mistake()
+class NumpyNumbersUnknown(Right):
+    """np.float32(1) is neither an array nor a Python float: a sum or a mean of an array gives such a number,
+    and it has a class of its own.
+    """
+
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return self.numbers(samples) if isinstance(samples[0], float) else self.others(samples)
 
 
-@form("numpy_numbers_unknown")
+@objects.variant(NumpyNumbersUnknown)
 class _(Right):
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         if isinstance(samples[0], float):
@@ -250,56 +226,52 @@ class _(Right):
         return self.others(samples)
 
 
-@form("numpy_numbers_unknown")
+@objects.variant(NumpyNumbersUnknown)
 class _(Right):
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return self.others(samples)
 
 
-@wrong(
-    "numpy_numbers_as_pythons",
-    why="float(sample) makes a Python float of np.float32 and of np.int16 alike: the dtype is gone.",
-    seen="makes a Python float of np.float32",
-)
-class _(Right):
+@objects.mistake()
+class NumpyNumbersAsPythons(Right):
+    """float(sample) makes a Python float of np.float32 and of np.int16 alike: the dtype is gone."""
+
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
 
 
-@form("numpy_numbers_as_pythons")
+@objects.variant(NumpyNumbersAsPythons)
 class _(Right):
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return self.numbers([sample.item() for sample in samples])
 
 
-@wrong(
-    "numpy_numbers_become_float32",
-    why="np.float64(1) is a float, too, and a branch for numbers that came first made float32 of it.",
-    seen="a branch for numbers that came first",
-)
-class _(Right):
+@objects.mistake()
+class NumpyNumbersBecomeFloat32(Right):
+    """np.float64(1) is a float, too, and a branch for numbers that came first made float32 of it."""
+
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor([sample.item() for sample in samples])
 
 
-@form("numpy_numbers_become_float32")
+@objects.variant(NumpyNumbersBecomeFloat32)
 class _(Right):
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(np.stack(samples), dtype=torch.float32)
 
 
-@wrong(
-    "array_without_dimensions",
-    why="np.array(3) has no dimension to join along: np.concatenate and torch.cat refuse it. Stacking makes a new one.",
-    seen="has no dimension to join along",
-)
-class _(Right):
+@objects.mistake()
+class ArrayWithoutDimensions(Right):
+    """np.array(3) has no dimension to join along: np.concatenate and torch.cat refuse it. Stacking makes a
+    new one.
+    """
+
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         joined = np.concatenate(samples)
         return torch.as_tensor(joined).reshape(len(samples), *samples[0].shape)
 
 
-@form("array_without_dimensions")
+@objects.variant(ArrayWithoutDimensions)
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         if samples[0].ndim == 0:

@@ -11,20 +11,20 @@ from torch import Tensor
 from torch.utils.data import DataLoader, default_collate
 from torch.utils.data._utils import collate as torch_collate
 
-from helpers.labs.dataloader.collate_mistakes import Right, form, wrong
+from helpers.labs.dataloader.collate_mistakes import Right, objects
 
 
-@wrong(
-    "tensor_dtype_lost",
-    why="The tensors went through Python's numbers (tolist, item), and came back with default dtypes; it is slow, too.",
-    seen="went through Python's numbers",
-)
-class _(Right):
+@objects.mistake()
+class TensorDtypeLost(Right):
+    """The tensors went through Python's numbers (tolist, item), and came back with default dtypes; it is
+    slow, too.
+    """
+
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.tensor([sample.tolist() for sample in samples])
 
 
-@form("tensor_dtype_lost")
+@objects.variant(TensorDtypeLost)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.tensor([sample.tolist() for sample in samples])
@@ -33,17 +33,17 @@ class _(Right):
         return torch.tensor(np.stack(samples))
 
 
-@wrong(
-    "tensors_become_floats",
-    why="A batch in float32 for all: uint8 pictures take four times the memory, and labels are no indices any more.",
-    seen="uint8 pictures take four times the memory",
-)
-class _(Right):
+@objects.mistake()
+class TensorsBecomeFloats(Right):
+    """A batch in float32 for all: uint8 pictures take four times the memory, and labels are no indices any
+    more.
+    """
+
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples)).float()
 
 
-@form("tensors_become_floats")
+@objects.variant(TensorsBecomeFloats)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack([sample.float() for sample in samples])
@@ -52,17 +52,17 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@wrong(
-    "joined_not_stacked",
-    why="torch.cat joins along a dimension that is there: two samples of shape (2, 3) give (4, 3). A batch has a dimension of its own.",
-    seen="joins along a dimension that is there",
-)
-class _(Right):
+@objects.mistake()
+class JoinedNotStacked(Right):
+    """torch.cat joins along a dimension that is there: two samples of shape (2, 3) give (4, 3). A batch has a
+    dimension of its own.
+    """
+
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.cat(list(samples))
 
 
-@form("joined_not_stacked")
+@objects.variant(JoinedNotStacked)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.cat(list(samples))
@@ -71,17 +71,15 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@wrong(
-    "batch_dimension_last",
-    why="The samples stand along the last dimension; the batch's dimension is the first one.",
-    seen="stand along the last dimension",
-)
-class _(Right):
+@objects.mistake()
+class BatchDimensionLast(Right):
+    """The samples stand along the last dimension; the batch's dimension is the first one."""
+
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples), dim=-1)
 
 
-@form("batch_dimension_last")
+@objects.variant(BatchDimensionLast)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples), dim=-1)
@@ -90,37 +88,35 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@wrong(
-    "unequal_tensors_padded",
-    why="Whether samples of unequal size are padded, and with what, is a decision: default_collate refuses to guess. A collate_fn "
-    "of one's own is the place for it.",
-    seen="refuses to guess",
-)
-class _(Right):
+@objects.mistake()
+class UnequalTensorsPadded(Right):
+    """Whether samples of unequal size are padded, and with what, is a decision: default_collate refuses to
+    guess. A collate_fn of one's own is the place for it.
+    """
+
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         if len({sample.shape for sample in samples}) > 1:
             return torch.nn.utils.rnn.pad_sequence(list(samples), batch_first=True)
         return torch.stack(list(samples))
 
 
-@form("unequal_tensors_padded")
+@objects.variant(UnequalTensorsPadded)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(torch.broadcast_tensors(*samples))
 
 
-@wrong(
-    "batch_of_one_shares_memory",
-    why="sample.unsqueeze(0) and sample[None] are views: what is done to a batch of one in place is done to the dataset. stack "
-    "copies.",
-    seen="are views: what is done to a batch of one",
-)
-class _(Right):
+@objects.mistake()
+class BatchOfOneSharesMemory(Right):
+    """sample.unsqueeze(0) and sample[None] are views: what is done to a batch of one in place is done to the
+    dataset. stack copies.
+    """
+
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return samples[0].unsqueeze(0) if len(samples) == 1 else torch.stack(list(samples))
 
 
-@form("batch_of_one_shares_memory")
+@objects.variant(BatchOfOneSharesMemory)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return samples[0][None] if len(samples) == 1 else torch.stack(list(samples))
@@ -129,7 +125,7 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@form("batch_of_one_shares_memory")
+@objects.variant(BatchOfOneSharesMemory)
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return torch.from_numpy(samples[0])[None] if len(samples) == 1 else super().arrays(samples)
@@ -138,103 +134,95 @@ class _(Right):
         return torch.stack(list(samples))
 
 
-@wrong(
-    "batch_of_one_not_a_batch",
-    why="A batch of one sample has the batch's dimension, too: a last batch of one must not change its shape.",
-    seen="a last batch of one must not change",
-)
-class _(Right):
+@objects.mistake()
+class BatchOfOneNotABatch(Right):
+    """A batch of one sample has the batch's dimension, too: a last batch of one must not change its shape."""
+
     def __call__(self, samples: list[Any]) -> Any:
         return samples[0] if len(samples) == 1 else super().__call__(samples)
 
 
-@form("batch_of_one_not_a_batch")
+@objects.variant(BatchOfOneNotABatch)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples)).squeeze(0)
 
 
-@form("batch_of_one_not_a_batch")
+@objects.variant(BatchOfOneNotABatch)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples)).squeeze()
 
 
-@wrong(
-    "text_taken_apart",
-    why="A str is a sequence of str of length 1, which is a sequence of str of length 1: ask for text before you ask for sequences.",
-    seen="ask for text before you ask for sequences",
-)
-class _(Right):
+@objects.mistake()
+class TextTakenApart(Right):
+    """A str is a sequence of str of length 1, which is a sequence of str of length 1: ask for text before you
+    ask for sequences.
+    """
+
     def text(self, samples: Sequence[Any]) -> Any:
         return self.sequences(samples)
 
 
-@form("text_taken_apart")
+@objects.variant(TextTakenApart)
 class _(Right):
     def text(self, samples: Sequence[Any]) -> Any:
         return [self(column) for column in zip(*samples, strict=False)]
 
 
-@wrong(
-    "bytes_taken_apart",
-    why="bytes is text of another kind, and as a sequence it is one of ints: b'ab' becomes 97, 98.",
-    seen="bytes is text of another kind",
-)
-class _(Right):
+@objects.mistake()
+class BytesTakenApart(Right):
+    """bytes is text of another kind, and as a sequence it is one of ints: b'ab' becomes 97, 98."""
+
     def text(self, samples: Sequence[Any]) -> Any:
         return samples if isinstance(samples[0], str) else self.sequences(samples)
 
 
-@form("bytes_taken_apart")
+@objects.variant(BytesTakenApart)
 class _(Right):
     def text(self, samples: Sequence[Any]) -> Any:
         return samples if isinstance(samples[0], str) else self.others(samples)
 
 
-@wrong(
-    "text_stacked",
-    why="There is no tensor of text; an array of it goes neither to pinned memory nor to a GPU. The list of texts is the batch.",
-    seen="There is no tensor of text",
-)
-class _(Right):
+@objects.mistake()
+class TextStacked(Right):
+    """There is no tensor of text; an array of it goes neither to pinned memory nor to a GPU. The list of
+    texts is the batch.
+    """
+
     def text(self, samples: Sequence[Any]) -> Any:
         return np.array(samples)
 
 
-@form("text_stacked")
+@objects.variant(TextStacked)
 class _(Right):
     def text(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples)
 
 
-@form("text_stacked")
+@objects.variant(TextStacked)
 class _(Right):
     def text(self, samples: Sequence[Any]) -> Any:
         return torch.stack(samples)
 
 
-@wrong(
-    "text_unknown",
-    why="File names and captions are text, and go through as a list: a batch may hold what is no tensor.",
-    seen="a batch may hold what is no tensor",
-)
-class _(Right):
+@objects.mistake()
+class TextUnknown(Right):
+    """File names and captions are text, and go through as a list: a batch may hold what is no tensor."""
+
     def text(self, samples: Sequence[Any]) -> Any:
         return self.others(samples)
 
 
-@wrong(
-    "calls_default_collate",
-    why="It works, and shows nothing: default_collate is what this exercise takes apart.",
-    seen="default_collate is what this exercise takes apart",
-)
-class _:
+@objects.mistake()
+class CallsDefaultCollate:
+    """It works, and shows nothing: default_collate is what this exercise takes apart."""
+
     def __call__(self, samples: list[Any]) -> Any:
         return default_collate(samples)
 
 
-@form("calls_default_collate")
+@objects.variant(CallsDefaultCollate)
 class _:
     def __call__(self, samples: list[Any]) -> Any:
         return (
@@ -242,7 +230,7 @@ class _:
         )
 
 
-@form("calls_default_collate")
+@objects.variant(CallsDefaultCollate)
 class _:
     def __call__(self, samples: list[Any]) -> Any:
         return torch_collate.collate(samples, collate_fn_map=torch_collate.default_collate_fn_map)

@@ -73,7 +73,6 @@ DEAD = [
         steps.KILLED,
         "results.get() waits for a batch that nobody is making: give it a timeout well below a second, and look "
         "at the workers each time it runs out.",
-        "for a batch that nobody is making",
         answer(NeverLooks),
         (answer(LooksWithoutEnd), answer(AllDead)),
         ("hangs", "The loader hangs"),
@@ -82,21 +81,18 @@ DEAD = [
         "dead_worker_ends_the_epoch",
         steps.KILLED,
         "A process that is gone is taken for one that has finished.",
-        "taken for one that has finished",
         answer(DeadIsTheEnd),
     ),
     Flaw(
         "empty_comes_through",
         steps.KILLED,
         "queue.Empty says only that nothing has come yet; a slow sample would raise it, too.",
-        "the training loop got Empty",
         answer(EmptyComesThrough),
     ),
     Flaw(
         "exit_code_only",
         steps.EXITED,
         "os._exit(0), in a library that gives up, is a death with exit code 0: ask is_alive().",
-        "is a death with exit code 0",
         answer(ExitCode),
     ),
     Flaw(
@@ -104,7 +100,6 @@ DEAD = [
         steps.PATIENT,
         "Nothing came for a while, so a worker was taken for dead. A large picture or a slow disk does the same: ask "
         "is_alive().",
-        "was taken for dead",
         answer(TimeOutIsDeath),
     ),
 ]

@@ -23,50 +23,45 @@ def read_batch(dataset: Any, index: Iterable[Any]) -> Any:
     return [dataset[one] for one in index]
 
 
-@fetch.wrong_answer(
-    "collate_skipped_for_one",
-    why="Without automatic batching collate_fn is called as well, with the one sample: it is what turns arrays into tensors "
-    "there (default_convert).",
-    seen="it is what turns arrays into tensors",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def collate_skipped_for_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """Without automatic batching collate_fn is called as well, with the one sample: it is what turns arrays
+    into tensors there (default_convert).
+    """
     return collate_fn(read_batch(dataset, index)) if auto_collation else dataset[index]
 
 
-@fetch.another_form("collate_skipped_for_one")
+@fetch.variant(collate_skipped_for_one)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     return collate_fn(read_batch(dataset, index)) if auto_collation else default_convert(dataset[index])
 
 
-@fetch.wrong_answer(
-    "list_around_one",
-    why="Without automatic batching there is no batch of one: collate_fn gets the sample, not a list around it, and no "
-    "dimension is added.",
-    seen="there is no batch of one",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def list_around_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """Without automatic batching there is no batch of one: collate_fn gets the sample, not a list around it,
+    and no dimension is added.
+    """
     return collate_fn(read_batch(dataset, index) if auto_collation else [dataset[index]])
 
 
-@fetch.wrong_answer(
-    "collated_one_by_one",
-    why="collate_fn turns samples into a batch. Called for each sample it sees no batch, and a list of results is returned.",
-    seen="Called for each sample it sees no batch",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def collated_one_by_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """collate_fn turns samples into a batch. Called for each sample it sees no batch, and a list of results
+    is returned.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     return [collate_fn(sample) for sample in read_batch(dataset, index)]
 
 
-@fetch.another_form("collated_one_by_one")
+@fetch.variant(collated_one_by_one)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
     return [collate_fn([sample]) for sample in read_batch(dataset, index)]
 
 
-@fetch.another_form("collated_one_by_one")
+@fetch.variant(collated_one_by_one)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -75,22 +70,19 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return [collate_fn(dataset[one]) for one in index]
 
 
-@fetch.wrong_answer(
-    "samples_unpacked",
-    why="collate_fn(*samples) hands over as many arguments as there are samples; a collate_fn takes one, the list.",
-    seen="as many arguments as there are samples",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def samples_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """collate_fn(*samples) hands over as many arguments as there are samples; a collate_fn takes one, the
+    list.
+    """
     return collate_fn(*read_batch(dataset, index)) if auto_collation else collate_fn(dataset[index])
 
 
-@fetch.wrong_answer(
-    "generator_to_collate",
-    why="collate_fn looks at the first sample, counts them and goes through them more than once: it needs a list, and a "
-    "generator (or map) is empty after one pass.",
-    seen="is empty after one pass",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def generator_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """collate_fn looks at the first sample, counts them and goes through them more than once: it needs a
+    list, and a generator (or map) is empty after one pass.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -98,7 +90,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(dataset[one] for one in index)
 
 
-@fetch.another_form("generator_to_collate")
+@fetch.variant(generator_to_collate)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -107,13 +99,11 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(map(dataset.__getitem__, index))
 
 
-@fetch.wrong_answer(
-    "tuple_to_collate",
-    why="default_collate and most people's collate_fn take the batch for a list; a tuple of samples looks like one sample "
-    "with several fields.",
-    seen="looks like one sample",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def tuple_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """default_collate and most people's collate_fn take the batch for a list; a tuple of samples looks like
+    one sample with several fields.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -121,13 +111,11 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(tuple(dataset[one] for one in index))
 
 
-@fetch.wrong_answer(
-    "one_sample_is_no_list",
-    why="itemgetter(3, 1) gives a tuple, itemgetter(3) gives the sample itself: a last batch of one changes its kind, and an "
-    "empty one raises.",
-    seen="a last batch of one changes its kind",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def one_sample_is_no_list(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """itemgetter(3, 1) gives a tuple, itemgetter(3) gives the sample itself: a last batch of one changes its
+    kind, and an empty one raises.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -135,7 +123,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(itemgetter(*index)(dataset))
 
 
-@fetch.another_form("one_sample_is_no_list")
+@fetch.variant(one_sample_is_no_list)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -143,21 +131,15 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples[0] if len(samples) == 1 else samples)
 
 
-@fetch.wrong_answer(
-    "collate_never_called",
-    why="What is read is returned as it is: nobody made a batch of it.",
-    seen="nobody made a batch of it",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def collate_never_called(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """What is read is returned as it is: nobody made a batch of it."""
     return read_batch(dataset, index) if auto_collation else dataset[index]
 
 
-@fetch.wrong_answer(
-    "collate_skipped_for_many",
-    why="__getitems__ gives samples, not a batch: collate_fn is called on what it gives, too.",
-    seen="__getitems__ gives samples, not a batch",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def collate_skipped_for_many(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """__getitems__ gives samples, not a batch: collate_fn is called on what it gives, too."""
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -165,43 +147,37 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index])
 
 
-@fetch.wrong_answer(
-    "result_thrown_away",
-    why="collate_fn returns the batch; the samples that went in stay as they are.",
-    seen="the samples that went in stay",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def result_thrown_away(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """collate_fn returns the batch; the samples that went in stay as they are."""
     samples = read_batch(dataset, index) if auto_collation else dataset[index]
     collate_fn(samples)
     return samples
 
 
-@fetch.wrong_answer(
-    "own_collate",
-    why="The caller's collate_fn was left out for default_collate: a batch of texts, or of boxes of unequal size, needs the "
-    "one that was given.",
-    seen="was left out for default_collate",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def own_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """The caller's collate_fn was left out for default_collate: a batch of texts, or of boxes of unequal
+    size, needs the one that was given.
+    """
     return default_collate(read_batch(dataset, index)) if auto_collation else default_convert(dataset[index])
 
 
-@fetch.another_form("own_collate")
+@fetch.variant(own_collate)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     return torch.stack(read_batch(dataset, index)) if auto_collation else dataset[index]
 
 
-@fetch.another_form("own_collate")
+@fetch.variant(own_collate)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     return default_collate(read_batch(dataset, index)) if auto_collation else collate_fn(dataset[index])
 
 
-@fetch.wrong_answer(
-    "none_samples_dropped",
-    why="Whether a sample that is None is left out is for collate_fn to say; here the batch silently gets smaller.",
-    seen="is for collate_fn to say",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def none_samples_dropped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """Whether a sample that is None is left out is for collate_fn to say; here the batch silently gets
+    smaller.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -210,7 +186,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([sample for sample in samples if sample is not None])
 
 
-@fetch.another_form("none_samples_dropped")
+@fetch.variant(none_samples_dropped)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if auto_collation and hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(index))
@@ -220,12 +196,11 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples) if samples is not None else None
 
 
-@fetch.wrong_answer(
-    "bad_samples_skipped",
-    why="An error in __getitem__ was caught, and the sample left out: half of the data may be gone, and training goes on.",
-    seen="half of the data may be gone",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def bad_samples_skipped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """An error in __getitem__ was caught, and the sample left out: half of the data may be gone, and training
+    goes on.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -237,7 +212,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.another_form("bad_samples_skipped")
+@fetch.variant(bad_samples_skipped)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -250,7 +225,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.another_form("bad_samples_skipped")
+@fetch.variant(bad_samples_skipped)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     try:
         samples = read_batch(dataset, index) if auto_collation else dataset[index]
@@ -259,7 +234,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.another_form("bad_samples_skipped")
+@fetch.variant(bad_samples_skipped)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -274,26 +249,24 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.wrong_answer(
-    "getitems_made_a_list",
-    why="list(...) around __getitems__ spoils what it gives: of a dict of ready columns the keys are left, of a tensor its rows.",
-    seen="spoils what it gives",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def getitems_made_a_list(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """list(...) around __getitems__ spoils what it gives: of a dict of ready columns the keys are left, of a
+    tensor its rows.
+    """
     return collate_fn(list(read_batch(dataset, index)) if auto_collation else dataset[index])
 
 
-@fetch.another_form("getitems_made_a_list")
+@fetch.variant(getitems_made_a_list)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
     return collate_fn([sample for sample in read_batch(dataset, index)])  # noqa: C416
 
 
-@fetch.wrong_answer(
-    "calls_torchs_fetcher",
-    why="It works, and shows nothing: _MapDatasetFetcher is what this exercise takes apart. Its fetch has eight lines.",
-    seen="Its fetch has eight lines",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def calls_torchs_fetcher(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """It works, and shows nothing: _MapDatasetFetcher is what this exercise takes apart. Its fetch has eight
+    lines.
+    """
     return _MapDatasetFetcher(dataset, auto_collation, collate_fn, drop_last=False).fetch(index)

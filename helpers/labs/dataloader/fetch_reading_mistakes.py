@@ -9,58 +9,51 @@ from helpers.labs.dataloader.fetch import fetch
 from helpers.labs.dataloader.fetch_mistakes import Collate, read_batch
 
 
-@fetch.wrong_answer(
-    "getitems_for_one",
-    why="__getitems__ is for batches. A single index is read by dataset[index], which may well do something else.",
-    seen="__getitems__ is for batches",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def getitems_for_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """__getitems__ is for batches. A single index is read by dataset[index], which may well do something
+    else.
+    """
     if hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(index))
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.another_form("getitems_for_one")
+@fetch.variant(getitems_for_one)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if auto_collation:
         return collate_fn(read_batch(dataset, index))
     return collate_fn(read_batch(dataset, [index])[0])
 
 
-@fetch.another_form("getitems_for_one")
+@fetch.variant(getitems_for_one)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(index if auto_collation else [index]))
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.wrong_answer(
-    "getitems_ignored",
-    why="The dataset can read a batch in one call (one query, one read of a file), and was asked for each sample on its own.",
-    seen="one query, one read of a file",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def getitems_ignored(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """The dataset can read a batch in one call (one query, one read of a file), and was asked for each sample
+    on its own.
+    """
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.wrong_answer(
-    "getitems_for_each_sample",
-    why="__getitems__ takes the whole batch of indices. Called once a sample it saves nothing.",
-    seen="Called once a sample it saves nothing",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def getitems_for_each_sample(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """__getitems__ takes the whole batch of indices. Called once a sample it saves nothing."""
     if auto_collation and hasattr(dataset, "__getitems__"):
         return collate_fn([dataset.__getitems__([one])[0] for one in index])
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.wrong_answer(
-    "getitems_of_the_class",
-    why="__getitems__ was looked up on the class. It is no method of Python's own, and a wrapper that hands attributes on by "
-    "__getattr__ has it on the object only.",
-    seen="was looked up on the class",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def getitems_of_the_class(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """__getitems__ was looked up on the class. It is no method of Python's own, and a wrapper that hands
+    attributes on by __getattr__ has it on the object only.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(type(dataset), "__getitems__"):
@@ -68,7 +61,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index])
 
 
-@fetch.another_form("getitems_of_the_class")
+@fetch.variant(getitems_of_the_class)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -77,106 +70,96 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index])
 
 
-@fetch.another_form("getitems_of_the_class")
+@fetch.variant(getitems_of_the_class)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
     return collate_fn(type(dataset).__getitems__(dataset, index))
 
 
-@fetch.another_form("getitems_of_the_class")
+@fetch.variant(getitems_of_the_class)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if auto_collation and hasattr(dataset, "__getitems__"):
         return collate_fn(type(dataset).__getitems__(dataset, index))
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.wrong_answer(
-    "type_of_index_decides",
-    why="A list can be one index: with batch_size=None a sampler may give lists to a dataset that reads many rows at once. "
-    "Only auto_collation says what is meant.",
-    seen="A list can be one index",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def type_of_index_decides(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """A list can be one index: with batch_size=None a sampler may give lists to a dataset that reads many
+    rows at once. Only auto_collation says what is meant.
+    """
     if isinstance(index, list):
         return collate_fn(read_batch(dataset, index))
     return collate_fn(dataset[index])
 
 
-@fetch.another_form("type_of_index_decides")
+@fetch.variant(type_of_index_decides)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if isinstance(index, (list, tuple)):
         return collate_fn(read_batch(dataset, index))
     return collate_fn(dataset[index])
 
 
-@fetch.another_form("type_of_index_decides")
+@fetch.variant(type_of_index_decides)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if isinstance(index, int):
         return collate_fn(dataset[index])
     return collate_fn(read_batch(dataset, index))
 
 
-@fetch.another_form("type_of_index_decides")
+@fetch.variant(type_of_index_decides)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if isinstance(index, Iterable):
         return collate_fn(read_batch(dataset, index))
     return collate_fn(dataset[index])
 
 
-@fetch.another_form("type_of_index_decides")
+@fetch.variant(type_of_index_decides)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if isinstance(index, Sequence) and not isinstance(index, (str, bytes)):
         return collate_fn(read_batch(dataset, index))
     return collate_fn(dataset[index])
 
 
-@fetch.another_form("type_of_index_decides")
+@fetch.variant(type_of_index_decides)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if auto_collation or isinstance(index, list):
         return collate_fn(read_batch(dataset, index))
     return collate_fn(dataset[index])
 
 
-@fetch.another_form("type_of_index_decides")
+@fetch.variant(type_of_index_decides)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if auto_collation and isinstance(index, list):
         return collate_fn(read_batch(dataset, index))
     return collate_fn(dataset[index])
 
 
-@fetch.wrong_answer(
-    "auto_collation_upside_down",
-    why="auto_collation is taken the other way round: True means that index is a batch of indices.",
-    seen="True means that index is a batch",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def auto_collation_upside_down(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """auto_collation is taken the other way round: True means that index is a batch of indices."""
     return collate_fn(dataset[index] if auto_collation else read_batch(dataset, index))
 
 
-@fetch.wrong_answer(
-    "list_handed_to_getitem",
-    why="dataset[[3, 1]] works for a tensor or an array; a dataset's __getitem__ takes one index.",
-    seen="works for a tensor or an array",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def list_handed_to_getitem(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """dataset[[3, 1]] works for a tensor or an array; a dataset's __getitem__ takes one index."""
     if auto_collation and hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(index))
     return collate_fn(dataset[index])
 
 
-@fetch.another_form("list_handed_to_getitem")
+@fetch.variant(list_handed_to_getitem)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     return collate_fn(dataset[index])
 
 
-@fetch.wrong_answer(
-    "repeated_index_read_once",
-    why="A sampler with replacement gives an index twice in a batch, and augmentation makes two samples of it; a set or dict "
-    "keeps one.",
-    seen="A sampler with replacement",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def repeated_index_read_once(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """A sampler with replacement gives an index twice in a batch, and augmentation makes two samples of it; a
+    set or dict keeps one.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -184,7 +167,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in dict.fromkeys(index)])
 
 
-@fetch.another_form("repeated_index_read_once")
+@fetch.variant(repeated_index_read_once)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -194,16 +177,13 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([samples[one] for one in index])
 
 
-@fetch.wrong_answer(
-    "read_in_another_order",
-    why="The indices were sorted: the samples no longer stand where the sampler put them.",
-    seen="The indices were sorted",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def read_in_another_order(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """The indices were sorted: the samples no longer stand where the sampler put them."""
     return collate_fn(read_batch(dataset, sorted(index)) if auto_collation else dataset[index])
 
 
-@fetch.another_form("read_in_another_order")
+@fetch.variant(read_in_another_order)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -212,13 +192,11 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in sorted(index)])
 
 
-@fetch.wrong_answer(
-    "read_twice",
-    why="The sample is read once to look at it and once more to take it: twice the work, and the augmentation of the second "
-    "reading is another one.",
-    seen="once to look at it",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """The sample is read once to look at it and once more to take it: twice the work, and the augmentation of
+    the second reading is another one.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -226,13 +204,11 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index if dataset[one] is not None])
 
 
-@fetch.wrong_answer(
-    "missing_method_by_except",
-    why="`except AttributeError` around the call also catches a fault inside the dataset's own __getitems__, hides it, and reads "
-    "everything again one by one. Ask with hasattr.",
-    seen="a fault inside the dataset's own __getitems__",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def missing_method_by_except(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """`except AttributeError` around the call also catches a fault inside the dataset's own __getitems__,
+    hides it, and reads everything again one by one. Ask with hasattr.
+    """
     if not auto_collation:
         return collate_fn(dataset[index])
     try:
@@ -242,7 +218,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.another_form("missing_method_by_except")
+@fetch.variant(missing_method_by_except)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -253,7 +229,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.another_form("missing_method_by_except")
+@fetch.variant(missing_method_by_except)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -264,55 +240,48 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.wrong_answer(
-    "index_zero_is_nothing",
-    why="`if not index` is true for index 0 and for the key '': the first sample can never be read alone.",
-    seen="can never be read alone",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def index_zero_is_nothing(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """`if not index` is true for index 0 and for the key '': the first sample can never be read alone."""
     if not index:
         return collate_fn([])
     return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
 
 
-@fetch.another_form("index_zero_is_nothing")
+@fetch.variant(index_zero_is_nothing)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not index and not auto_collation:
         return None
     return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
 
 
-@fetch.wrong_answer(
-    "indices_made_ints",
-    why="int(index) refuses keys such as 'cat'. An index is whatever the sampler gives and the dataset takes.",
-    seen="int(index) refuses keys",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def indices_made_ints(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """int(index) refuses keys such as 'cat'. An index is whatever the sampler gives and the dataset takes."""
     if not auto_collation:
         return collate_fn(dataset[int(index)])
     return collate_fn(read_batch(dataset, [int(one) for one in index]))
 
 
-@fetch.another_form("indices_made_ints")
+@fetch.variant(indices_made_ints)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
     return collate_fn(read_batch(dataset, [int(one) for one in index]))
 
 
-@fetch.wrong_answer(
-    "length_needed",
-    why="len(dataset) is not needed to read from it: a dataset without a length works in a DataLoader that is given a sampler.",
-    seen="is not needed to read from it",
-)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def length_needed(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """len(dataset) is not needed to read from it: a dataset without a length works in a DataLoader that is
+    given a sampler.
+    """
     for one in index if auto_collation else [index]:
         if not 0 <= one < len(dataset):
             raise IndexError(one)
     return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
 
 
-@fetch.another_form("length_needed")
+@fetch.variant(length_needed)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     samples = [dataset[one] for one in range(len(dataset))]
     return collate_fn([samples[one] for one in index] if auto_collation else samples[index])

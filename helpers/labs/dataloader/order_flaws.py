@@ -139,7 +139,6 @@ ORDER = [
         "arrival_order",
         steps.ORDER,
         "The queue of results is in the order in which batches are done: keep what comes early until its turn.",
-        "in the order in which they are ready",
         answer(ArrivalOrder),
     ),
     Flaw(
@@ -147,7 +146,6 @@ ORDER = [
         steps.TURNS,
         "With one queue of tasks for all, the machine's mood decides which worker draws which random numbers: "
         "no run can be repeated.",
-        "depends on who is free",
         answer(SharedQueue),
     ),
     Flaw(
@@ -155,7 +153,6 @@ ORDER = [
         steps.SLOW,
         "A batch that has arrived but waits for its turn still fills memory. Ask for more when one is handed over, "
         "not when one arrives, or a slow worker lets the others fill the memory.",
-        "that have arrived and wait for their turn",
         answer(RefillOnArrival),
         (answer(RefillWhoIsFree),),
     ),
@@ -166,28 +163,24 @@ PREFETCH = [
         steps.SLOW,
         "All indices are put into the queues at the start: an endless sampler never ends, "
         "and fast workers fill the memory.",
-        "All 12 batches had been asked",
         answer(Unbounded),
     ),
     Flaw(
         "one_task_too_many",
         steps.SLOW,
         "The first tasks are prefetch_factor * num_workers; after that one is asked for as one is handed over.",
-        "one too many",
         answer(OneMore),
     ),
     Flaw(
         "one_at_a_time",
         steps.BOUND,
         "A task is sent when its batch is wanted: one worker works, and the training loop waits for it.",
-        "only 1 more had been asked",
         answer(OneAtATime),
     ),
     Flaw(
         "prefetch_factor_forgotten",
         steps.BOUND,
         "prefetch_factor counts for each worker: with one task each, a worker is idle until the next one reaches it.",
-        "only 2 more had been asked",
         answer(FactorForgotten),
     ),
     Flaw(
@@ -195,7 +188,6 @@ PREFETCH = [
         steps.BOUND,
         "The queues are filled again when all batches of a round have been handed over: at the end of each round "
         "all workers are idle.",
-        "all batches of a round",
         answer(Rounds),
     ),
     Flaw(
@@ -203,7 +195,6 @@ PREFETCH = [
         steps.LATE,
         "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
         "travels in the queue is a handle, and the worker's process answers for it.",
-        "in its worker's hands",
         answer(WorkersLeave),
     ),
     Flaw(
@@ -211,7 +202,6 @@ PREFETCH = [
         steps.EDGES,
         "None, or an empty list, is taken for the end. A batch may be what it likes: count instead, or use a "
         "marker of your own.",
-        "taken for the end",
         answer(NoneIsTheEnd),
         (answer(FalsyIsTheEnd),),
     ),

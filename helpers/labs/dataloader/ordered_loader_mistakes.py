@@ -13,4 +13,4 @@ for flaw in (
     *seed_flaws.SEEDS,
     *seed_flaws.ENDS,
 ):
-    ladder.wrong_answer(flaw)
+    ladder.add_mistake(flaw)

@@ -32,4 +32,4 @@ _former = [
     *dead_flaws.DEAD,
 ]
 for flaw in (*(flaw._replace(forms=()) for flaw in _former if flaw.name in _AGAIN), *cleanup_flaws.CLEANUP):
-    ladder.wrong_answer(flaw)
+    ladder.add_mistake(flaw)

@@ -114,7 +114,6 @@ PROCESSES = [
         "serial",
         steps.PROCESSES,
         "A generator over the batches that loads them itself is a loader with no worker at all.",
-        "the training loop itself",
         serial,
     ),
     Flaw(
@@ -122,7 +121,6 @@ PROCESSES = [
         steps.PROCESSES,
         "Threads share the interpreter with the training loop: only what releases its lock runs beside it, "
         "and random numbers are shared, too.",
-        "in threads",
         thread_pool,
         _THREADS,
     ),
@@ -130,7 +128,6 @@ PROCESSES = [
         "data_loader_inside",
         steps.PROCESSES,
         "This is the class that the exercise re-creates.",
-        "leaves the work to DataLoader",
         from_data_loader,
         (data_loader,),
     ),
@@ -138,7 +135,6 @@ PROCESSES = [
         "pool_inside",
         steps.PROCESSES,
         "A pool deals tasks to whoever is free, draws all indices at once and knows no worker_init_fn with a number.",
-        "leaves the work to a pool",
         imap,
         (executor,),
     ),
@@ -146,7 +142,6 @@ PROCESSES = [
         "process_per_batch",
         steps.PROCESSES,
         "A process for each batch pays for its start each time, and a data set that opens files opens them each time.",
-        "which live as long as the epoch",
         answer(ProcessPerBatch),
     ),
 ]

@@ -8,4 +8,4 @@ from helpers.labs.dataloader.raising_loader import ladder
 _AGAIN = ("data_loader_inside", "threads", "arrival_order")
 _former = [flaw for flaw in (*process_flaws.PROCESSES, *order_flaws.ORDER) if flaw.name in _AGAIN]
 for flaw in (*_former, *error_flaws.RAISING, *dead_flaws.DEAD):
-    ladder.wrong_answer(flaw)
+    ladder.add_mistake(flaw)

@@ -174,14 +174,12 @@ INFO = [
         "hook_in_the_main_process",
         steps.INFO,
         "What worker_init_fn sets in the training loop's process (generators, files, the data set) all workers share.",
-        "it is there to prepare a worker",
         answer(HookHere),
     ),
     Flaw(
         "hook_never_called",
         steps.INFO,
         "worker_init_fn is accepted and forgotten.",
-        "called 0 times",
         answer(NoHook),
     ),
     Flaw(
@@ -189,7 +187,6 @@ INFO = [
         steps.INFO,
         "A data set that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
         "without an answer each worker believes that it is alone.",
-        "gives None in a worker",
         answer(NoInfo),
         (answer(InfoAfterHook),),
     ),
@@ -197,21 +194,18 @@ INFO = [
         "base_seed_in_worker_info",
         steps.INFO,
         "WorkerInfo.seed is the worker's own seed, base_seed + id: with the base seed alone all hooks seed alike.",
-        "tells other things",
         answer(BaseSeedInInfo),
     ),
     Flaw(
         "hook_before_the_seeds",
         steps.INFO,
         "What worker_init_fn seeds is seeded over afterwards, and what it draws is the same in all workers.",
-        "not seeded yet",
         answer(HookBeforeSeeds),
     ),
     Flaw(
         "threads_in_workers",
         steps.INFO,
         "Without torch.set_num_threads(1) first, a forked worker waits for threads that were not copied.",
-        "does not survive a fork",
         answer(ManyThreads),
         (answer(ThreadsAfterHook),),
     ),
@@ -219,7 +213,6 @@ INFO = [
         "one_thread_everywhere",
         steps.INFO,
         "The call belongs into the worker: here it slows the training itself down.",
-        "which now computes with one thread",
         answer(OneThreadHere),
     ),
 ]
@@ -228,7 +221,6 @@ SEEDS = [
         "same_seed_in_all_workers",
         steps.SEEDS,
         "The worker's number is missing in its seed: all workers draw the same noise.",
-        "random and NumPy and torch are not seeded as in a worker of DataLoader: both workers draw the same.",
         answer(SameSeed),
     ),
     Flaw(
@@ -236,35 +228,30 @@ SEEDS = [
         steps.SEEDS,
         "A fork copies NumPy's generator with its state: every worker, in every epoch, draws the same numbers. "
         "torch had this fault until 1.9.",
-        "NumPy is not seeded as in a worker of DataLoader: both",
         answer(NoNumpy),
     ),
     Flaw(
         "only_torch_seeded",
         steps.SEEDS,
         "torch.manual_seed seeds neither random nor NumPy.",
-        "random and NumPy are not seeded",
         answer(OnlyTorch),
     ),
     Flaw(
         "numpy_by_remainder",
         steps.SEEDS,
         "% 2**32 throws away half of the seed; torch mixes all of it with the worker's number (numpy_seed).",
-        "NumPy is not seeded as in a worker of DataLoader.",
         answer(NumpyModulo),
     ),
     Flaw(
         "base_seed_not_drawn",
         steps.SEEDS,
         "initial_seed() is what the generator started from, and stays: epoch 2 replays the noise of epoch 1.",
-        "random and NumPy and torch are not seeded as in a worker of DataLoader: epoch 2 repeats epoch 1.",
         answer(InitialSeed),
     ),
     Flaw(
         "global_generator",
         steps.SEEDS,
         "The base seed is to be drawn from the generator that was given: whoever seeds it expects the same noise.",
-        "random and NumPy and torch are not seeded as in a worker of DataLoader.",
         answer(GlobalGenerator),
     ),
     Flaw(
@@ -272,14 +259,12 @@ SEEDS = [
         steps.DRAW,
         "One base seed serves all workers, who add their number. With more draws the sampler's own shuffling, "
         "from the same generator, depends on num_workers.",
-        "depends on num_workers",
         answer(ManyDraws),
     ),
     Flaw(
         "sampler_before_seed",
         steps.DRAW,
         "A sampler that shares the generator shuffles with what it finds: DataLoader draws the base seed first.",
-        "DataLoader draws the base seed first",
         answer(SamplerFirst),
     ),
 ]
@@ -288,7 +273,6 @@ ENDS = [
         "workers_never_told",
         order_steps.ENDS,
         "Each worker waits in get() for a task that will never come: put None into each queue, and join.",
-        "are still running",
         answer(StillRunning),
     ),
 ]

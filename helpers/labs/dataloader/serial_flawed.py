@@ -108,23 +108,5 @@ class Serial:
                 return
 
 
-def wrong(name: str, why: str, seen: str) -> Callable[[type[Serial]], type[Serial]]:
-    """Adds a flawed loader to the exercise's wrong answers, as a function."""
-
-    def add(kind: type[Serial]) -> type[Serial]:
-        serial_loader.wrong_answer(
-            name, why=why, seen=seen, answer=lambda *args, **options: iter(kind(*args, **options))
-        )
-        return kind
-
-    return add
-
-
-def form(name: str) -> Callable[[type[Serial]], type[Serial]]:
-    """Adds another form of a wrong answer."""
-
-    def add(kind: type[Serial]) -> type[Serial]:
-        serial_loader.another_form(name)(lambda *args, **options: iter(kind(*args, **options)))
-        return kind
-
-    return add
+# A class of loaders; what is passed to `check` is a function.
+loaders = serial_loader.bank(lambda kind: lambda *args, **options: iter(kind(*args, **options)))

@@ -8,31 +8,26 @@ from typing import Any
 
 from torch.utils.data import DataLoader, default_collate
 
-from helpers.labs.dataloader.serial_flawed import Serial, form, wrong
+from helpers.labs.dataloader.serial_flawed import Serial, loaders
 from helpers.labs.dataloader.serial_loader import serial_loader
 
 
-@serial_loader.wrong_answer(
-    "data_loader_inside",
-    why="This is the class that the exercise re-creates.",
-    seen="lets DataLoader do the work",
-)
-def _(*args: Any, **options: Any) -> Iterator[Any]:
+@serial_loader.mistake()
+def data_loader_inside(*args: Any, **options: Any) -> Iterator[Any]:
+    """This is the class that the exercise re-creates."""
     yield from DataLoader(*args, **options)
 
 
-@wrong(
-    "last_batch_lost",
-    "A batch is yielded when it is full; what is left at the end is a batch, too, unless drop_last says no.",
-    "what is left at the end is a batch",
-)
-class _(Serial):
+@loaders.mistake()
+class LastBatchLost(Serial):
+    """A batch is yielded when it is full; what is left at the end is a batch, too, unless drop_last says no."""
+
     def chosen(self) -> Iterable[Any]:
         self.drop_last = self.drop_last or (self.batched and self.batch_sampler is None)
         return super().chosen()
 
 
-@form("last_batch_lost")
+@loaders.variant(LastBatchLost)
 class _(Serial):
     """In data sets with indices."""
 
@@ -41,7 +36,7 @@ class _(Serial):
         return super().chosen()
 
 
-@form("last_batch_lost")
+@loaders.variant(LastBatchLost)
 class _(Serial):
     """In streams."""
 
@@ -50,31 +45,30 @@ class _(Serial):
         return super().from_stream()
 
 
-@wrong("drop_last_ignored", "drop_last is accepted and forgotten.", "is accepted and forgotten")
-class _(Serial):
+@loaders.mistake()
+class DropLastIgnored(Serial):
+    """drop_last is accepted and forgotten."""
+
     def chosen(self) -> Iterable[Any]:
         self.drop_last = False
         return super().chosen()
 
 
-@wrong(
-    "drop_last_of_a_stream",
-    "BatchSampler drops a short batch of indices, but an IterableDataset ends where no sampler sees it: the batch of "
-    "samples is short.",
-    "ends where no sampler sees it",
-)
-class _(Serial):
+@loaders.mistake()
+class DropLastOfAStream(Serial):
+    """BatchSampler drops a short batch of indices, but an IterableDataset ends where no sampler sees it: the
+    batch of samples is short.
+    """
+
     def from_stream(self) -> Iterator[Any]:
         self.drop_last = False
         return super().from_stream()
 
 
-@wrong(
-    "length_of_a_stream",
-    "len() of an IterableDataset is a promise that few can give: take samples until there are no more.",
-    "is a promise that few can give",
-)
-class _(Serial):
+@loaders.mistake()
+class LengthOfAStream(Serial):
+    """len() of an IterableDataset is a promise that few can give: take samples until there are no more."""
+
     def from_stream(self) -> Iterator[Any]:
         samples = iter(self.dataset)
         for begin in range(0, len(self.dataset), self.batch_size):
@@ -82,12 +76,10 @@ class _(Serial):
             yield self.collate_fn([next(samples) for _ in range(size)])
 
 
-@wrong(
-    "stream_begun_anew",
-    "iter(dataset) begins at the start: call it once an epoch, not once a batch.",
-    "not once a batch",
-)
-class _(Serial):
+@loaders.mistake()
+class StreamBegunAnew(Serial):
+    """iter(dataset) begins at the start: call it once an epoch, not once a batch."""
+
     def from_stream(self) -> Iterator[Any]:
         if not self.batched:
             yield from map(self.collate_fn, self.dataset)
@@ -99,50 +91,43 @@ class _(Serial):
             yield self.collate_fn(batch)
 
 
-@wrong(
-    "single_samples_collated",
-    "Without batches the default is default_convert: it turns arrays and numbers of NumPy into tensors and adds no "
-    "dimension.",
-    "and adds no dimension",
-)
-class _(Serial):
+@loaders.mistake()
+class SingleSamplesCollated(Serial):
+    """Without batches the default is default_convert: it turns arrays and numbers of NumPy into tensors and
+    adds no dimension.
+    """
+
     def collate(self) -> Callable[[Any], Any]:
         return default_collate if self.batched else lambda sample: default_collate([sample])
 
 
-@form("single_samples_collated")
+@loaders.variant(SingleSamplesCollated)
 class _(Serial):
     def collate(self) -> Callable[[Any], Any]:
         return default_collate
 
 
-@wrong(
-    "single_samples_not_converted",
-    "Without batches the sample went out as it is; default_convert makes a tensor of a NumPy array first.",
-    "the sample went out as it is",
-)
-class _(Serial):
+@loaders.mistake()
+class SingleSamplesNotConverted(Serial):
+    """Without batches the sample went out as it is; default_convert makes a tensor of a NumPy array first."""
+
     def collate(self) -> Callable[[Any], Any]:
         return default_collate if self.batched else lambda sample: sample
 
 
-@wrong(
-    "collate_skipped",
-    "With batch_size=None, too, collate_fn is called: on the single sample.",
-    "on the single sample",
-)
-class _(Serial):
+@loaders.mistake()
+class CollateSkipped(Serial):
+    """With batch_size=None, too, collate_fn is called: on the single sample."""
+
     def from_table(self) -> Iterator[Any]:
         if not self.batched:
             self.collate_fn = lambda sample: sample
         return super().from_table()
 
 
-@wrong(
-    "getitems_ignored",
-    "A data set with __getitems__ reads a whole batch in one query; sample by sample it is asked n times.",
-    "which loads a whole batch at once",
-)
-class _(Serial):
+@loaders.mistake()
+class GetitemsIgnored(Serial):
+    """A data set with __getitems__ reads a whole batch in one query; sample by sample it is asked n times."""
+
     def fetched(self, indices: Any) -> list[Any]:
         return [self.dataset[index] for index in indices]

@@ -13,102 +13,79 @@ from torch.utils.data import get_worker_info
 from helpers.labs.dataloader.shard import shard
 
 
-@shard.wrong_answer(
-    "not_sharded",
-    why="Each worker runs the whole __iter__ of its own copy: with n workers every item comes n times, without a warning.",
-    seen="every item comes n times",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def not_sharded(dataset: Any) -> Iterator[Any]:
+    """Each worker runs the whole __iter__ of its own copy: with n workers every item comes n times, without a
+    warning.
+    """
     return iter(dataset)
 
 
-@shard.wrong_answer(
-    "by_rank_only",
-    why="The rank tells machines and GPUs apart, not the workers of one loader: all of them have the same rank.",
-    seen="all of them have the same rank",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def by_rank_only(dataset: Any) -> Iterator[Any]:
+    """The rank tells machines and GPUs apart, not the workers of one loader: all of them have the same rank."""
     if get_worker_info() is None:
         return iter(dataset)
     return islice(dataset, int(os.environ.get("RANK", 0)), None, int(os.environ.get("WORLD_SIZE", 1)))
 
 
-@shard.another_form("by_rank_only")
+@shard.variant(by_rank_only)
 def _(dataset: Any) -> Iterator[Any]:
     if get_worker_info() is None or not torch.distributed.is_initialized():
         return iter(dataset)
     return islice(dataset, torch.distributed.get_rank(), None, torch.distributed.get_world_size())
 
 
-@shard.wrong_answer(
-    "worker_zero_takes_all",
-    why="`if info and info.id` is false for worker 0, whose id is 0: it takes the whole stream.",
-    seen="whose id is 0: it takes the whole stream",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def worker_zero_takes_all(dataset: Any) -> Iterator[Any]:
+    """`if info and info.id` is false for worker 0, whose id is 0: it takes the whole stream."""
     info = get_worker_info()
     if info is None or not info.id:
         return iter(dataset)
     return islice(dataset, info.id, None, info.num_workers)
 
 
-@shard.wrong_answer(
-    "start_lost",
-    why="Every worker takes items 0, n, 2n, ...: the start of the slice is the worker's number.",
-    seen="the start of the slice",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def start_lost(dataset: Any) -> Iterator[Any]:
+    """Every worker takes items 0, n, 2n, ...: the start of the slice is the worker's number."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, 0, None, info.num_workers)
 
 
-@shard.wrong_answer(
-    "counted_from_one",
-    why="Worker numbers start at 0; counted from 1, item 0 is nobody's.",
-    seen="item 0 is nobody's",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def counted_from_one(dataset: Any) -> Iterator[Any]:
+    """Worker numbers start at 0; counted from 1, item 0 is nobody's."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.id + 1, None, info.num_workers)
 
 
-@shard.wrong_answer(
-    "only_in_workers",
-    why="In the main process get_worker_info() is None: with num_workers=0 the loader is empty.",
-    seen="the loader is empty",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def only_in_workers(dataset: Any) -> Iterator[Any]:
+    """In the main process get_worker_info() is None: with num_workers=0 the loader is empty."""
     info = get_worker_info()
     if info is not None:
         yield from islice(dataset, info.id, None, info.num_workers)
 
 
-@shard.wrong_answer(
-    "no_info_not_handled",
-    why="get_worker_info() gives None outside of a worker, and None has no id.",
-    seen="None has no id",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def no_info_not_handled(dataset: Any) -> Iterator[Any]:
+    """get_worker_info() gives None outside of a worker, and None has no id."""
     info = get_worker_info()
     return islice(dataset, info.id, None, info.num_workers)
 
 
-@shard.wrong_answer(
-    "list_of_all",
-    why="list(dataset) reads the whole stream into each worker's memory, before the first item; an endless one never ends.",
-    seen="into each worker's memory",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def list_of_all(dataset: Any) -> Iterator[Any]:
+    """list(dataset) reads the whole stream into each worker's memory, before the first item; an endless one
+    never ends.
+    """
     info = get_worker_info()
     return iter(dataset) if info is None else iter(list(dataset)[info.id :: info.num_workers])
 
 
-@shard.wrong_answer(
-    "blocks_by_length",
-    why="Blocks of consecutive items need len(), which a stream does not have.",
-    seen="which a stream does not have",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def blocks_by_length(dataset: Any) -> Iterator[Any]:
+    """Blocks of consecutive items need len(), which a stream does not have."""
     info = get_worker_info()
     if info is None:
         return iter(dataset)
@@ -116,12 +93,9 @@ def _(dataset: Any) -> Iterator[Any]:
     return islice(dataset, info.id * size, (info.id + 1) * size)
 
 
-@shard.wrong_answer(
-    "blocks_by_counting",
-    why="To count a stream is to read it: once for the length, once more for the items.",
-    seen="To count a stream is to read it",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def blocks_by_counting(dataset: Any) -> Iterator[Any]:
+    """To count a stream is to read it: once for the length, once more for the items."""
     info = get_worker_info()
     if info is None:
         return iter(dataset)
@@ -129,12 +103,11 @@ def _(dataset: Any) -> Iterator[Any]:
     return islice(dataset, info.id * size, (info.id + 1) * size)
 
 
-@shard.wrong_answer(
-    "by_random_choice",
-    why="Drawing for each item whether it is one's own gives each worker other draws: some items come twice, some never.",
-    seen="gives each worker other draws",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def by_random_choice(dataset: Any) -> Iterator[Any]:
+    """Drawing for each item whether it is one's own gives each worker other draws: some items come twice,
+    some never.
+    """
     info = get_worker_info()
     if info is None:
         yield from dataset
@@ -145,13 +118,11 @@ def _(dataset: Any) -> Iterator[Any]:
             yield item
 
 
-@shard.wrong_answer(
-    "by_the_items_value",
-    why="`item % n == id` deals by what an item holds: it fails for anything but numbers, and deals even numbers to one "
-    "worker.",
-    seen="deals by what an item holds",
-)
-def _(dataset: Any) -> Iterator[Any]:
+@shard.mistake()
+def by_the_items_value(dataset: Any) -> Iterator[Any]:
+    """`item % n == id` deals by what an item holds: it fails for anything but numbers, and deals even numbers
+    to one worker.
+    """
     info = get_worker_info()
     for item in dataset:
         if info is None or item % info.num_workers == info.id:

@@ -10,7 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.exercise import returned
 from helpers.labs.ddp.data_parallel import data_parallel
+
+built = data_parallel.bank(returned)
 
 
 def right_scatter(x: Any, n: int) -> list[Any]:
@@ -78,142 +81,169 @@ def parts(
     return scatter, replicate, parallel_apply, gather, whole or of_parts
 
 
-def wrong(name: str, why: str, seen: str, **given: Any) -> None:
-    data_parallel.wrong_answer(name, why=why, seen=seen, answer=parts(**given))
-
-
-def also(name: str, **given: Any) -> None:
-    data_parallel.another_form(name)(parts(**given))
-
-
 def tensors_cut(cut: Callable[[Tensor, int], Any]) -> Callable[[Any, int], list[Any]]:
     """A scatter that cuts tensors in this way."""
     return lambda x, n: list(cut(x, n)) if isinstance(x, Tensor) else [x] * n
 
 
-wrong(
-    "as_tensor_split",
-    "The pieces are those of torch.tensor_split: as equal as possible, and always n of them. torch scatters by chunk: pieces "
-    "of ceil(rows / n), so that some replicas may get nothing to do.",
-    "The pieces are those of torch.tensor_split",
-    scatter=tensors_cut(lambda x, n: x.tensor_split(n)),
+@built.mistake()
+def as_tensor_split():
+    """The pieces are those of torch.tensor_split: as equal as possible, and always n of them. torch scatters
+    by chunk: pieces of ceil(rows / n), so that some replicas may get nothing to do.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.tensor_split(n)))
+
+
+data_parallel.variant(as_tensor_split)(
+    parts(scatter=tensors_cut(lambda x, n: [p for p in x.tensor_split(n) if len(p)]))
 )
-also("as_tensor_split", scatter=tensors_cut(lambda x, n: [p for p in x.tensor_split(n) if len(p)]))
-wrong(
-    "pieces_of_the_floor",
-    "Pieces of `rows // n` samples: what is left over makes one piece more than there are replicas, or a piece of 0 raises.",
-    "what is left over makes one piece more",
-    scatter=tensors_cut(lambda x, n: x.split(max(1, len(x) // n))),
+
+
+@built.mistake()
+def pieces_of_the_floor():
+    """Pieces of `rows // n` samples: what is left over makes one piece more than there are replicas, or a
+    piece of 0 raises.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.split(max(1, len(x) // n))))
+
+
+data_parallel.variant(pieces_of_the_floor)(parts(scatter=tensors_cut(lambda x, n: x.split(len(x) // n))))
+
+
+@built.mistake()
+def remainder_lost():
+    """Each piece has `rows // n` samples, and nobody gets the rest: the result has fewer rows than the batch."""
+    return parts(
+        scatter=tensors_cut(lambda x, n: [x[i * (len(x) // n) : (i + 1) * (len(x) // n)] for i in range(n)])
+    )
+
+
+@built.mistake()
+def remainder_to_the_last():
+    """Each piece has `rows // n` samples and the last one the whole rest besides: torch.chunk makes the last
+    piece the smallest.
+    """
+    return parts(
+        scatter=tensors_cut(
+            lambda x, n: [
+                x[i * (len(x) // n) : None if i == n - 1 else (i + 1) * (len(x) // n)] for i in range(n)
+            ]
+        )
+    )
+
+
+@built.mistake()
+def dealt_in_turn():
+    """`x[i::n]` deals the samples in turn. Joined again in the order of the replicas, the batch has its
+    samples at other places, and labels do not fit any more.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(min(n, len(x)))]))
+
+
+data_parallel.variant(dealt_in_turn)(parts(scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(n)])))
+
+
+@built.mistake()
+def last_dimension_cut():
+    """The tensor is cut along another dimension than the first: every replica gets all samples, and a part of
+    each.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.chunk(n, -1)))
+
+
+@built.mistake()
+def pieces_detached():
+    """The pieces are copied out of the graph (detach, .data, torch.tensor), so layers before this one never
+    learn.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.detach().chunk(n)))
+
+
+data_parallel.variant(pieces_detached)(
+    parts(scatter=tensors_cut(lambda x, n: [p.detach().clone() for p in x.chunk(n)]))
 )
-also("pieces_of_the_floor", scatter=tensors_cut(lambda x, n: x.split(len(x) // n)))
-wrong(
-    "remainder_lost",
-    "Each piece has `rows // n` samples, and nobody gets the rest: the result has fewer rows than the batch.",
-    "and nobody gets the rest",
-    scatter=tensors_cut(lambda x, n: [x[i * (len(x) // n) : (i + 1) * (len(x) // n)] for i in range(n)]),
-)
-wrong(
-    "remainder_to_the_last",
-    "Each piece has `rows // n` samples and the last one the whole rest besides: torch.chunk makes the last piece the "
-    "smallest.",
-    "makes the last piece the smallest",
-    scatter=tensors_cut(
-        lambda x, n: [
-            x[i * (len(x) // n) : None if i == n - 1 else (i + 1) * (len(x) // n)] for i in range(n)
-        ]
-    ),
-)
-wrong(
-    "dealt_in_turn",
-    "`x[i::n]` deals the samples in turn. Joined again in the order of the replicas, the batch has its samples at other "
-    "places, and labels do not fit any more.",
-    "deals the samples in turn",
-    scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(min(n, len(x)))]),
-)
-also("dealt_in_turn", scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(n)]))
-wrong(
-    "last_dimension_cut",
-    "The tensor is cut along another dimension than the first: every replica gets all samples, and a part of each.",
-    "every replica gets all samples, and a part of each",
-    scatter=tensors_cut(lambda x, n: x.chunk(n, -1)),
-)
-wrong(
-    "pieces_detached",
-    "The pieces are copied out of the graph (detach, .data, torch.tensor), so layers before this one never learn.",
-    "The pieces are copied out of the graph",
-    scatter=tensors_cut(lambda x, n: x.detach().chunk(n)),
-)
-also("pieces_detached", scatter=tensors_cut(lambda x, n: [p.detach().clone() for p in x.chunk(n)]))
 
 
 def _only_for_the_first(x: Any, n: int) -> list[Any]:
     return list(x.chunk(n)) if isinstance(x, Tensor) else [x]
 
 
-wrong(
-    "others_to_the_first_only",
-    "What is no tensor comes back once: only the first replica gets it. A factor or a flag belongs to all of them.",
-    "only the first replica gets it",
-    scatter=_only_for_the_first,
+@built.mistake()
+def others_to_the_first_only():
+    """What is no tensor comes back once: only the first replica gets it. A factor or a flag belongs to all of
+    them.
+    """
+    return parts(scatter=_only_for_the_first)
+
+
+@built.mistake()
+def outputs_stacked():
+    """torch.stack makes a new first dimension and wants equal shapes; torch.cat joins along the one that is
+    there.
+    """
+    return parts(gather=lambda outs: torch.stack(list(outs)))
+
+
+@built.mistake()
+def stacked_and_flattened():
+    """stack and flatten joins pieces of equal size only. The last piece of a batch is often smaller."""
+    return parts(gather=lambda outs: torch.stack(outs).flatten(0, 1) if outs[0].dim() else torch.stack(outs))
+
+
+@built.mistake()
+def scalars_not_joined():
+    """torch.cat refuses tensors without dimensions: a module that returns its loss needs torch.stack here."""
+    return parts(gather=lambda outs: torch.cat(list(outs)))
+
+
+@built.mistake()
+def scalars_averaged():
+    """The losses of the replicas are averaged. The pieces are of different sizes, so this mean of means is
+    not the loss of the batch; torch gives the vector and leaves that to you.
+    """
+    return parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).mean())
+
+
+data_parallel.variant(scalars_averaged)(
+    parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else sum(outs) / len(outs))
 )
 
-wrong(
-    "outputs_stacked",
-    "torch.stack makes a new first dimension and wants equal shapes; torch.cat joins along the one that is there.",
-    "torch.stack makes a new first dimension",
-    gather=lambda outs: torch.stack(list(outs)),
-)
-wrong(
-    "stacked_and_flattened",
-    "stack and flatten joins pieces of equal size only. The last piece of a batch is often smaller.",
-    "joins pieces of equal size only",
-    gather=lambda outs: torch.stack(outs).flatten(0, 1) if outs[0].dim() else torch.stack(outs),
-)
-wrong(
-    "scalars_not_joined",
-    "torch.cat refuses tensors without dimensions: a module that returns its loss needs torch.stack here.",
-    "torch.cat refuses tensors without dimensions",
-    gather=lambda outs: torch.cat(list(outs)),
-)
-wrong(
-    "scalars_averaged",
-    "The losses of the replicas are averaged. The pieces are of different sizes, so this mean of means is not the loss of "
-    "the batch; torch gives the vector and leaves that to you.",
-    "The losses of the replicas are averaged",
-    gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).mean(),
-)
-also("scalars_averaged", gather=lambda outs: torch.cat(outs) if outs[0].dim() else sum(outs) / len(outs))
-wrong(
-    "scalars_added",
-    "The losses of the replicas are added up; torch gives a vector with one number a replica.",
-    "The losses of the replicas are added up",
-    gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).sum(),
-)
-wrong(
-    "outputs_detached",
-    "The joined tensor is made of the outputs' numbers, not of the outputs: backward ends here.",
-    "is made of the outputs' numbers",
-    gather=lambda outs: right_gather([out.detach() for out in outs]),
-)
-wrong(
-    "joined_along_the_last",
-    "The outputs are joined along their last dimension, as if each replica had computed other features of the same samples.",
-    "joined along their last dimension",
-    gather=lambda outs: torch.cat(outs, -1) if outs[0].dim() else torch.stack(outs),
-)
+
+@built.mistake()
+def scalars_added():
+    """The losses of the replicas are added up; torch gives a vector with one number a replica."""
+    return parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).sum())
+
+
+@built.mistake()
+def outputs_detached():
+    """The joined tensor is made of the outputs' numbers, not of the outputs: backward ends here."""
+    return parts(gather=lambda outs: right_gather([out.detach() for out in outs]))
+
+
+@built.mistake()
+def joined_along_the_last():
+    """The outputs are joined along their last dimension, as if each replica had computed other features of
+    the same samples.
+    """
+    return parts(gather=lambda outs: torch.cat(outs, -1) if outs[0].dim() else torch.stack(outs))
 
 
 def _unsplit(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return module(x, **kw)
 
 
-wrong(
-    "batch_not_split",
-    "The module itself runs on the whole batch: right numbers, and no replica. So does nn.DataParallel on a CPU.",
-    "The module itself runs on the whole batch",
-    whole=_unsplit,
+@built.mistake()
+def batch_not_split():
+    """The module itself runs on the whole batch: right numbers, and no replica. So does nn.DataParallel on a
+    CPU.
+    """
+    return parts(whole=_unsplit)
+
+
+data_parallel.variant(batch_not_split)(
+    parts(whole=lambda module, x, n, **kw: nn.DataParallel(module)(x, **kw))
 )
-also("batch_not_split", whole=lambda module, x, n, **kw: nn.DataParallel(module)(x, **kw))
 
 
 def _same_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
@@ -221,24 +251,20 @@ def _same_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return right_gather(right_apply(right_replicate(module, len(pieces)), pieces, [kw] * len(pieces)))
 
 
-wrong(
-    "keywords_not_scattered",
-    "Every replica gets the whole keyword tensors: a mask of the batch does not fit to a piece of it.",
-    "Every replica gets the whole keyword tensors",
-    whole=_same_kwargs,
-)
+@built.mistake()
+def keywords_not_scattered():
+    """Every replica gets the whole keyword tensors: a mask of the batch does not fit to a piece of it."""
+    return parts(whole=_same_kwargs)
 
 
 def _no_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return _same_kwargs(module, x, n)
 
 
-wrong(
-    "keywords_dropped",
-    "The keyword arguments never reach the replicas, which compute with the defaults.",
-    "which compute with the defaults",
-    whole=_no_kwargs,
-)
+@built.mistake()
+def keywords_dropped():
+    """The keyword arguments never reach the replicas, which compute with the defaults."""
+    return parts(whole=_no_kwargs)
 
 
 def _always_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
@@ -249,21 +275,24 @@ def _always_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     )
 
 
-wrong(
-    "n_pieces_assumed",
-    "n replicas run, whatever scatter gave. A batch of 6 for 5 replicas makes 3 pieces: ask how many there are.",
-    "A batch of 6 for 5 replicas makes 3 pieces",
-    whole=_always_n,
-)
-also(
-    "n_pieces_assumed",
-    whole=lambda module, x, n, **kw: right_gather(
-        right_apply(
-            right_replicate(module, n),
-            right_scatter(x, n),
-            [{name: right_scatter(value, n)[i] for name, value in kw.items()} for i in range(n)],
+@built.mistake()
+def n_pieces_assumed():
+    """n replicas run, whatever scatter gave. A batch of 6 for 5 replicas makes 3 pieces: ask how many there
+    are.
+    """
+    return parts(whole=_always_n)
+
+
+data_parallel.variant(n_pieces_assumed)(
+    parts(
+        whole=lambda module, x, n, **kw: right_gather(
+            right_apply(
+                right_replicate(module, n),
+                right_scatter(x, n),
+                [{name: right_scatter(value, n)[i] for name, value in kw.items()} for i in range(n)],
+            )
         )
-    ),
+    )
 )
 
 
@@ -281,13 +310,12 @@ def _buffers_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return right_gather(outs)
 
 
-wrong(
-    "buffers_brought_back",
-    "What the replicas wrote to their buffers is brought back to the module. Each has seen one piece only, so no way to join "
-    "them fits every buffer; torch's replicas are thrown away.",
-    "so no way to join them fits every buffer",
-    whole=_buffers_back,
-)
+@built.mistake()
+def buffers_brought_back():
+    """What the replicas wrote to their buffers is brought back to the module. Each has seen one piece only,
+    so no way to join them fits every buffer; torch's replicas are thrown away.
+    """
+    return parts(whole=_buffers_back)
 
 
 def _state_loaded_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
@@ -302,7 +330,7 @@ def _state_loaded_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tenso
     return right_gather(outs)
 
 
-also("buffers_brought_back", whole=_state_loaded_back)
+data_parallel.variant(buffers_brought_back)(parts(whole=_state_loaded_back))
 
 
 def _keywords_for_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
@@ -311,4 +339,4 @@ def _keywords_for_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return right_gather(right_apply(right_replicate(module, n)[: len(pieces)], pieces, kwargs))
 
 
-also("n_pieces_assumed", whole=_keywords_for_n)
+data_parallel.variant(n_pieces_assumed)(parts(whole=_keywords_for_n))

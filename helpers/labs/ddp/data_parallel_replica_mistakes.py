@@ -11,7 +11,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from helpers.labs.ddp.data_parallel_mistakes import also, right_replicate, run_threads, wrong
+from helpers.exercise import returned
+from helpers.labs.ddp.data_parallel import data_parallel
+from helpers.labs.ddp.data_parallel_mistakes import parts, right_replicate, run_threads
+
+built = data_parallel.bank(returned)
 
 
 def _deep_copies(module: nn.Module, n: int) -> list[nn.Module]:
@@ -27,39 +31,43 @@ def _loaded_copies(module: nn.Module, n: int) -> list[nn.Module]:
     return replicas
 
 
-wrong(
-    "deepcopy",
-    "A deep copy has Parameters of its own: gradients arrive there, and are thrown away with the copy. The module's own "
-    "parameters must be in the replicas' graph.",
-    "A deep copy has Parameters of its own",
-    replicate=_deep_copies,
-)
-also("deepcopy", replicate=_loaded_copies)
+@built.mistake()
+def deepcopy():
+    """A deep copy has Parameters of its own: gradients arrive there, and are thrown away with the copy. The
+    module's own parameters must be in the replicas' graph.
+    """
+    return parts(replicate=_deep_copies)
+
+
+data_parallel.variant(deepcopy)(parts(replicate=_loaded_copies))
 
 
 def _first_is_real(module: nn.Module, n: int) -> list[nn.Module]:
     return [module, *(copy.deepcopy(module) for _ in range(n - 1))]
 
 
-wrong(
-    "gradient_of_the_first_only",
-    "The module itself is the first replica, the others are deep copies: only the first piece of the batch trains.",
-    "only the first piece of the batch trains",
-    replicate=_first_is_real,
-)
-wrong(
-    "module_is_a_replica",
-    "The module itself serves as a replica: what that forward writes on `self` stays, and what the others write is lost.",
-    "The module itself serves as a replica",
-    replicate=lambda module, n: [module, *right_replicate(module, n - 1)],
-)
-wrong(
-    "one_module_for_all",
-    "Every place holds the same module: several threads run one object, and what one of them writes on `self` is read by "
-    "another one.",
-    "Every place holds the same module",
-    replicate=lambda module, n: [module] * n,
-)
+@built.mistake()
+def gradient_of_the_first_only():
+    """The module itself is the first replica, the others are deep copies: only the first piece of the batch
+    trains.
+    """
+    return parts(replicate=_first_is_real)
+
+
+@built.mistake()
+def module_is_a_replica():
+    """The module itself serves as a replica: what that forward writes on `self` stays, and what the others
+    write is lost.
+    """
+    return parts(replicate=lambda module, n: [module, *right_replicate(module, n - 1)])
+
+
+@built.mistake()
+def one_module_for_all():
+    """Every place holds the same module: several threads run one object, and what one of them writes on
+    `self` is read by another one.
+    """
+    return parts(replicate=lambda module, n: [module] * n)
 
 
 def _one_memo(module: nn.Module, n: int) -> list[nn.Module]:
@@ -68,7 +76,7 @@ def _one_memo(module: nn.Module, n: int) -> list[nn.Module]:
     return [copy.deepcopy(module, memo) for _ in range(n)]
 
 
-also("one_module_for_all", replicate=_one_memo)
+data_parallel.variant(one_module_for_all)(parts(replicate=_one_memo))
 
 
 def _functional(module: nn.Module, n: int) -> list[Any]:
@@ -88,21 +96,21 @@ def _functional_with_buffers(module: nn.Module, n: int) -> list[Any]:
     return [functools.partial(call, {**dict(module.named_parameters()), **own}) for own in copies]
 
 
-also("one_module_for_all", replicate=_functional)
-wrong(
-    "functional_call_on_one_module",
-    "functional_call puts tensors into the one module for the time of the call. Two threads do that at once, and each takes "
-    "out what the other one needs: a skeleton copy a thread.",
-    "functional_call puts tensors into the one module",
-    replicate=_functional_with_buffers,
-)
+data_parallel.variant(one_module_for_all)(parts(replicate=_functional))
 
-wrong(
-    "shallow_copies",
-    "copy.copy copies the outer object only: all copies hold the same dict of sub-modules and of buffers.",
-    "copies the outer object only",
-    replicate=lambda module, n: [copy.copy(module) for _ in range(n)],
-)
+
+@built.mistake()
+def functional_call_on_one_module():
+    """functional_call puts tensors into the one module for the time of the call. Two threads do that at once,
+    and each takes out what the other one needs: a skeleton copy a thread.
+    """
+    return parts(replicate=_functional_with_buffers)
+
+
+@built.mistake()
+def shallow_copies():
+    """copy.copy copies the outer object only: all copies hold the same dict of sub-modules and of buffers."""
+    return parts(replicate=lambda module, n: [copy.copy(module) for _ in range(n)])
 
 
 def _skeletons(module: nn.Module, n: int) -> list[nn.Module]:
@@ -117,13 +125,12 @@ def _skeletons(module: nn.Module, n: int) -> list[nn.Module]:
     return [skeleton(module) for _ in range(n)]
 
 
-wrong(
-    "buffers_shared",
-    "The replicas hold the module's own buffers: in BatchNorm, all threads edit one running mean, and updates are lost by "
-    "chance.",
-    "The replicas hold the module's own buffers",
-    replicate=_skeletons,
-)
+@built.mistake()
+def buffers_shared():
+    """The replicas hold the module's own buffers: in BatchNorm, all threads edit one running mean, and
+    updates are lost by chance.
+    """
+    return parts(replicate=_skeletons)
 
 
 def _keeping_all(module: nn.Module, n: int) -> list[nn.Module]:
@@ -131,16 +138,15 @@ def _keeping_all(module: nn.Module, n: int) -> list[nn.Module]:
     return [copy.deepcopy(module, dict(keep)) for _ in range(n)]
 
 
-also("buffers_shared", replicate=_keeping_all)
+data_parallel.variant(buffers_shared)(parts(replicate=_keeping_all))
 
 
-wrong(
-    "replicas_in_eval_mode",
-    "The replicas are put into eval mode: dropout and BatchNorm then do in training what they should not do. A replica has "
-    "the mode of its module.",
-    "A replica has the mode of its module",
-    replicate=lambda module, n: [replica.eval() for replica in right_replicate(module, n)],
-)
+@built.mistake()
+def replicas_in_eval_mode():
+    """The replicas are put into eval mode: dropout and BatchNorm then do in training what they should not do.
+    A replica has the mode of its module.
+    """
+    return parts(replicate=lambda module, n: [replica.eval() for replica in right_replicate(module, n)])
 
 
 def _loop(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
@@ -152,13 +158,15 @@ def _started_and_joined(mods: list[Any], inputs: list[Any], kwargs: list[dict[st
         return list(pool.map(lambda mod, x, kw: mod(x, **kw), mods, inputs, kwargs))
 
 
-wrong(
-    "one_after_another",
-    "The replicas run one after the other: right, and no faster than one. Start all threads before the first join.",
-    "Start all threads before the first join",
-    parallel_apply=_loop,
-)
-also("one_after_another", parallel_apply=_started_and_joined)
+@built.mistake()
+def one_after_another():
+    """The replicas run one after the other: right, and no faster than one. Start all threads before the first
+    join.
+    """
+    return parts(parallel_apply=_loop)
+
+
+data_parallel.variant(one_after_another)(parts(parallel_apply=_started_and_joined))
 
 
 def _by_finishing(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
@@ -208,15 +216,16 @@ def _errors_as_results(mods: list[Any], inputs: list[Any], kwargs: list[dict[str
     return results
 
 
-wrong(
-    "error_lost_in_its_thread",
-    "An exception ends its thread and nothing more: Python prints it, and the caller goes on without a result. Catch it in "
-    "the thread, keep it, raise it after the joins.",
-    "An exception ends its thread and nothing more",
-    parallel_apply=_swallowed,
-)
-also("error_lost_in_its_thread", parallel_apply=_kept_by_place)
-also("error_lost_in_its_thread", parallel_apply=_errors_as_results)
+@built.mistake()
+def error_lost_in_its_thread():
+    """An exception ends its thread and nothing more: Python prints it, and the caller goes on without a
+    result. Catch it in the thread, keep it, raise it after the joins.
+    """
+    return parts(parallel_apply=_swallowed)
+
+
+data_parallel.variant(error_lost_in_its_thread)(parts(parallel_apply=_kept_by_place))
+data_parallel.variant(error_lost_in_its_thread)(parts(parallel_apply=_errors_as_results))
 
 
 def _text_only(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
@@ -226,12 +235,12 @@ def _text_only(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]])
     return found
 
 
-wrong(
-    "another_error_raised",
-    "A new exception is raised in place of the replica's: its type and its text, which say what went wrong, are lost.",
-    "its type and its text, which say what went wrong",
-    parallel_apply=_text_only,
-)
+@built.mistake()
+def another_error_raised():
+    """A new exception is raised in place of the replica's: its type and its text, which say what went wrong,
+    are lost.
+    """
+    return parts(parallel_apply=_text_only)
 
 
 def _no_kwargs(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
@@ -239,12 +248,10 @@ def _no_kwargs(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]])
         return list(pool.map(lambda mod, x: mod(x), mods, inputs))
 
 
-wrong(
-    "keywords_not_passed_on",
-    "parallel_apply calls each module with its input only.",
-    "calls each module with its input only",
-    parallel_apply=_no_kwargs,
-)
+@built.mistake()
+def keywords_not_passed_on():
+    """parallel_apply calls each module with its input only."""
+    return parts(parallel_apply=_no_kwargs)
 
 
 def _late_bound(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
@@ -260,19 +267,20 @@ def _late_bound(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]
     return list(results.values())
 
 
-wrong(
-    "all_threads_run_the_last",
-    "A lambda in a loop looks its variable up when it runs, and by then the loop is over: all threads run the last module. "
-    "Hand the place over as an argument of the thread.",
-    "looks its variable up when it runs",
-    parallel_apply=_late_bound,
-)
+@built.mistake()
+def all_threads_run_the_last():
+    """A lambda in a loop looks its variable up when it runs, and by then the loop is over: all threads run
+    the last module. Hand the place over as an argument of the thread.
+    """
+    return parts(parallel_apply=_late_bound)
 
-wrong(
-    "order_of_finishing",
-    "The outputs stand in the order in which the threads were ready, so the samples of a batch change places from run to "
-    "run. Put each result at the place of its module.",
-    "in the order in which the threads were ready",
-    parallel_apply=_by_finishing,
-)
-also("order_of_finishing", parallel_apply=_appended)
+
+@built.mistake()
+def order_of_finishing():
+    """The outputs stand in the order in which the threads were ready, so the samples of a batch change places
+    from run to run. Put each result at the place of its module.
+    """
+    return parts(parallel_apply=_by_finishing)
+
+
+data_parallel.variant(order_of_finishing)(parts(parallel_apply=_appended))

@@ -39,194 +39,177 @@ class Summed(Function):
         return total, None
 
 
-@global_mean_loss.wrong_answer(
-    "mean_of_means",
-    why="Each rank divides by its own count, and DDP averages over ranks: a mean of means. A sample on a rank with few of them "
-    "counts more than one on a rank with many.",
-    seen="a mean of means",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def mean_of_means(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """Each rank divides by its own count, and DDP averages over ranks: a mean of means. A sample on a rank
+    with few of them counts more than one on a rank with many.
+    """
     return loss_sum / count
 
 
-@global_mean_loss.another_form("mean_of_means")
+@global_mean_loss.variant(mean_of_means)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum / max(count, 1)
 
 
-@global_mean_loss.another_form("mean_of_means")
+@global_mean_loss.variant(mean_of_means)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return Summed.apply(loss_sum / max(count, 1), group) / size_of(group)
 
 
-@global_mean_loss.another_form("mean_of_means")
+@global_mean_loss.variant(mean_of_means)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return Summed.apply(loss_sum / count, group) / size_of(group)
 
 
-@global_mean_loss.another_form("mean_of_means")
+@global_mean_loss.variant(mean_of_means)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum / count if count else loss_sum * 0
 
 
-@global_mean_loss.another_form("mean_of_means")
+@global_mean_loss.variant(mean_of_means)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     mean = loss_sum / count
     dist.all_reduce(mean, group=group)
     return mean / size_of(group)
 
 
-@global_mean_loss.another_form("mean_of_means")
+@global_mean_loss.variant(mean_of_means)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     mean = loss_sum / max(count, 1)
     dist.all_reduce(mean, group=group)
     return mean / size_of(group)
 
 
-@global_mean_loss.wrong_answer(
-    "divided_by_own_count",
-    why="The losses of all ranks are added up, and the sum is divided by the number of this rank's samples only.",
-    seen="is divided by the number of this rank's samples only",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def divided_by_own_count(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The losses of all ranks are added up, and the sum is divided by the number of this rank's samples only."""
     return Summed.apply(loss_sum, group) / count
 
 
-@global_mean_loss.another_form("divided_by_own_count")
+@global_mean_loss.variant(divided_by_own_count)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return Summed.apply(loss_sum, group) / max(count, 1)
 
 
-@global_mean_loss.another_form("divided_by_own_count")
+@global_mean_loss.variant(divided_by_own_count)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) / max(count, 1)
 
 
-@global_mean_loss.another_form("divided_by_own_count")
+@global_mean_loss.variant(divided_by_own_count)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) / count
 
 
-@global_mean_loss.another_form("divided_by_own_count")
+@global_mean_loss.variant(divided_by_own_count)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     summed = loss_sum.clone()
     dist.all_reduce(summed, group=group)
     return summed / count
 
 
-@global_mean_loss.wrong_answer(
-    "reduced_without_gradient",
-    why="The loss itself is added up over the ranks, on a copy outside of the graph: the number is right, and nothing can be "
-    "trained with it. Add up the counts; the losses stay where they are.",
-    seen="and nothing can be trained with it",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def reduced_without_gradient(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The loss itself is added up over the ranks, on a copy outside of the graph: the number is right, and
+    nothing can be trained with it. Add up the counts; the losses stay where they are.
+    """
     both = torch.stack([loss_sum.detach(), loss_sum.new_tensor(count)])
     dist.all_reduce(both, group=group)
     return both[0] / both[1]
 
 
-@global_mean_loss.another_form("reduced_without_gradient")
+@global_mean_loss.variant(reduced_without_gradient)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return torch.tensor(loss_sum.item() * size_of(group) / total_of(count, group))
 
 
-@global_mean_loss.wrong_answer(
-    "fresh_leaf",
-    why="requires_grad_() on a detached number makes a new leaf: backward() runs, ends there, and no parameter hears of it.",
-    seen="makes a new leaf",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def fresh_leaf(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """requires_grad_() on a detached number makes a new leaf: backward() runs, ends there, and no parameter
+    hears of it.
+    """
     both = torch.stack([loss_sum.detach(), loss_sum.new_tensor(count)])
     dist.all_reduce(both, group=group)
     return (both[0] / both[1]).requires_grad_()
 
 
-@global_mean_loss.another_form("fresh_leaf")
+@global_mean_loss.variant(fresh_leaf)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return (loss_sum.detach() * size_of(group) / total_of(count, group)).requires_grad_()
 
 
-@global_mean_loss.wrong_answer(
-    "loss_reduced_in_place",
-    why="dist.all_reduce(loss_sum) writes the sum into loss_sum, and autograd does not see it: the value is that of all ranks, "
-    "the gradient that of this rank alone, without the factor world.",
-    seen="and autograd does not see it",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def loss_reduced_in_place(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """dist.all_reduce(loss_sum) writes the sum into loss_sum, and autograd does not see it: the value is that
+    of all ranks, the gradient that of this rank alone, without the factor world.
+    """
     dist.all_reduce(loss_sum, group=group)
     return loss_sum / total_of(count, group)
 
 
-@global_mean_loss.another_form("loss_reduced_in_place")
+@global_mean_loss.variant(loss_reduced_in_place)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     dist.all_reduce(loss_sum, group=group)
     return loss_sum * size_of(group) / total_of(count, group)
 
 
-@global_mean_loss.another_form("loss_reduced_in_place")
+@global_mean_loss.variant(loss_reduced_in_place)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     summed = loss_sum.clone()
     dist.all_reduce(summed, group=group)
     return summed / total_of(count, group)
 
 
-@global_mean_loss.another_form("loss_reduced_in_place")
+@global_mean_loss.variant(loss_reduced_in_place)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     summed = loss_sum.clone()
     dist.all_reduce(summed, group=group)
     return summed * size_of(group) / total_of(count, group)
 
 
-@global_mean_loss.wrong_answer(
-    "world_forgotten",
-    why="Divided by the number of all samples, and DDP divides by the number of ranks once more: the learning rate is world "
-    "times smaller than it seems.",
-    seen="once more: the learning rate is world",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def world_forgotten(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """Divided by the number of all samples, and DDP divides by the number of ranks once more: the learning
+    rate is world times smaller than it seems.
+    """
     return loss_sum / total_of(count, group)
 
 
-@global_mean_loss.another_form("world_forgotten")
+@global_mean_loss.variant(world_forgotten)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum / count * (count / total_of(count, group))
 
 
-@global_mean_loss.wrong_answer(
-    "world_twice",
-    why="Backward through an all-reduce adds up the gradients of all ranks, so world is in there already; the factor brings it "
-    "in a second time.",
-    seen="so world is in there already",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def world_twice(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """Backward through an all-reduce adds up the gradients of all ranks, so world is in there already; the
+    factor brings it in a second time.
+    """
     return Summed.apply(loss_sum, group) * size_of(group) / total_of(count, group)
 
 
-@global_mean_loss.another_form("world_twice")
+@global_mean_loss.variant(world_twice)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) ** 2 / total_of(count, group)
 
 
-@global_mean_loss.wrong_answer(
-    "sum_left_alone",
-    why="Nothing is divided by the number of samples: this trains on a sum, and the step grows with the batch.",
-    seen="this trains on a sum",
-)
-def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+@global_mean_loss.mistake()
+def sum_left_alone(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """Nothing is divided by the number of samples: this trains on a sum, and the step grows with the batch."""
     return loss_sum * size_of(group)
 
 
-@global_mean_loss.another_form("sum_left_alone")
+@global_mean_loss.variant(sum_left_alone)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * 1
 
 
-@global_mean_loss.another_form("sum_left_alone")
+@global_mean_loss.variant(sum_left_alone)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum
 
 
-@global_mean_loss.another_form("sum_left_alone")
+@global_mean_loss.variant(sum_left_alone)
 def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return Summed.apply(loss_sum, group)

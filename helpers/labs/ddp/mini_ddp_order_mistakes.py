@@ -13,12 +13,10 @@ from helpers.labs.ddp.mini_ddp import mini_ddp
 from helpers.labs.ddp.mini_ddp_right import Averaged, Group, grouped
 
 
-@mini_ddp.wrong_answer(
-    "wraps_torch_ddp",
-    why="It works, and it shows nothing: the hooks, the buckets and the order are what this exercise is about.",
-    seen="hands the work to torch's DistributedDataParallel",
-)
-class _(nn.Module):
+@mini_ddp.mistake()
+class WrapsTorchDdp(nn.Module):
+    """It works, and it shows nothing: the hooks, the buckets and the order are what this exercise is about."""
+
     def __init__(self, module: nn.Module, bucket_bytes: int = 25 << 20) -> None:
         super().__init__()
         self.module = nn.parallel.DistributedDataParallel(module, bucket_cap_mb=bucket_bytes / 2**20)
@@ -45,18 +43,17 @@ class AtTheEnd(Averaged):
         super().finish()
 
 
-@mini_ddp.wrong_answer(
-    "one_all_reduce_at_the_end",
-    why="All gradients in one message, sent when backward is over: the values are right, and nothing overlaps. That is "
-    "what buckets are for.",
-    seen="That is what buckets are for",
-)
-class _(AtTheEnd):
+@mini_ddp.mistake()
+class OneAllReduceAtTheEnd(AtTheEnd):
+    """All gradients in one message, sent when backward is over: the values are right, and nothing overlaps.
+    That is what buckets are for.
+    """
+
     def groups(self) -> list[Group]:
         return [self.trainable()[::-1]]
 
 
-@mini_ddp.another_form("one_all_reduce_at_the_end")
+@mini_ddp.variant(OneAllReduceAtTheEnd)
 class _(AtTheEnd):
     def groups(self) -> list[Group]:
         return [self.trainable()]
@@ -69,22 +66,20 @@ class _(AtTheEnd):
         self.begin()
 
 
-@mini_ddp.another_form("one_all_reduce_at_the_end")
+@mini_ddp.variant(OneAllReduceAtTheEnd)
 class _(Averaged):
     def groups(self) -> list[Group]:
         return [self.trainable()]
 
 
-@mini_ddp.wrong_answer(
-    "buckets_at_the_end",
-    why="The buckets are right, but all are sent after the last gradient. Send a bucket in the hook that completes it.",
-    seen="Send a bucket in the hook that completes it",
-)
-class _(AtTheEnd):
-    pass
+@mini_ddp.mistake()
+class BucketsAtTheEnd(AtTheEnd):
+    """The buckets are right, but all are sent after the last gradient. Send a bucket in the hook that
+    completes it.
+    """
 
 
-@mini_ddp.another_form("buckets_at_the_end")
+@mini_ddp.variant(BucketsAtTheEnd)
 class _(AtTheEnd):
     def finish(self) -> None:
         for bucket in self.buckets:
@@ -94,31 +89,30 @@ class _(AtTheEnd):
         self.begin()
 
 
-@mini_ddp.another_form("buckets_at_the_end")
+@mini_ddp.variant(BucketsAtTheEnd)
 class _(Averaged):
     def launch_complete(self) -> None:
         if len(self.ready) == len(self.trainable()):
             super().launch_complete()
 
 
-@mini_ddp.wrong_answer(
-    "one_message_a_parameter",
-    why="A message costs its latency, however small it is: a model with thousands of small parameters pays it thousands "
-    "of times. Fill buckets.",
-    seen="A message costs its latency",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class OneMessageAParameter(Averaged):
+    """A message costs its latency, however small it is: a model with thousands of small parameters pays it
+    thousands of times. Fill buckets.
+    """
+
     def groups(self) -> list[Group]:
         return [[param] for param in self.trainable()[::-1]]
 
 
-@mini_ddp.another_form("one_message_a_parameter")
+@mini_ddp.variant(OneMessageAParameter)
 class _(AtTheEnd):
     def groups(self) -> list[Group]:
         return [[param] for param in self.trainable()]
 
 
-@mini_ddp.another_form("one_message_a_parameter")
+@mini_ddp.variant(OneMessageAParameter)
 class _(Averaged):
     def arrived(self, param: nn.Parameter) -> None:
         if self.syncs:
@@ -127,7 +121,7 @@ class _(Averaged):
             self.unpack([param], flat)
 
 
-@mini_ddp.another_form("one_message_a_parameter")
+@mini_ddp.variant(OneMessageAParameter)
 class _(Averaged):
     def arrived(self, param: nn.Parameter) -> None:
         if self.syncs:
@@ -135,7 +129,7 @@ class _(Averaged):
             self.launch([param])
 
 
-@mini_ddp.another_form("one_message_a_parameter")
+@mini_ddp.variant(OneMessageAParameter)
 class _(Averaged):
     def arrived(self, param: nn.Parameter) -> None:
         dist.all_reduce(param.grad)
@@ -145,20 +139,19 @@ class _(Averaged):
         return nullcontext()
 
 
-@mini_ddp.wrong_answer(
-    "waits_in_the_hook",
-    why="The all-reduce is waited for where it is sent (or sent without async_op=True): backward stands still for each "
-    "bucket, and nothing overlaps.",
-    seen="backward stands still for each bucket",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class WaitsInTheHook(Averaged):
+    """The all-reduce is waited for where it is sent (or sent without async_op=True): backward stands still
+    for each bucket, and nothing overlaps.
+    """
+
     def send(self, flat: Tensor) -> Any:
         work = dist.all_reduce(flat, async_op=True)
         work.wait()
         return work
 
 
-@mini_ddp.another_form("waits_in_the_hook")
+@mini_ddp.variant(WaitsInTheHook)
 class _(Averaged):
     def launch(self, bucket: Group) -> None:
         flat = self.packed(bucket)
@@ -166,20 +159,19 @@ class _(Averaged):
         self.unpack(bucket, flat)
 
 
-@mini_ddp.wrong_answer(
-    "launched_when_ready",
-    why="The buckets left (or were filled) as this rank's gradients came. Which one comes first is each rank's own "
-    "affair, but all-reduces meet by their order: they must leave in one order everywhere.",
-    seen="Which one comes first is each rank's own",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class LaunchedWhenReady(Averaged):
+    """The buckets left (or were filled) as this rank's gradients came. Which one comes first is each rank's
+    own affair, but all-reduces meet by their order: they must leave in one order everywhere.
+    """
+
     def launch_complete(self) -> None:
         for bucket in self.buckets:
             if self.ready.issuperset(bucket) and all(bucket is not sent for sent, _, _ in self.flying):
                 self.launch(bucket)
 
 
-@mini_ddp.another_form("launched_when_ready")
+@mini_ddp.variant(LaunchedWhenReady)
 class _(Averaged):
     def arrived(self, param: nn.Parameter) -> None:
         if not self.syncs:
@@ -194,23 +186,22 @@ class _(Averaged):
             self.filling = []
 
 
-@mini_ddp.wrong_answer(
-    "buckets_in_forward_order",
-    why="Backward ends with the first layer. A first bucket that holds the first layer's parameters is complete last, "
-    "and all others wait for their turn behind it.",
-    seen="and all others wait for their turn behind it",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class BucketsInForwardOrder(Averaged):
+    """Backward ends with the first layer. A first bucket that holds the first layer's parameters is complete
+    last, and all others wait for their turn behind it.
+    """
+
     def groups(self) -> list[Group]:
         return grouped(self.trainable(), self.bucket_bytes)
 
 
-@mini_ddp.wrong_answer(
-    "bucket_bytes_counts_numbers",
-    why="numel() counts numbers. A number has element_size() bytes, so the buckets came out that many times too big.",
-    seen="numel() counts numbers",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class BucketBytesCountsNumbers(Averaged):
+    """numel() counts numbers. A number has element_size() bytes, so the buckets came out that many times too
+    big.
+    """
+
     def groups(self) -> list[Group]:
         params = self.trainable()[::-1]
         return grouped(params, self.bucket_bytes * params[0].element_size())

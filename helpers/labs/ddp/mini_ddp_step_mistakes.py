@@ -13,27 +13,26 @@ from helpers.labs.ddp.mini_ddp import mini_ddp
 from helpers.labs.ddp.mini_ddp_right import Asking, Averaged, Group, Viewed
 
 
-@mini_ddp.wrong_answer(
-    "stale_counters",
-    why="What counts the ready gradients was not reset: in the second backward no bucket is complete for the first time "
-    "again, so none is sent.",
-    seen="What counts the ready gradients was not reset",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class StaleCounters(Averaged):
+    """What counts the ready gradients was not reset: in the second backward no bucket is complete for the
+    first time again, so none is sent.
+    """
+
     def finish(self) -> None:
         launched = self.launched
         super().finish()
         self.launched = launched
 
 
-@mini_ddp.another_form("stale_counters")
+@mini_ddp.variant(StaleCounters)
 class _(Averaged):
     def finish(self) -> None:
         super().finish()
         self.queued = True
 
 
-@mini_ddp.another_form("stale_counters")
+@mini_ddp.variant(StaleCounters)
 class _(Viewed):
     def finish(self) -> None:
         launched = self.launched
@@ -41,7 +40,7 @@ class _(Viewed):
         self.launched = launched
 
 
-@mini_ddp.another_form("stale_counters")
+@mini_ddp.variant(StaleCounters)
 class _(Asking):
     def finish(self) -> None:
         launched = self.launched
@@ -49,20 +48,19 @@ class _(Asking):
         self.launched = launched
 
 
-@mini_ddp.wrong_answer(
-    "still_ready",
-    why="The parameters of the last backward still counted as ready, so the first gradient of the next one sent every "
-    "bucket, with old or no numbers in it.",
-    seen="still counted as ready",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class StillReady(Averaged):
+    """The parameters of the last backward still counted as ready, so the first gradient of the next one sent
+    every bucket, with old or no numbers in it.
+    """
+
     def finish(self) -> None:
         ready = self.ready
         super().finish()
         self.ready = ready
 
 
-@mini_ddp.another_form("still_ready")
+@mini_ddp.variant(StillReady)
 class _(Averaged):
     def finish(self) -> None:
         ready = self.ready
@@ -79,7 +77,7 @@ class _(Averaged):
             param.grad = part.view_as(param).clone()
 
 
-@mini_ddp.another_form("still_ready")
+@mini_ddp.variant(StillReady)
 class _(Viewed):
     def finish(self) -> None:
         ready = self.ready
@@ -87,7 +85,7 @@ class _(Viewed):
         self.ready = ready
 
 
-@mini_ddp.another_form("still_ready")
+@mini_ddp.variant(StillReady)
 class _(Viewed):
     """Copies gradients into buckets that stay, and back: what comes after the launch falls into a flying bucket."""
 
@@ -110,13 +108,12 @@ class _(Viewed):
         self.ready = ready
 
 
-@mini_ddp.wrong_answer(
-    "bucket_keeps_old_numbers",
-    why="The gradient was added to the bucket, in which the last step's result still stood. Overwrite it, or set the "
-    "bucket to zero first.",
-    seen="in which the last step's result still stood",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class BucketKeepsOldNumbers(Averaged):
+    """The gradient was added to the bucket, in which the last step's result still stood. Overwrite it, or set
+    the bucket to zero first.
+    """
+
     def packed(self, bucket: Group) -> Tensor:
         kept = self.__dict__.setdefault("kept", {})
         place = tuple(map(id, bucket))
@@ -126,36 +123,32 @@ class _(Averaged):
         return kept[place]
 
 
-@mini_ddp.wrong_answer(
-    "no_sync_ignored",
-    why="no_sync yields and changes nothing: every micro-batch pays for a full exchange. The result is right, and that "
-    "is why nobody notices.",
-    seen="The result is right, and that is why nobody notices",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NoSyncIgnored(Averaged):
+    """no_sync yields and changes nothing: every micro-batch pays for a full exchange. The result is right,
+    and that is why nobody notices.
+    """
+
     def no_sync(self) -> Any:
         return nullcontext()
 
 
-@mini_ddp.wrong_answer(
-    "no_sync_for_ever",
-    why="The flag that no_sync turns off was not turned on again: nothing is ever exchanged afterwards.",
-    seen="was not turned on again",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NoSyncForEver(Averaged):
+    """The flag that no_sync turns off was not turned on again: nothing is ever exchanged afterwards."""
+
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         self.syncs = False
         yield
 
 
-@mini_ddp.wrong_answer(
-    "no_sync_exchanges_at_its_end",
-    why="no_sync sent the sum when it ended; then the next backward sends what it finds in param.grad, the mean "
-    "included. The next backward outside is the one exchange.",
-    seen="no_sync sent the sum when it ended",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NoSyncExchangesAtItsEnd(Averaged):
+    """no_sync sent the sum when it ended; then the next backward sends what it finds in param.grad, the mean
+    included. The next backward outside is the one exchange.
+    """
+
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         with super().no_sync():
@@ -165,13 +158,12 @@ class _(Averaged):
         self.finish()
 
 
-@mini_ddp.wrong_answer(
-    "no_sync_divides",
-    why="The hook divided param.grad by the number of ranks before it looked whether to exchange: the first batch is then "
-    "divided again at each further one.",
-    seen="before it looked whether to exchange",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NoSyncDivides(Averaged):
+    """The hook divided param.grad by the number of ranks before it looked whether to exchange: the first
+    batch is then divided again at each further one.
+    """
+
     def arrived(self, param: nn.Parameter) -> None:
         param.grad /= self.world
         super().arrived(param)
@@ -204,22 +196,18 @@ class OfThisBackward(Averaged):
         param.grad = mean.clone()
 
 
-@mini_ddp.wrong_answer(
-    "only_the_last_batch",
-    why="A hook of Tensor.register_hook is given what this backward adds, before it is added. What no_sync had put into "
-    "param.grad is not in it. A post-accumulate hook comes after.",
-    seen="is given what this backward adds, before it is added",
-)
-class _(OfThisBackward):
-    pass
+@mini_ddp.mistake()
+class OnlyTheLastBatch(OfThisBackward):
+    """A hook of Tensor.register_hook is given what this backward adds, before it is added. What no_sync had
+    put into param.grad is not in it. A post-accumulate hook comes after.
+    """
 
 
-@mini_ddp.wrong_answer(
-    "own_sum_beside_the_mean",
-    why="What had added up in no_sync stayed as it was, and the mean of the last batch was added to it: the ranks now "
-    "hold different gradients.",
-    seen="the ranks now hold different gradients",
-)
-class _(OfThisBackward):
+@mini_ddp.mistake()
+class OwnSumBesideTheMean(OfThisBackward):
+    """What had added up in no_sync stayed as it was, and the mean of the last batch was added to it: the
+    ranks now hold different gradients.
+    """
+
     def store(self, param: nn.Parameter, mean: Tensor) -> None:
         param.grad += mean - self.new[param]

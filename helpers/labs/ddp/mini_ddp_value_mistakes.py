@@ -12,83 +12,76 @@ from helpers.labs.ddp.mini_ddp import mini_ddp
 from helpers.labs.ddp.mini_ddp_right import Averaged, Group, grouped, size_of
 
 
-@mini_ddp.wrong_answer(
-    "sum_instead_of_mean",
-    why="all_reduce sums by default. Without the division the gradient, and with it the learning rate, is world size "
-    "times too big.",
-    seen="all_reduce sums by default",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class SumInsteadOfMean(Averaged):
+    """all_reduce sums by default. Without the division the gradient, and with it the learning rate, is world
+    size times too big.
+    """
+
     def packed(self, bucket: Group) -> Tensor:
         return super().packed(bucket) * self.world
 
 
-@mini_ddp.wrong_answer(
-    "divided_twice",
-    why="The gradients were divided on the way in, and once more on the way out (or ReduceOp.AVG did it already).",
-    seen="divided on the way in, and once more",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class DividedTwice(Averaged):
+    """The gradients were divided on the way in, and once more on the way out (or ReduceOp.AVG did it
+    already).
+    """
+
     def send(self, flat: Tensor) -> Any:
         return dist.all_reduce(flat, op=dist.ReduceOp.AVG, async_op=True)
 
 
-@mini_ddp.wrong_answer(
-    "parameters_not_broadcast",
-    why="Equal gradients keep equal ranks equal; they do not make them equal. Rank 0's values must be sent once, at "
-    "construction.",
-    seen="they do not make them equal",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class ParametersNotBroadcast(Averaged):
+    """Equal gradients keep equal ranks equal; they do not make them equal. Rank 0's values must be sent once,
+    at construction.
+    """
+
     def shared(self) -> list[Tensor]:
         return list(self.module.buffers())
 
 
-@mini_ddp.wrong_answer(
-    "nothing_broadcast",
-    why="Neither parameters nor buffers were sent: every rank goes on with what it happened to start with.",
-    seen="Neither parameters nor buffers were sent",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NothingBroadcast(Averaged):
+    """Neither parameters nor buffers were sent: every rank goes on with what it happened to start with."""
+
     def share(self) -> None:
         pass
 
 
-@mini_ddp.wrong_answer(
-    "buffers_not_broadcast",
-    why="Parameters are not all that a module computes with: running statistics and masks are buffers, and no "
-    "gradient ever brings them together.",
-    seen="no gradient ever brings them together",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class BuffersNotBroadcast(Averaged):
+    """Parameters are not all that a module computes with: running statistics and masks are buffers, and no
+    gradient ever brings them together.
+    """
+
     def shared(self) -> list[Tensor]:
         return list(self.module.parameters())
 
 
-@mini_ddp.wrong_answer(
-    "frozen_not_broadcast",
-    why="The frozen parameters were left out of the broadcast, too. They get no gradient, but every rank computes "
-    "with them.",
-    seen="left out of the broadcast, too",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class FrozenNotBroadcast(Averaged):
+    """The frozen parameters were left out of the broadcast, too. They get no gradient, but every rank
+    computes with them.
+    """
+
     def shared(self) -> list[Tensor]:
         return [*self.trainable(), *self.module.buffers()]
 
 
-@mini_ddp.another_form("buffers_not_broadcast")
+@mini_ddp.variant(BuffersNotBroadcast)
 class _(Averaged):
     def shared(self) -> list[Tensor]:
         return self.trainable()
 
 
-@mini_ddp.wrong_answer(
-    "mean_of_start_values",
-    why="Averaging the start values of all ranks makes them equal, but to nothing that anybody initialised: the mean "
-    "of three random starts is a third of the spread, and a loaded checkpoint of rank 0 is lost.",
-    seen="to nothing that anybody initialised",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class MeanOfStartValues(Averaged):
+    """Averaging the start values of all ranks makes them equal, but to nothing that anybody initialised: the
+    mean of three random starts is a third of the spread, and a loaded checkpoint of rank 0 is lost.
+    """
+
     def share(self) -> None:
         for tensor in self.shared():
             total = tensor.detach().to(torch.float64)
@@ -96,13 +89,12 @@ class _(Averaged):
             tensor.detach().copy_(total / self.world)
 
 
-@mini_ddp.wrong_answer(
-    "parameters_replaced",
-    why="setattr with a new Parameter leaves the old one to whoever holds it already, an optimizer say. Copy the numbers "
-    "into the parameter that is there.",
-    seen="leaves the old one to whoever holds it",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class ParametersReplaced(Averaged):
+    """setattr with a new Parameter leaves the old one to whoever holds it already, an optimizer say. Copy the
+    numbers into the parameter that is there.
+    """
+
     def share(self) -> None:
         for owner in self.module.modules():
             for name, param in list(owner.named_parameters(recurse=False)):
@@ -113,17 +105,15 @@ class _(Averaged):
                 dist.broadcast(buffer, 0)
 
 
-@mini_ddp.wrong_answer(
-    "not_copied_back",
-    why="torch.cat makes a new tensor. all_reduce changed that one; param.grad was never told.",
-    seen="param.grad was never told",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NotCopiedBack(Averaged):
+    """torch.cat makes a new tensor. all_reduce changed that one; param.grad was never told."""
+
     def unpack(self, bucket: Group, flat: Tensor) -> None:
         pass
 
 
-@mini_ddp.another_form("not_copied_back")
+@mini_ddp.variant(NotCopiedBack)
 class _(Averaged):
     def packed(self, bucket: Group) -> Tensor:
         """Of one gradient alone this is a view, and then it comes out right."""
@@ -134,26 +124,24 @@ class _(Averaged):
         pass
 
 
-@mini_ddp.wrong_answer(
-    "never_waits",
-    why="async_op=True returns before the numbers are there. Until wait() has returned, the bucket holds what this rank "
-    "put in, or something half-way.",
-    seen="returns before the numbers are there",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class NeverWaits(Averaged):
+    """async_op=True returns before the numbers are there. Until wait() has returned, the bucket holds what
+    this rank put in, or something half-way.
+    """
+
     def finish(self) -> None:
         for bucket, flat, _work in self.flying:
             self.unpack(bucket, flat)
         self.begin()
 
 
-@mini_ddp.wrong_answer(
-    "waits_for_the_last_only",
-    why="One variable held the request, and each launch overwrote it: at the end only the last bucket was waited for. "
-    "Each request has its own wait.",
-    seen="each launch overwrote it",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class WaitsForTheLastOnly(Averaged):
+    """One variable held the request, and each launch overwrote it: at the end only the last bucket was waited
+    for. Each request has its own wait.
+    """
+
     def finish(self) -> None:
         if self.flying:
             self.flying[-1][2].wait()
@@ -162,40 +150,37 @@ class _(Averaged):
         self.begin()
 
 
-@mini_ddp.wrong_answer(
-    "only_rank_zero_gets_it",
-    why="dist.reduce leaves the result on one rank. Every rank makes its own optimizer step, so every rank needs it.",
-    seen="leaves the result on one rank",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class OnlyRankZeroGetsIt(Averaged):
+    """dist.reduce leaves the result on one rank. Every rank makes its own optimizer step, so every rank needs
+    it.
+    """
+
     def send(self, flat: Tensor) -> Any:
         return dist.reduce(flat, 0, async_op=True)
 
 
-@mini_ddp.wrong_answer(
-    "last_bucket_lost",
-    why="The last bucket never becomes full, and what is not full was never closed: the first parameters of the module "
-    "stand in no bucket.",
-    seen="The last bucket never becomes full",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class LastBucketLost(Averaged):
+    """The last bucket never becomes full, and what is not full was never closed: the first parameters of the
+    module stand in no bucket.
+    """
+
     def groups(self) -> list[Group]:
         *groups, _ = super().groups()
         return groups
 
 
-@mini_ddp.another_form("last_bucket_lost")
+@mini_ddp.variant(LastBucketLost)
 class _(Averaged):
     def groups(self) -> list[Group]:
         return [group for group in super().groups() if size_of(group) >= self.bucket_bytes]
 
 
-@mini_ddp.wrong_answer(
-    "launched_with_first_gradient",
-    why="The bucket left when its first gradient came. It has to leave with the last one.",
-    seen="left when its first gradient came",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class LaunchedWithFirstGradient(Averaged):
+    """The bucket left when its first gradient came. It has to leave with the last one."""
+
     def launch_complete(self) -> None:
         while self.launched < len(self.buckets) and not self.ready.isdisjoint(self.buckets[self.launched]):
             self.launch(self.buckets[self.launched])
@@ -211,21 +196,19 @@ class _(Averaged):
             param.grad = part.view_as(param).clone()
 
 
-@mini_ddp.wrong_answer(
-    "arguments_lost",
-    why="forward(self, x) knows one argument. A wrapper does not know the module's signature: *args and **kwargs.",
-    seen="does not know the module's signature",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class ArgumentsLost(Averaged):
+    """forward(self, x) knows one argument. A wrapper does not know the module's signature: *args and
+    **kwargs.
+    """
+
     def forward(self, x: Tensor) -> Any:
         return self.module(x)
 
 
-@mini_ddp.wrong_answer(
-    "frozen_in_the_buckets",
-    why="A frozen parameter never gets a gradient. A bucket that waits for one is never sent.",
-    seen="A bucket that waits for one is never sent",
-)
-class _(Averaged):
+@mini_ddp.mistake()
+class FrozenInTheBuckets(Averaged):
+    """A frozen parameter never gets a gradient. A bucket that waits for one is never sent."""
+
     def groups(self) -> list[Group]:
         return grouped(list(self.module.parameters())[::-1], self.bucket_bytes)

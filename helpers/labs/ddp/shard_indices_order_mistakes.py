@@ -14,85 +14,85 @@ from helpers.labs.ddp.shard_indices import shard_indices
 from helpers.labs.ddp.shard_indices_mistakes import fitted, order_of, permutation
 
 
-@shard_indices.wrong_answer(
-    "seed_differs_by_rank",
-    why="With the rank in the seed, each rank shuffles differently: some samples are taken twice and others by nobody. The "
-    "order must be the same everywhere; only the places differ.",
-    seen="With the rank in the seed",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def seed_differs_by_rank(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """With the rank in the seed, each rank shuffles differently: some samples are taken twice and others by
+    nobody. The order must be the same everywhere; only the places differ.
+    """
     return fitted(order_of(n, epoch, shuffle, seed + rank), world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("seed_differs_by_rank")
+@shard_indices.variant(seed_differs_by_rank)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     return order_of(n, epoch, shuffle, seed + rank)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "drawn_without_the_seed",
-    why="The order is drawn from a generator that was not seeded here: it depends on what each process has drawn before, so the "
-    "ranks do not agree, and no run comes out twice.",
-    seen="it depends on what each process has drawn before",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def drawn_without_the_seed(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is drawn from a generator that was not seeded here: it depends on what each process has drawn
+    before, so the ranks do not agree, and no run comes out twice.
+    """
     order = torch.randperm(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "set_epoch_ignored",
-    why="The epoch is in no seed, so every epoch has the order of the first: the mistake of forgetting `set_epoch`.",
-    seen="the mistake of forgetting `set_epoch`",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def set_epoch_ignored(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The epoch is in no seed, so every epoch has the order of the first: the mistake of forgetting
+    `set_epoch`.
+    """
     return fitted(order_of(n, 0, shuffle, seed), world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("set_epoch_ignored")
+@shard_indices.variant(set_epoch_ignored)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     return list(DistributedSampler(range(n), world, rank, shuffle, seed, drop_last))  # type: ignore[arg-type]
 
 
-@shard_indices.wrong_answer(
-    "seed_ignored",
-    why="The generator is seeded with the epoch alone, so two runs with different seeds see one order.",
-    seen="seeded with the epoch alone",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def seed_ignored(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The generator is seeded with the epoch alone, so two runs with different seeds see one order."""
     return fitted(order_of(n, epoch, shuffle, 0), world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "seed_combined_otherwise",
-    why="Seed and epoch are combined in another way than `seed + epoch`. Any way that all ranks share would train as well, "
-    "but a run is to be the same as with torch's sampler.",
-    seen="combined in another way than `seed + epoch`",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def seed_combined_otherwise(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """Seed and epoch are combined in another way than `seed + epoch`. Any way that all ranks share would
+    train as well, but a run is to be the same as with torch's sampler.
+    """
     order = permutation(n, hash((seed, epoch)) % 2**32) if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("seed_combined_otherwise")
+@shard_indices.variant(seed_combined_otherwise)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     order = permutation(n, seed * (epoch + 1)) if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("seed_combined_otherwise")
+@shard_indices.variant(seed_combined_otherwise)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     order = permutation(n, seed * epoch) if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "one_generator_for_all_epochs",
-    why="One generator draws on from epoch to epoch. A run that resumes in epoch 7 must draw six orders first; a seed that "
-    "holds the epoch needs none of that.",
-    seen="draws on from epoch to epoch",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def one_generator_for_all_epochs(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """One generator draws on from epoch to epoch. A run that resumes in epoch 7 must draw six orders first; a
+    seed that holds the epoch needs none of that.
+    """
     generator = torch.Generator().manual_seed(seed)
     order = list(range(n))
     for _ in range(epoch + 1):
@@ -101,19 +101,19 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "global_generator",
-    why="`torch.manual_seed` seeds the generator of the whole process: dropout, initialisation and augmentation begin anew "
-    "in each epoch, alike on all ranks. Take a torch.Generator of your own.",
-    seen="seeds the generator of the whole process",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def global_generator(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """`torch.manual_seed` seeds the generator of the whole process: dropout, initialisation and augmentation
+    begin anew in each epoch, alike on all ranks. Take a torch.Generator of your own.
+    """
     torch.manual_seed(seed + epoch)
     order = torch.randperm(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("global_generator")
+@shard_indices.variant(global_generator)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     order = list(range(n))
     if shuffle:
@@ -122,42 +122,43 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "another_librarys_shuffle",
-    why="The order comes from Python's or numpy's shuffle. It is the same on all ranks, but not that of torch.randperm.",
-    seen="comes from Python's or numpy's shuffle",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def another_librarys_shuffle(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order comes from Python's or numpy's shuffle. It is the same on all ranks, but not that of
+    torch.randperm.
+    """
     order = list(range(n))
     if shuffle:
         random.Random(seed + epoch).shuffle(order)
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("another_librarys_shuffle")
+@shard_indices.variant(another_librarys_shuffle)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     order = np.random.default_rng(seed + epoch).permutation(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("another_librarys_shuffle")
+@shard_indices.variant(another_librarys_shuffle)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     order = np.random.RandomState(seed + epoch).permutation(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "own_share_shuffled",
-    why="The samples are dealt first, and each rank shuffles its share: a sample stays with its rank for the whole training. "
-    "Shuffle first, then deal.",
-    seen="a sample stays with its rank for the whole training",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def own_share_shuffled(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The samples are dealt first, and each rank shuffles its share: a sample stays with its rank for the
+    whole training. Shuffle first, then deal.
+    """
     own = fitted(list(range(n)), world, drop_last)[rank::world]
     return [own[place] for place in permutation(len(own), seed + epoch)] if shuffle else own
 
 
-@shard_indices.another_form("own_share_shuffled")
+@shard_indices.variant(own_share_shuffled)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     own = fitted(list(range(n)), world, drop_last)[rank::world]
     if shuffle:
@@ -165,31 +166,31 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return own
 
 
-@shard_indices.another_form("own_share_shuffled")
+@shard_indices.variant(own_share_shuffled)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     own = fitted(list(range(n)), world, drop_last)[rank::world]
     return [own[place] for place in permutation(len(own), seed + epoch + rank)] if shuffle else own
 
 
-@shard_indices.wrong_answer(
-    "filled_up_before_the_shuffle",
-    why="The order is cut or filled up first and shuffled then: the permutation has another length than n, and so other "
-    "values. Shuffle the n samples, then fit the length.",
-    seen="is cut or filled up first and shuffled then",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def filled_up_before_the_shuffle(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is cut or filled up first and shuffled then: the permutation has another length than n, and
+    so other values. Shuffle the n samples, then fit the length.
+    """
     order = fitted(list(range(n)), world, drop_last)
     places = permutation(len(order), seed + epoch) if shuffle else range(len(order))
     return [order[place] for place in places][rank::world]
 
 
-@shard_indices.wrong_answer(
-    "filled_up_with_the_first_samples",
-    why="The gap is filled with samples 0, 1, 2, ... of the dataset, in every epoch: these few count twice as much as the "
-    "others. torch takes the start of the epoch's own permutation.",
-    seen="these few count twice as much",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def filled_up_with_the_first_samples(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The gap is filled with samples 0, 1, 2, ... of the dataset, in every epoch: these few count twice as
+    much as the others. torch takes the start of the epoch's own permutation.
+    """
     order = order_of(n, epoch, shuffle, seed)
     if drop_last:
         return fitted(order, world, True)[rank::world]
@@ -197,40 +198,40 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return (order + [place % n for place in range(total - n)])[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "items_are_tensors",
-    why="The permutation stays a tensor, and its items are tensors, too. A dataset that looks its samples up in a dict or a "
-    "list then fails, or is slow: `.tolist()` gives ints.",
-    seen="The permutation stays a tensor",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def items_are_tensors(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The permutation stays a tensor, and its items are tensors, too. A dataset that looks its samples up in
+    a dict or a list then fails, or is slow: `.tolist()` gives ints.
+    """
     order = torch.tensor(order_of(n, epoch, shuffle, seed))
     return fitted(list(order) if shuffle else order.tolist(), world, drop_last)[rank::world]
 
 
-@shard_indices.another_form("items_are_tensors")
+@shard_indices.variant(items_are_tensors)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     return list(torch.tensor(fitted(order_of(n, epoch, shuffle, seed), world, drop_last))[rank::world])
 
 
-@shard_indices.another_form("items_are_tensors")
+@shard_indices.variant(items_are_tensors)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     return torch.tensor(fitted(order_of(n, epoch, shuffle, seed), world, drop_last))[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "never_shuffled",
-    why="shuffle is not looked at: the order is 0, 1, 2, ... in every epoch.",
-    seen="shuffle is not looked at",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def never_shuffled(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """shuffle is not looked at: the order is 0, 1, 2, ... in every epoch."""
     return fitted(list(range(n)), world, drop_last)[rank::world]
 
 
-@shard_indices.wrong_answer(
-    "always_shuffled",
-    why="The order is shuffled without being asked: with shuffle=False it is 0, 1, 2, ..., as an evaluation needs it.",
-    seen="shuffled without being asked",
-)
-def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+@shard_indices.mistake()
+def always_shuffled(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is shuffled without being asked: with shuffle=False it is 0, 1, 2, ..., as an evaluation
+    needs it.
+    """
     return fitted(permutation(n, seed + epoch), world, drop_last)[rank::world]

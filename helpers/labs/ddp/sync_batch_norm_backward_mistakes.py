@@ -9,8 +9,11 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.autograd import Function
 
-from helpers.labs.ddp.sync_batch_norm_mistakes import also, wrong
+from helpers.exercise import returned
+from helpers.labs.ddp import sync_batch_norm_mistakes  # noqa: F401  those of the forward come first
+from helpers.labs.ddp.sync_batch_norm import sync_batch_norm
 from helpers.labs.ddp.sync_batch_norm_right import (
+    normaliser,
     others,
     over_channels,
     rows_of,
@@ -18,6 +21,8 @@ from helpers.labs.ddp.sync_batch_norm_right import (
     summed,
     sums_over_ranks,
 )
+
+built = sync_batch_norm.bank(returned)
 
 
 def _nothing_sent(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
@@ -30,15 +35,15 @@ def _through_scale_only(
     return over_channels(weight * invstd, normal) * grad_out
 
 
-wrong(
-    "no_gradient_through_statistics",
-    "Mean and variance count as constants: the gradient is only scaled. But x moves them, and BatchNorm's gradient has no part "
-    "along the mean.",
-    "Mean and variance count as constants",
-    slope=_through_scale_only,
-    sums_of=_nothing_sent,
-)
-also("no_gradient_through_statistics", slope=_through_scale_only)
+@built.mistake()
+def no_gradient_through_statistics():
+    """Mean and variance count as constants: the gradient is only scaled. But x moves them, and BatchNorm's
+    gradient has no part along the mean.
+    """
+    return normaliser(slope=_through_scale_only, sums_of=_nothing_sent)
+
+
+sync_batch_norm.variant(no_gradient_through_statistics)(normaliser(slope=_through_scale_only))
 
 
 def _of_constants(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
@@ -52,19 +57,19 @@ def _of_constants(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: An
     return y, mean, var * count / (count - 1), count
 
 
-also("no_gradient_through_statistics", answer=_of_constants)
+sync_batch_norm.variant(no_gradient_through_statistics)(_of_constants)
 
-wrong(
-    "own_sums_in_backward",
-    "The two sums are those of this rank only. A sample on rank 0 moves the statistics with which rank 1 normalises, so its "
-    "gradient comes from all ranks: one all-reduce.",
-    "A sample on rank 0 moves the statistics",
-    sums_of=_nothing_sent,
-)
-also(
-    "own_sums_in_backward",
-    sums_of=_nothing_sent,
-    count_of=lambda count, x: x.new_tensor(x.numel() // x.shape[1]),
+
+@built.mistake()
+def own_sums_in_backward():
+    """The two sums are those of this rank only. A sample on rank 0 moves the statistics with which rank 1
+    normalises, so its gradient comes from all ranks: one all-reduce.
+    """
+    return normaliser(sums_of=_nothing_sent)
+
+
+sync_batch_norm.variant(own_sums_in_backward)(
+    normaliser(sums_of=_nothing_sent, count_of=lambda count, x: x.new_tensor(x.numel() // x.shape[1]))
 )
 
 
@@ -107,22 +112,23 @@ def _composed(reduce: type[Function]) -> Any:
     return sync_batch_norm
 
 
-also("own_sums_in_backward", answer=_composed(ReducedInPlace))
+sync_batch_norm.variant(own_sums_in_backward)(_composed(ReducedInPlace))
 
-wrong(
-    "count_in_the_backward",
-    "Autograd sends the gradient of the count, too: 2C + 1 numbers. Nothing depends on it; a backward of your own sends the two "
-    "sums.",
-    "Autograd sends the gradient of the count, too",
-    answer=_composed(Reduced),
-)
 
-wrong(
-    "own_count_in_backward",
-    "The sums over all ranks are divided by this rank's number of values; the means are over the joined batch.",
-    "are divided by this rank's number of values",
-    count_of=lambda count, x: x.new_tensor(x.numel() // x.shape[1]),
-)
+@built.mistake()
+def count_in_the_backward():
+    """Autograd sends the gradient of the count, too: 2C + 1 numbers. Nothing depends on it; a backward of
+    your own sends the two sums.
+    """
+    return _composed(Reduced)
+
+
+@built.mistake()
+def own_count_in_backward():
+    """The sums over all ranks are divided by this rank's number of values; the means are over the joined
+    batch.
+    """
+    return normaliser(count_of=lambda count, x: x.new_tensor(x.numel() // x.shape[1]))
 
 
 def _averaged(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
@@ -130,43 +136,52 @@ def _averaged(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tenso
     return one / dist.get_world_size(group), other / dist.get_world_size(group)
 
 
-wrong(
-    "sums_averaged_over_ranks",
-    "The sums of the backward are averaged over the ranks, as DDP does with gradients, and then divided by count once more.",
-    "and then divided by count once more",
-    sums_of=_averaged,
-)
-wrong(
-    "weight_missing_in_the_gradient",
-    "The gradient of x lacks the factor weight: y is normal * weight + bias.",
-    "lacks the factor weight",
-    slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
-        grad_out, normal, sums, count, torch.ones_like(weight), invstd
-    ),
-)
-wrong(
-    "mean_only",
-    "The gradient flows through the mean and not through the variance: the second of the two sums is missing.",
-    "through the mean and not through the variance",
-    slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
-        grad_out, normal, (sums[0], torch.zeros_like(weight)), count, weight, invstd
-    ),
-)
-wrong(
-    "variance_only",
-    "The gradient flows through the variance and not through the mean: the first of the two sums is missing.",
-    "through the variance and not through the mean",
-    slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
-        grad_out, normal, (torch.zeros_like(weight), sums[1]), count, weight, invstd
-    ),
-)
-wrong(
-    "weight_gradients_reduced",
-    "weight and bias get the sums over all ranks, since these are at hand. DDP reduces the gradients of all parameters, and these "
-    "are then counted world times.",
-    "since these are at hand",
-    of_parameters=lambda grad_bias, grad_weight, sums, group: sums,
-)
+@built.mistake()
+def sums_averaged_over_ranks():
+    """The sums of the backward are averaged over the ranks, as DDP does with gradients, and then divided by
+    count once more.
+    """
+    return normaliser(sums_of=_averaged)
+
+
+@built.mistake()
+def weight_missing_in_the_gradient():
+    """The gradient of x lacks the factor weight: y is normal * weight + bias."""
+    return normaliser(
+        slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
+            grad_out, normal, sums, count, torch.ones_like(weight), invstd
+        )
+    )
+
+
+@built.mistake()
+def mean_only():
+    """The gradient flows through the mean and not through the variance: the second of the two sums is
+    missing.
+    """
+    return normaliser(
+        slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
+            grad_out, normal, (sums[0], torch.zeros_like(weight)), count, weight, invstd
+        )
+    )
+
+
+@built.mistake()
+def variance_only():
+    """The gradient flows through the variance and not through the mean: the first of the two sums is missing."""
+    return normaliser(
+        slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
+            grad_out, normal, (torch.zeros_like(weight), sums[1]), count, weight, invstd
+        )
+    )
+
+
+@built.mistake()
+def weight_gradients_reduced():
+    """weight and bias get the sums over all ranks, since these are at hand. DDP reduces the gradients of all
+    parameters, and these are then counted world times.
+    """
+    return normaliser(of_parameters=lambda grad_bias, grad_weight, sums, group: sums)
 
 
 def _reduced_in_place(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
@@ -175,28 +190,33 @@ def _reduced_in_place(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tup
     return grad_bias, grad_weight
 
 
-also("weight_gradients_reduced", sums_of=_reduced_in_place)
-wrong(
-    "weight_gradients_averaged",
-    "weight and bias get the mean over the ranks. That is DDP's work: what it gets here is the same on all ranks, "
-    "and no longer the gradient of this rank's samples.",
-    "That is DDP's work",
-    of_parameters=lambda grad_bias, grad_weight, sums, group: tuple(
-        part / dist.get_world_size(group) for part in sums
-    ),
-)
-wrong(
-    "no_gradient_for_weight_and_bias",
-    "backward gives None for weight and bias, so they never learn.",
-    "gives None for weight and bias",
-    of_parameters=lambda grad_bias, grad_weight, sums, group: (None, None),
-)
-wrong(
-    "two_collectives_backward",
-    "The two sums travel in two all-reduces. They belong into one tensor of 2C numbers.",
-    "The two sums travel in two all-reduces",
-    sums_of=lambda grad_bias, grad_weight, group: (summed(grad_bias, group), summed(grad_weight, group)),
-)
+sync_batch_norm.variant(weight_gradients_reduced)(normaliser(sums_of=_reduced_in_place))
+
+
+@built.mistake()
+def weight_gradients_averaged():
+    """weight and bias get the mean over the ranks. That is DDP's work: what it gets here is the same on all
+    ranks, and no longer the gradient of this rank's samples.
+    """
+    return normaliser(
+        of_parameters=lambda grad_bias, grad_weight, sums, group: tuple(
+            part / dist.get_world_size(group) for part in sums
+        )
+    )
+
+
+@built.mistake()
+def no_gradient_for_weight_and_bias():
+    """backward gives None for weight and bias, so they never learn."""
+    return normaliser(of_parameters=lambda grad_bias, grad_weight, sums, group: (None, None))
+
+
+@built.mistake()
+def two_collectives_backward():
+    """The two sums travel in two all-reduces. They belong into one tensor of 2C numbers."""
+    return normaliser(
+        sums_of=lambda grad_bias, grad_weight, group: (summed(grad_bias, group), summed(grad_weight, group))
+    )
 
 
 def _not_waited(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
@@ -206,10 +226,9 @@ def _not_waited(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Ten
     return one.clone(), other.clone()
 
 
-wrong(
-    "sums_not_waited_for",
-    "The all-reduce of the backward is started with async_op=True and nobody waits: the sums are still those of this rank when "
-    "they are used.",
-    "and nobody waits",
-    sums_of=_not_waited,
-)
+@built.mistake()
+def sums_not_waited_for():
+    """The all-reduce of the backward is started with async_op=True and nobody waits: the sums are still those
+    of this rank when they are used.
+    """
+    return normaliser(sums_of=_not_waited)

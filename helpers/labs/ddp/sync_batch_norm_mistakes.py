@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.functional import batch_norm
 
+from helpers.exercise import returned
 from helpers.labs.ddp.sync_batch_norm import sync_batch_norm
 from helpers.labs.ddp.sync_batch_norm_right import (
     Statistics,
@@ -21,13 +22,7 @@ from helpers.labs.ddp.sync_batch_norm_right import (
     summed,
 )
 
-
-def wrong(name: str, why: str, seen: str, answer: Any = None, **steps: Any) -> None:
-    sync_batch_norm.wrong_answer(name, why=why, seen=seen, answer=answer or normaliser(**steps))
-
-
-def also(name: str, answer: Any = None, **steps: Any) -> None:
-    sync_batch_norm.another_form(name)(answer or normaliser(**steps))
+built = sync_batch_norm.bank(returned)
 
 
 def _variances_averaged(x: Tensor, group: Any) -> Statistics:
@@ -36,12 +31,12 @@ def _variances_averaged(x: Tensor, group: Any) -> Statistics:
     return (share * means).sum(0), (share * variances).sum(0), counts.sum()
 
 
-wrong(
-    "variances_averaged",
-    "The variances of the ranks are averaged. What is missing is how far their means lie apart: add (mean_r - mean) ** 2.",
-    "how far their means lie apart",
-    statistics=_variances_averaged,
-)
+@built.mistake()
+def variances_averaged():
+    """The variances of the ranks are averaged. What is missing is how far their means lie apart: add (mean_r
+    - mean) ** 2.
+    """
+    return normaliser(statistics=_variances_averaged)
 
 
 def _plain_averages(x: Tensor, group: Any) -> Statistics:
@@ -55,9 +50,11 @@ def _variance_unweighted(x: Tensor, group: Any) -> Statistics:
 
 
 for _statistics in (_plain_averages, _variance_unweighted):
-    also("variances_averaged", statistics=_statistics)
+    sync_batch_norm.variant(variances_averaged)(normaliser(statistics=_statistics))
 for _statistics in (_variances_averaged, _plain_averages, _variance_unweighted):
-    also("variances_averaged", statistics=_statistics, running=lambda var, count: var.clone())
+    sync_batch_norm.variant(variances_averaged)(
+        normaliser(statistics=_statistics, running=lambda var, count: var.clone())
+    )
 
 
 def _unweighted(x: Tensor, group: Any) -> Statistics:
@@ -72,14 +69,15 @@ def _unweighted_mean_only(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-wrong(
-    "unweighted_means",
-    "The ranks' means are averaged as if all shards were equally long. A rank with one sample counts as much as one with a "
-    "hundred: weight by count.",
-    "as if all shards were equally long",
-    statistics=_unweighted,
-)
-also("unweighted_means", statistics=_unweighted_mean_only)
+@built.mistake()
+def unweighted_means():
+    """The ranks' means are averaged as if all shards were equally long. A rank with one sample counts as much
+    as one with a hundred: weight by count.
+    """
+    return normaliser(statistics=_unweighted)
+
+
+sync_batch_norm.variant(unweighted_means)(normaliser(statistics=_unweighted_mean_only))
 
 
 def _unbiased_rows(x: Tensor, group: Any) -> Statistics:
@@ -91,19 +89,20 @@ def _unbiased_rows(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-wrong(
-    "unbiased_variances_merged",
-    "The ranks' variances are divided by count - 1 before they are merged: too large for several samples, NaN for one. Merge "
-    "those with correction=0.",
-    "too large for several samples, NaN for one",
-    statistics=_unbiased_rows,
-)
-wrong(
-    "biased_running_variance",
-    "var is divided by count, as the one that y is made with. running_var takes the unbiased one, divided by count - 1.",
-    "var is divided by count, as the one that y is made with",
-    running=lambda var, count: var.clone(),
-)
+@built.mistake()
+def unbiased_variances_merged():
+    """The ranks' variances are divided by count - 1 before they are merged: too large for several samples,
+    NaN for one. Merge those with correction=0.
+    """
+    return normaliser(statistics=_unbiased_rows)
+
+
+@built.mistake()
+def biased_running_variance():
+    """var is divided by count, as the one that y is made with. running_var takes the unbiased one, divided by
+    count - 1.
+    """
+    return normaliser(running=lambda var, count: var.clone())
 
 
 def _corrected_by_own_count(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
@@ -112,18 +111,16 @@ def _corrected_by_own_count(x: Tensor, weight: Tensor, bias: Tensor, eps: float,
     return y, mean, var * own / max(own - 1, 1), count
 
 
-wrong(
-    "unbiased_by_own_count",
-    "var is corrected with this rank's own number of samples; it belongs to the joined batch.",
-    "corrected with this rank's own number of samples",
-    answer=_corrected_by_own_count,
-)
-wrong(
-    "unbiased_variance_in_y",
-    "y is made with the variance divided by count - 1. That one is for running_var only.",
-    "That one is for running_var only",
-    used=lambda var, count: var * count / (count - 1),
-)
+@built.mistake()
+def unbiased_by_own_count():
+    """var is corrected with this rank's own number of samples; it belongs to the joined batch."""
+    return _corrected_by_own_count
+
+
+@built.mistake()
+def unbiased_variance_in_y():
+    """y is made with the variance divided by count - 1. That one is for running_var only."""
+    return normaliser(used=lambda var, count: var * count / (count - 1))
 
 
 def _own_only(x: Tensor, group: Any) -> Statistics:
@@ -136,13 +133,14 @@ def _plain_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group
     return batch_norm(x, mean, var, weight, bias, True, 1.0, eps), mean, var, x.numel() // x.shape[1]
 
 
-wrong(
-    "own_shard_only",
-    "Each rank normalises with the statistics of its own shard: BatchNorm as it is under DDP, where nothing is joined.",
-    "BatchNorm as it is under DDP, where nothing is joined",
-    statistics=_own_only,
-    sums_of=lambda grad_bias, grad_weight, group: (grad_bias, grad_weight),
-)
+@built.mistake()
+def own_shard_only():
+    """Each rank normalises with the statistics of its own shard: BatchNorm as it is under DDP, where nothing
+    is joined.
+    """
+    return normaliser(
+        statistics=_own_only, sums_of=lambda grad_bias, grad_weight, group: (grad_bias, grad_weight)
+    )
 
 
 def _plain_batch_norm_in_python(
@@ -155,21 +153,20 @@ def _plain_batch_norm_in_python(
     return y, mean, var * count / max(count - 1, 1), count
 
 
-also("own_shard_only", answer=_plain_batch_norm_in_python)
-also("own_shard_only", answer=_plain_batch_norm)
+sync_batch_norm.variant(own_shard_only)(_plain_batch_norm_in_python)
+sync_batch_norm.variant(own_shard_only)(_plain_batch_norm)
 
-wrong(
-    "count_of_own_shard",
-    "count is that of this rank; it has to be the number of values on all ranks together.",
-    "it has to be the number of values on all ranks together",
-    told=lambda count, x: x.numel() // x.shape[1],
-)
-wrong(
-    "samples_counted",
-    "count is the number of samples. In images a channel has a value at each pixel: x.numel() / C.",
-    "In images a channel has a value at each pixel",
-    told=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel(),
-)
+
+@built.mistake()
+def count_of_own_shard():
+    """count is that of this rank; it has to be the number of values on all ranks together."""
+    return normaliser(told=lambda count, x: x.numel() // x.shape[1])
+
+
+@built.mistake()
+def samples_counted():
+    """count is the number of samples. In images a channel has a value at each pixel: x.numel() / C."""
+    return normaliser(told=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel())
 
 
 def _equal_shards_assumed(x: Tensor, group: Any) -> Statistics:
@@ -179,36 +176,36 @@ def _equal_shards_assumed(x: Tensor, group: Any) -> Statistics:
     return mean, square - mean**2, (count * world).reshape(())
 
 
-wrong(
-    "equal_shards_assumed",
-    "The number of values is taken as own count times world, and the sums are divided by world: right for equal shards only.",
-    "is taken as own count times world",
-    statistics=_equal_shards_assumed,
-)
-wrong(
-    "default_group",
-    "The group is not looked at: ranks that train another model come into the statistics.",
-    "come into the statistics",
-    answer=lambda x, weight, bias, eps, group=None: normaliser()(x, weight, bias, eps, None),
-)
-wrong(
-    "eps_outside_of_the_root",
-    "eps is added to the standard deviation. BatchNorm adds it to the variance, under the root.",
-    "eps is added to the standard deviation",
-    invstd_of=lambda var, eps: 1 / (var.sqrt() + eps),
-)
-wrong(
-    "eps_forgotten",
-    "eps is nowhere: a channel that is constant divides by zero.",
-    "a channel that is constant divides by zero",
-    invstd_of=lambda var, eps: var.rsqrt(),
-)
-wrong(
-    "weight_and_bias_forgotten",
-    "y is normalised, but weight and bias are not applied.",
-    "weight and bias are not applied",
-    affine=lambda normal, weight, bias: normal.clone(),
-)
+@built.mistake()
+def equal_shards_assumed():
+    """The number of values is taken as own count times world, and the sums are divided by world: right for
+    equal shards only.
+    """
+    return normaliser(statistics=_equal_shards_assumed)
+
+
+@built.mistake()
+def default_group():
+    """The group is not looked at: ranks that train another model come into the statistics."""
+    return lambda x, weight, bias, eps, group=None: normaliser()(x, weight, bias, eps, None)
+
+
+@built.mistake()
+def eps_outside_of_the_root():
+    """eps is added to the standard deviation. BatchNorm adds it to the variance, under the root."""
+    return normaliser(invstd_of=lambda var, eps: 1 / (var.sqrt() + eps))
+
+
+@built.mistake()
+def eps_forgotten():
+    """eps is nowhere: a channel that is constant divides by zero."""
+    return normaliser(invstd_of=lambda var, eps: var.rsqrt())
+
+
+@built.mistake()
+def weight_and_bias_forgotten():
+    """y is normalised, but weight and bias are not applied."""
+    return normaliser(affine=lambda normal, weight, bias: normal.clone())
 
 
 def _two_passes(x: Tensor, group: Any) -> Statistics:
@@ -220,13 +217,12 @@ def _two_passes(x: Tensor, group: Any) -> Statistics:
     return mean, squares / count, count
 
 
-wrong(
-    "two_passes",
-    "First the mean is exchanged, then the squared distances from it: two round trips a layer. Mean, variance and count of "
-    "each shard travel together, and are merged.",
-    "First the mean is exchanged, then the squared distances",
-    statistics=_two_passes,
-)
+@built.mistake()
+def two_passes():
+    """First the mean is exchanged, then the squared distances from it: two round trips a layer. Mean,
+    variance and count of each shard travel together, and are merged.
+    """
+    return normaliser(statistics=_two_passes)
 
 
 def _three_calls(x: Tensor, group: Any) -> Statistics:
@@ -237,13 +233,12 @@ def _three_calls(x: Tensor, group: Any) -> Statistics:
     return mean_all, square - mean_all**2, total.reshape(())
 
 
-wrong(
-    "several_collectives",
-    "Each statistic has a collective of its own. They are short, so the time goes into their latency: torch.cat makes one "
-    "message of them.",
-    "Each statistic has a collective of its own",
-    statistics=_three_calls,
-)
+@built.mistake()
+def several_collectives():
+    """Each statistic has a collective of its own. They are short, so the time goes into their latency:
+    torch.cat makes one message of them.
+    """
+    return normaliser(statistics=_three_calls)
 
 
 def _count_apart(x: Tensor, group: Any) -> Statistics:
@@ -253,7 +248,7 @@ def _count_apart(x: Tensor, group: Any) -> Statistics:
     return mean_all, square - mean_all**2, total.reshape(())
 
 
-also("several_collectives", statistics=_count_apart)
+sync_batch_norm.variant(several_collectives)(normaliser(statistics=_count_apart))
 
 
 def _gathered_batch(x: Tensor, group: Any) -> Statistics:
@@ -268,9 +263,9 @@ def _gathered_batch(x: Tensor, group: Any) -> Statistics:
     return mean, var, count.reshape(())
 
 
-wrong(
-    "batch_gathered",
-    "The batch itself is sent to every rank. The statistics need 2C + 1 numbers a rank, however large the images are.",
-    "The batch itself is sent to every rank",
-    statistics=_gathered_batch,
-)
+@built.mistake()
+def batch_gathered():
+    """The batch itself is sent to every rank. The statistics need 2C + 1 numbers a rank, however large the
+    images are.
+    """
+    return normaliser(statistics=_gathered_batch)

@@ -14,35 +14,31 @@ from helpers.labs.ddp.mini_ddp_right import Asking, Averaged, Forgiving, Group, 
 from helpers.labs.ddp.unused_parameters import unused_parameters
 
 
-@unused_parameters.wrong_answer(
-    "as_before",
-    why="A bucket with a parameter that is not used never becomes complete: this rank does not send it, and the others "
-    "wait for it for ever.",
-    seen="never becomes complete: this rank does not send it",
-)
-class _(Averaged):
-    pass
+@unused_parameters.mistake()
+class AsBefore(Averaged):
+    """A bucket with a parameter that is not used never becomes complete: this rank does not send it, and the
+    others wait for it for ever.
+    """
 
 
-@unused_parameters.another_form("as_before")
+@unused_parameters.variant(AsBefore)
 class _(Asking):
     pass
 
 
-@unused_parameters.wrong_answer(
-    "skips_what_is_unused",
-    why="This rank passed over the buckets that it does not use. All-reduces meet by their number and not by name, so "
-    "its next bucket met another one of the others.",
-    seen="passed over the buckets that it does not use",
-)
-class _(Averaged):
+@unused_parameters.mistake()
+class SkipsWhatIsUnused(Averaged):
+    """This rank passed over the buckets that it does not use. All-reduces meet by their number and not by
+    name, so its next bucket met another one of the others.
+    """
+
     def launch_complete(self) -> None:
         for bucket in self.buckets:
             if self.ready.issuperset(bucket) and all(bucket is not sent for sent, _, _ in self.flying):
                 self.launch(bucket)
 
 
-@unused_parameters.another_form("skips_what_is_unused")
+@unused_parameters.variant(SkipsWhatIsUnused)
 class _(Averaged):
     def finish(self) -> None:
         for bucket in self.buckets[self.launched :]:
@@ -51,26 +47,24 @@ class _(Averaged):
         super().finish()
 
 
-@unused_parameters.wrong_answer(
-    "zeros_out_of_turn",
-    why="The zeros were sent at the end, after all buckets that had gradients. On ranks that use the parameter its bucket "
-    "went in the middle: the same messages, in another order.",
-    seen="the same messages, in another order",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class ZerosOutOfTurn(Forgiving):
+    """The zeros were sent at the end, after all buckets that had gradients. On ranks that use the parameter
+    its bucket went in the middle: the same messages, in another order.
+    """
+
     def launch_complete(self) -> None:
         for bucket in self.buckets:
             if self.ready.issuperset(bucket) and all(bucket is not sent for sent, _, _ in self.flying):
                 self.launch(bucket)
 
 
-@unused_parameters.wrong_answer(
-    "zeros_on_one_rank_only",
-    why="The rank that misses a gradient sent an extra all-reduce of zeros for it. Nobody else sends one: to be a "
-    "collective, every rank has to call it.",
-    seen="Nobody else sends one",
-)
-class _(Averaged):
+@unused_parameters.mistake()
+class ZerosOnOneRankOnly(Averaged):
+    """The rank that misses a gradient sent an extra all-reduce of zeros for it. Nobody else sends one: to be
+    a collective, every rank has to call it.
+    """
+
     def finish(self) -> None:
         absent = [param for param in self.trainable() if param not in self.ready]
         self.ready.update(absent)
@@ -84,7 +78,7 @@ class _(Averaged):
         dist.all_reduce(param.grad)
 
 
-@unused_parameters.another_form("zeros_on_one_rank_only")
+@unused_parameters.variant(ZerosOnOneRankOnly)
 class _(Averaged):
     def send(self, flat: Tensor) -> Any:
         flat *= self.world
@@ -100,31 +94,29 @@ class _(Averaged):
         super().finish()
 
 
-@unused_parameters.wrong_answer(
-    "only_rank_0_fills_in",
-    why="Only rank 0 put zeros in the place of what it did not use. It is no coordinator here: whatever rank misses a "
-    "gradient has to do it.",
-    seen="It is no coordinator here",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class only_rank_0_fills_in(Forgiving):
+    """Only rank 0 put zeros in the place of what it did not use. It is no coordinator here: whatever rank
+    misses a gradient has to do it.
+    """
+
     def missing(self) -> Group:
         return super().missing() if dist.get_rank() == 0 else []
 
 
-@unused_parameters.wrong_answer(
-    "found_once",
-    why="Which parameters are unused was found out in the first step and kept. A branch is taken in one step and not in "
-    "the next.",
-    seen="found out in the first step and kept",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class FoundOnce(Forgiving):
+    """Which parameters are unused was found out in the first step and kept. A branch is taken in one step and
+    not in the next.
+    """
+
     def missing(self) -> Group:
         if "first" not in self.__dict__:
             self.__dict__["first"] = super().missing()
         return self.__dict__["first"]
 
 
-@unused_parameters.another_form("found_once")
+@unused_parameters.variant(FoundOnce)
 class _(Forgiving, Asking):
     def missing(self) -> Group:
         if "first" not in self.__dict__:
@@ -132,13 +124,12 @@ class _(Forgiving, Asking):
         return self.__dict__["first"]
 
 
-@unused_parameters.wrong_answer(
-    "rank_0_decides",
-    why="Rank 0's graph decided for all ranks what is unused. Another rank uses other parameters: its gradients were "
-    "dropped, or waited for without end.",
-    seen="Rank 0's graph decided for all ranks",
-)
-class _(Searching):
+@unused_parameters.mistake()
+class rank_0_decides(Searching):
+    """Rank 0's graph decided for all ranks what is unused. Another rank uses other parameters: its gradients
+    were dropped, or waited for without end.
+    """
+
     def absent(self, out: Tensor) -> Group:
         if not out.requires_grad:
             return []
@@ -148,30 +139,28 @@ class _(Searching):
         return [param for param, flag in zip(self.trainable(), flags.tolist(), strict=True) if flag]
 
 
-@unused_parameters.wrong_answer(
-    "only_in_training",
-    why="Unused parameters were looked for in training mode only. eval() turns off dropout, not gradients: a model with "
-    "frozen statistics is trained in eval().",
-    seen="eval() turns off dropout, not gradients",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class OnlyInTraining(Forgiving):
+    """Unused parameters were looked for in training mode only. eval() turns off dropout, not gradients: a
+    model with frozen statistics is trained in eval().
+    """
+
     def missing(self) -> Group:
         return super().missing() if self.training else []
 
 
-@unused_parameters.another_form("only_in_training")
+@unused_parameters.variant(OnlyInTraining)
 class _(Forgiving, Asking):
     def missing(self) -> Group:
         return super().missing() if self.training else []
 
 
-@unused_parameters.wrong_answer(
-    "sends_without_gradients",
-    why="A call under no_grad has no graph, so everything looked unused, and zeros were sent for it. Only rank 0 evaluated: "
-    "nobody answered.",
-    seen="A call under no_grad has no graph",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class SendsWithoutGradients(Forgiving):
+    """A call under no_grad has no graph, so everything looked unused, and zeros were sent for it. Only rank 0
+    evaluated: nobody answered.
+    """
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         out = super().forward(*args, **kwargs)
         if not out.requires_grad:
@@ -180,22 +169,17 @@ class _(Forgiving):
         return out
 
 
-@unused_parameters.wrong_answer(
-    "searches_without_a_graph",
-    why="The search for unused parameters starts at out.grad_fn, which is None in evaluation.",
-    seen="which is None in evaluation",
-)
-class _(Searching):
-    pass
+@unused_parameters.mistake()
+class SearchesWithoutAGraph(Searching):
+    """The search for unused parameters starts at out.grad_fn, which is None in evaluation."""
 
 
-@unused_parameters.wrong_answer(
-    "mean_over_users",
-    why="The sum was divided by the number of ranks that used the parameter. The joined batch is divided by all of them: "
-    "a sample that does not use a parameter has the gradient zero.",
-    seen="a sample that does not use a parameter has the gradient zero",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class MeanOverUsers(Forgiving):
+    """The sum was divided by the number of ranks that used the parameter. The joined batch is divided by all
+    of them: a sample that does not use a parameter has the gradient zero.
+    """
+
     def finish(self) -> None:
         users = torch.tensor([float(param in self.ready) for param in self.trainable()])
         super().finish()
@@ -204,13 +188,12 @@ class _(Forgiving):
             param.grad *= self.world / max(count, 1.0)
 
 
-@unused_parameters.wrong_answer(
-    "only_users_get_it",
-    why="The mean was brought back only where this rank had a gradient. Every rank makes a step with every parameter: "
-    "without the mean, the weights run apart.",
-    seen="brought back only where this rank had a gradient",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class OnlyUsersGetIt(Forgiving):
+    """The mean was brought back only where this rank had a gradient. Every rank makes a step with every
+    parameter: without the mean, the weights run apart.
+    """
+
     def finish(self) -> None:
         absent = self.missing()
         super().finish()
@@ -218,7 +201,7 @@ class _(Forgiving):
             param.grad = None
 
 
-@unused_parameters.another_form("only_users_get_it")
+@unused_parameters.variant(OnlyUsersGetIt)
 class _(Forgiving):
     def finish(self) -> None:
         absent = self.missing()
@@ -227,35 +210,30 @@ class _(Forgiving):
             param.grad.zero_()
 
 
-@unused_parameters.wrong_answer(
-    "all_at_the_end",
-    why="To be safe, everything is sent when backward is over. The values are right, and the overlap is gone: a complete "
-    "bucket whose turn it is can leave at once.",
-    seen="To be safe, everything is sent when backward is over",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class AllAtTheEnd(Forgiving):
+    """To be safe, everything is sent when backward is over. The values are right, and the overlap is gone: a
+    complete bucket whose turn it is can leave at once.
+    """
+
     def arrived(self, param: nn.Parameter) -> None:
         if self.syncs:
             self.queue()
             self.count(param)
 
 
-@unused_parameters.wrong_answer(
-    "sum_instead_of_mean",
-    why="The buckets carry sums, and nobody divided them by the number of ranks.",
-    seen="nobody divided them by the number of ranks",
-)
-class _(Forgiving):
+@unused_parameters.mistake()
+class SumInsteadOfMean(Forgiving):
+    """The buckets carry sums, and nobody divided them by the number of ranks."""
+
     def packed(self, bucket: Group) -> Tensor:
         return super().packed(bucket) * self.world
 
 
-@unused_parameters.wrong_answer(
-    "wraps_torch_ddp",
-    why="find_unused_parameters=True is what you are to build here.",
-    seen="is what you are to build here",
-)
-class _(nn.Module):
+@unused_parameters.mistake()
+class WrapsTorchDdp(nn.Module):
+    """find_unused_parameters=True is what you are to build here."""
+
     def __init__(self, module: nn.Module, bucket_bytes: int = 25 << 20) -> None:
         super().__init__()
         self.module = nn.parallel.DistributedDataParallel(

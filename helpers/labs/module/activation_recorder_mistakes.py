@@ -51,24 +51,23 @@ class Right:
         self.handles.clear()
 
 
-@activation_recorder.wrong_answer(
-    "reference_kept",
-    why="detach() gives a tensor that shares its memory with the output. The in-place relu that follows writes into "
-    "it, and the memory of every layer stays in use.",
-    seen="that shares its memory with the output",
-)
-class _(Right):
+@activation_recorder.mistake()
+class ReferenceKept(Right):
+    """detach() gives a tensor that shares its memory with the output. The in-place relu that follows writes
+    into it, and the memory of every layer stays in use.
+    """
+
     def copy(self, output: Tensor) -> Tensor:
         return output.detach()
 
 
-@activation_recorder.another_form("reference_kept")
+@activation_recorder.variant(ReferenceKept)
 class _(Right):
     def copy(self, output: Tensor) -> Tensor:
         return output.detach().cpu()  # no copy where it is on the CPU already
 
 
-@activation_recorder.another_form("reference_kept")
+@activation_recorder.variant(ReferenceKept)
 class _(Right):
     """Copied when it is too late."""
 
@@ -81,39 +80,35 @@ class _(Right):
             self.activations[name] = [item.clone() for item in items]
 
 
-@activation_recorder.wrong_answer(
-    "graph_kept",
-    why="A clone without detach() is a part of the graph. As long as the recorder lives, so does the graph, with all "
-    "that it has saved for a backward.",
-    seen="A clone without detach()",
-)
-class _(Right):
+@activation_recorder.mistake()
+class GraphKept(Right):
+    """A clone without detach() is a part of the graph. As long as the recorder lives, so does the graph, with
+    all that it has saved for a backward.
+    """
+
     def copy(self, output: Tensor) -> Tensor:
         return output.clone()
 
 
-@activation_recorder.wrong_answer(
-    "output_itself_kept",
-    why="The very tensor that the module returned was kept: with its graph, and with whatever is written into it later. "
-    "Detach it and clone it.",
-    seen="The very tensor that the module returned",
-)
-class _(Right):
+@activation_recorder.mistake()
+class OutputItselfKept(Right):
+    """The very tensor that the module returned was kept: with its graph, and with whatever is written into it
+    later. Detach it and clone it.
+    """
+
     def copy(self, output: Tensor) -> Tensor:
         return output
 
 
-@activation_recorder.wrong_answer(
-    "last_call_only",
-    why="The name was set to the newest result, so a module that is called twice keeps one. Append to a list.",
-    seen="set to the newest result",
-)
-class _(Right):
+@activation_recorder.mistake()
+class LastCallOnly(Right):
+    """The name was set to the newest result, so a module that is called twice keeps one. Append to a list."""
+
     def keep(self, name: str, value: Tensor) -> None:
         self.activations[name] = [value]
 
 
-@activation_recorder.another_form("last_call_only")
+@activation_recorder.variant(LastCallOnly)
 class _(Right):
     """The first call only."""
 
@@ -121,65 +116,58 @@ class _(Right):
         self.activations.setdefault(name, [value])
 
 
-@activation_recorder.wrong_answer(
-    "no_list",
-    why="A bare tensor stands under each name. A module can be called more than once, so there is a list for each.",
-    seen="A bare tensor stands under each name",
-)
-class _(Right):
+@activation_recorder.mistake()
+class NoList(Right):
+    """A bare tensor stands under each name. A module can be called more than once, so there is a list for
+    each.
+    """
+
     def keep(self, name: str, value: Tensor) -> None:
         self.activations[name] = value
 
 
-@activation_recorder.wrong_answer(
-    "named_by_class",
-    why="The results were named after the class of the module. All layers of one kind then share a name; "
-    "named_modules() gives each its own.",
-    seen="named after the class of the module",
-)
-class _(Right):
+@activation_recorder.mistake()
+class NamedByClass(Right):
+    """The results were named after the class of the module. All layers of one kind then share a name;
+    named_modules() gives each its own.
+    """
+
     def modules(self) -> Any:
         return ((type(module).__name__, module) for module in self.model.modules())
 
 
-@activation_recorder.wrong_answer(
-    "leaves_only",
-    why="Only modules without children were recorded. The result of a block, and of the model, is a result of a module, "
-    "too.",
-    seen="Only modules without children",
-)
-class _(Right):
+@activation_recorder.mistake()
+class LeavesOnly(Right):
+    """Only modules without children were recorded. The result of a block, and of the model, is a result of a
+    module, too.
+    """
+
     def modules(self) -> Any:
         return ((name, module) for name, module in self.model.named_modules() if not list(module.children()))
 
 
-@activation_recorder.wrong_answer(
-    "children_only",
-    why="named_children() gives the direct children and stops there. named_modules() goes all the way down.",
-    seen="and stops there",
-)
-class _(Right):
+@activation_recorder.mistake()
+class ChildrenOnly(Right):
+    """named_children() gives the direct children and stops there. named_modules() goes all the way down."""
+
     def modules(self) -> Any:
         return self.model.named_children()
 
 
-@activation_recorder.wrong_answer(
-    "model_itself_left_out",
-    why="The model itself was left out. named_modules() gives it first, with the empty name.",
-    seen="with the empty name",
-)
-class _(Right):
+@activation_recorder.mistake()
+class ModelItselfLeftOut(Right):
+    """The model itself was left out. named_modules() gives it first, with the empty name."""
+
     def modules(self) -> Any:
         return ((name, module) for name, module in self.model.named_modules() if name)
 
 
-@activation_recorder.wrong_answer(
-    "late_binding",
-    why="The hook was made in the loop and reads `name` when it runs. By then the loop is over and name is the last one, "
-    "for all hooks. Bind it: a function that returns the hook, or a default argument.",
-    seen="for all hooks. Bind it",
-)
-class _(Right):
+@activation_recorder.mistake()
+class LateBinding(Right):
+    """The hook was made in the loop and reads `name` when it runs. By then the loop is over and name is the
+    last one, for all hooks. Bind it: a function that returns the hook, or a default argument.
+    """
+
     def register(self) -> None:
         for name, module in self.modules():
             self.handles.append(
@@ -193,29 +181,26 @@ class _(Right):
             )
 
 
-@activation_recorder.wrong_answer(
-    "one_list_for_all",
-    why="dict.fromkeys(names, []) puts one and the same list under every name.",
-    seen="one and the same list",
-)
-class _(Right):
+@activation_recorder.mistake()
+class OneListForAll(Right):
+    """dict.fromkeys(names, []) puts one and the same list under every name."""
+
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model)
         self.activations = dict.fromkeys([name for name, _ in model.named_modules()], [])
 
 
-@activation_recorder.wrong_answer(
-    "inputs_recorded",
-    why="The inputs of the modules were recorded. A forward hook is called with (module, args, output): the output is "
-    "the third.",
-    seen="the output is the third",
-)
-class _(Right):
+@activation_recorder.mistake()
+class InputsRecorded(Right):
+    """The inputs of the modules were recorded. A forward hook is called with (module, args, output): the
+    output is the third.
+    """
+
     def hook(self, name: str) -> Callable[..., Any]:
         return lambda module, args, output: self.keep(name, args[0].detach().clone())
 
 
-@activation_recorder.another_form("inputs_recorded")
+@activation_recorder.variant(InputsRecorded)
 class _(Right):
     def hook(self, name: str) -> Callable[..., Any]:
         def record(module: nn.Module, args: Any, output: Any) -> None:
@@ -225,13 +210,12 @@ class _(Right):
         return record
 
 
-@activation_recorder.wrong_answer(
-    "output_replaced",
-    why="The hook returns the detached copy, and what a hook returns takes the place of the output: the model runs on "
-    "without a graph.",
-    seen="the model runs on without a graph",
-)
-class _(Right):
+@activation_recorder.mistake()
+class OutputReplaced(Right):
+    """The hook returns the detached copy, and what a hook returns takes the place of the output: the model
+    runs on without a graph.
+    """
+
     def hook(self, name: str) -> Callable[..., Any]:
         def record(module: nn.Module, args: Any, output: Tensor) -> Tensor:
             value = self.copy(output)
@@ -241,7 +225,7 @@ class _(Right):
         return record
 
 
-@activation_recorder.another_form("output_replaced")
+@activation_recorder.variant(OutputReplaced)
 class _(Right):
     def hook(self, name: str) -> Callable[..., Any]:
         def record(module: nn.Module, args: Any, output: Any) -> Any:
@@ -253,13 +237,12 @@ class _(Right):
         return record
 
 
-@activation_recorder.wrong_answer(
-    "without_grad",
-    why="The recorder turns gradients off for the whole with. That keeps no graph, and it changes what the model does: "
-    "nothing can be trained while it is watched.",
-    seen="turns gradients off",
-)
-class _(Right):
+@activation_recorder.mistake()
+class WithoutGrad(Right):
+    """The recorder turns gradients off for the whole with. That keeps no graph, and it changes what the model
+    does: nothing can be trained while it is watched.
+    """
+
     def __enter__(self) -> Any:
         self.no_grad = torch.no_grad()
         self.no_grad.__enter__()
@@ -270,12 +253,11 @@ class _(Right):
         super().__exit__(*error)
 
 
-@activation_recorder.wrong_answer(
-    "tensors_only_expected",
-    why="The hook takes every output for a tensor. An LSTM returns a tuple, many models a dict: the recorder stops a "
-    "model that runs well without it.",
-    seen="takes every output for a tensor",
-)
-class _(Right):
+@activation_recorder.mistake()
+class TensorsOnlyExpected(Right):
+    """The hook takes every output for a tensor. An LSTM returns a tuple, many models a dict: the recorder
+    stops a model that runs well without it.
+    """
+
     def hook(self, name: str) -> Callable[..., Any]:
         return lambda module, args, output: self.keep(name, output.detach().clone())

@@ -11,90 +11,77 @@ from helpers.labs.module.call import call
 from helpers.labs.module.call_steps import Call
 
 
-@call.wrong_answer(
-    "forward_only",
-    why="module.forward(x) runs forward and nothing else. All that is built on hooks (DDP, parametrizations, profilers, "
-    "recorders) is passed by.",
-    seen="is passed by",
-)
-def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+@call.mistake()
+def forward_only(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    """module.forward(x) runs forward and nothing else. All that is built on hooks (DDP, parametrizations,
+    profilers, recorders) is passed by.
+    """
     return module.forward(*args, **kwargs)
 
 
-@call.wrong_answer(
-    "calls_the_module",
-    why="module(...) was called. It does all of it, and this exercise is to write what it does.",
-    seen="is to write what it does",
-)
-def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+@call.mistake()
+def calls_the_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    """module(...) was called. It does all of it, and this exercise is to write what it does."""
     return module(*args, **kwargs)
 
 
-@call.another_form("calls_the_module")
+@call.variant(calls_the_module)
 def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return nn.Module._call_impl(module, *args, **kwargs)
 
 
-@call.wrong_answer(
-    "pre_hooks_only_look",
-    why="What the pre-hooks return was dropped. A value becomes the new arguments.",
-    seen="What the pre-hooks return was dropped",
-)
-class _(Call):
+@call.mistake()
+class PreHooksOnlyLook(Call):
+    """What the pre-hooks return was dropped. A value becomes the new arguments."""
+
     def is_value(self, got: Any) -> bool:
         return False
 
 
-@call.wrong_answer(
-    "hooks_only_look",
-    why="What the hooks return was dropped. A value becomes the new result of the call.",
-    seen="What the hooks return was dropped",
-)
-class _(Call):
+@call.mistake()
+class HooksOnlyLook(Call):
+    """What the hooks return was dropped. A value becomes the new result of the call."""
+
     def is_result(self, got: Any) -> bool:
         return False
 
 
-@call.wrong_answer(
-    "bare_value_unpacked",
-    why="A pre-hook may return one bare value. It must be put into a tuple; *args takes a list or a tensor apart, and a "
-    "number not at all.",
-    seen="one bare value",
-)
-class _(Call):
+@call.mistake()
+class BareValueUnpacked(Call):
+    """A pre-hook may return one bare value. It must be put into a tuple; *args takes a list or a tensor
+    apart, and a number not at all.
+    """
+
     def as_args(self, got: Any) -> Any:
         return got
 
 
-@call.another_form("bare_value_unpacked")
+@call.variant(BareValueUnpacked)
 class _(Call):
     def as_args(self, got: Any) -> Any:
         return tuple(got)
 
 
-@call.another_form("bare_value_unpacked")
+@call.variant(BareValueUnpacked)
 class _(Call):
     def as_args(self, got: Any) -> Any:
         return tuple(got) if isinstance(got, (list, tuple)) else (got,)
 
 
-@call.wrong_answer(
-    "tuple_put_into_a_tuple",
-    why="Whatever a pre-hook returned was put into a tuple, a tuple as well: forward gets one argument, a tuple.",
-    seen="a tuple as well",
-)
-class _(Call):
+@call.mistake()
+class TuplePutIntoATuple(Call):
+    """Whatever a pre-hook returned was put into a tuple, a tuple as well: forward gets one argument, a tuple."""
+
     def as_args(self, got: Any) -> Any:
         return (got,)
 
 
-@call.wrong_answer(
-    "falsy_value_dropped",
-    why="`if got:` and `got or result` take 0, False and an empty list for None (and a tensor of several elements "
-    "raises). Ask `is not None`.",
-    seen="take 0, False and an empty list for None",
-)
-class _(Call):
+@call.mistake()
+class FalsyValueDropped(Call):
+    """`if got:` and `got or result` take 0, False and an empty list for None (and a tensor of several
+    elements raises). Ask `is not None`.
+    """
+
     def is_value(self, got: Any) -> bool:
         return bool(got)
 
@@ -102,35 +89,32 @@ class _(Call):
         return bool(got)
 
 
-@call.another_form("falsy_value_dropped")
+@call.variant(FalsyValueDropped)
 class _(Call):
     def is_value(self, got: Any) -> bool:
         return bool(got)
 
 
-@call.another_form("falsy_value_dropped")
+@call.variant(FalsyValueDropped)
 class _(Call):
     def is_result(self, got: Any) -> bool:
         return bool(got)
 
 
-@call.wrong_answer(
-    "none_is_a_result",
-    why="The result was set to what a hook returned, None included. Most hooks only look, and return None.",
-    seen="Most hooks only look",
-)
-class _(Call):
+@call.mistake()
+class NoneIsAResult(Call):
+    """The result was set to what a hook returned, None included. Most hooks only look, and return None."""
+
     def is_result(self, got: Any) -> bool:
         return True
 
 
-@call.wrong_answer(
-    "first_arguments_for_the_hooks",
-    why="The hooks after forward were given the arguments of the call. They get what forward got, with what pre-hooks "
-    "changed.",
-    seen="They get what forward got",
-)
-class _(Call):
+@call.mistake()
+class FirstArgumentsForTheHooks(Call):
+    """The hooks after forward were given the arguments of the call. They get what forward got, with what
+    pre-hooks changed.
+    """
+
     def whole(self) -> Any:
         self.first = self.args, self.kwargs
         return super().whole()
@@ -140,7 +124,7 @@ class _(Call):
         super().after()
 
 
-@call.another_form("first_arguments_for_the_hooks")
+@call.variant(FirstArgumentsForTheHooks)
 class _(Call):
     def whole(self) -> Any:
         self.first = self.args
@@ -151,12 +135,10 @@ class _(Call):
         super().after()
 
 
-@call.wrong_answer(
-    "each_hook_sees_the_first_result",
-    why="Every hook was given the result of forward. The hooks are a chain: what one returns, the next is given.",
-    seen="The hooks are a chain",
-)
-class _(Call):
+@call.mistake()
+class EachHookSeesTheFirstResult(Call):
+    """Every hook was given the result of forward. The hooks are a chain: what one returns, the next is given."""
+
     def after(self) -> None:
         first, last = self.result, self.result
         for id, hook in self.post_hooks():
@@ -166,49 +148,44 @@ class _(Call):
         self.result = last
 
 
-@call.wrong_answer(
-    "kwargs_of_the_pre_hook_lost",
-    why="A pre-hook with with_kwargs returned (args, kwargs), and only the arguments were taken: forward gets the old "
-    "keyword arguments.",
-    seen="only the arguments were taken",
-)
-class _(Call):
+@call.mistake()
+class KwargsOfThePreHookLost(Call):
+    """A pre-hook with with_kwargs returned (args, kwargs), and only the arguments were taken: forward gets
+    the old keyword arguments.
+    """
+
     def replace_both(self, got: Any) -> None:
         kwargs = self.kwargs
         super().replace_both(got)
         self.kwargs = kwargs
 
 
-@call.wrong_answer(
-    "kwargs_merged",
-    why="The keyword arguments of a pre-hook were merged into the old ones. They replace them, so that a hook can take "
-    "one away.",
-    seen="merged into the old ones",
-)
-class _(Call):
+@call.mistake()
+class KwargsMerged(Call):
+    """The keyword arguments of a pre-hook were merged into the old ones. They replace them, so that a hook
+    can take one away.
+    """
+
     def replace_both(self, got: Any) -> None:
         kwargs = self.kwargs
         super().replace_both(got)
         self.kwargs = {**kwargs, **self.kwargs}
 
 
-@call.wrong_answer(
-    "kwargs_lost_for_forward",
-    why="forward was called without the keyword arguments.",
-    seen="forward was called without",
-)
-class _(Call):
+@call.mistake()
+class KwargsLostForForward(Call):
+    """forward was called without the keyword arguments."""
+
     def forward(self) -> None:
         self.result = self.module.forward(*self.args)
 
 
-@call.wrong_answer(
-    "with_kwargs_ignored",
-    why="Hooks that were registered with with_kwargs=True take the keyword arguments as well, after args. Their ids "
-    "stand in dicts whose names end in _with_kwargs.",
-    seen="end in _with_kwargs",
-)
-class _(Call):
+@call.mistake()
+class WithKwargsIgnored(Call):
+    """Hooks that were registered with with_kwargs=True take the keyword arguments as well, after args. Their
+    ids stand in dicts whose names end in _with_kwargs.
+    """
+
     def takes_kwargs(self, id: int) -> bool:
         return False
 
@@ -217,7 +194,7 @@ class _(Call):
             self.args = self.as_args(got)
 
 
-@call.another_form("with_kwargs_ignored")
+@call.variant(WithKwargsIgnored)
 def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     """A first version: no options, no errors."""
     for hook in (*hooks._global_forward_pre_hooks.values(), *module._forward_pre_hooks.values()):
@@ -231,23 +208,20 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-@call.wrong_answer(
-    "with_kwargs_of_global_hooks_ignored",
-    why="The module's own dict was asked for with_kwargs, and the global one was forgotten.",
-    seen="the global one was forgotten",
-)
-class _(Call):
+@call.mistake()
+class WithKwargsOfGlobalHooksIgnored(Call):
+    """The module's own dict was asked for with_kwargs, and the global one was forgotten."""
+
     def takes_kwargs(self, id: int) -> bool:
         return id in self.module._forward_hooks_with_kwargs
 
 
-@call.wrong_answer(
-    "bare_value_from_a_kwargs_hook",
-    why="What a pre-hook with with_kwargs returned was taken as args where it was no pair. Such a hook returns both, as "
-    "(args, kwargs), or None; all else is an error.",
-    seen="taken as args where it was no pair",
-)
-class _(Call):
+@call.mistake()
+class BareValueFromAKwargsHook(Call):
+    """What a pre-hook with with_kwargs returned was taken as args where it was no pair. Such a hook returns
+    both, as (args, kwargs), or None; all else is an error.
+    """
+
     def replace_both(self, got: Any) -> None:
         if isinstance(got, tuple) and len(got) == 2:
             self.args, self.kwargs = got

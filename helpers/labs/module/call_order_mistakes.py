@@ -10,13 +10,12 @@ from helpers.labs.module.call import call
 from helpers.labs.module.call_steps import Call, Listed
 
 
-@call.wrong_answer(
-    "own_before_global",
-    why="The module's own hooks ran before the global ones. It is the other way round, before forward and after it: "
-    "the global hooks wrap all modules.",
-    seen="It is the other way round",
-)
-class _(Call):
+@call.mistake()
+class OwnBeforeGlobal(Call):
+    """The module's own hooks ran before the global ones. It is the other way round, before forward and after
+    it: the global hooks wrap all modules.
+    """
+
     def pre_hooks(self) -> Listed:
         return [*self.module._forward_pre_hooks.items(), *hooks._global_forward_pre_hooks.items()]
 
@@ -24,25 +23,24 @@ class _(Call):
         return [*self.module._forward_hooks.items(), *hooks._global_forward_hooks.items()]
 
 
-@call.another_form("own_before_global")
+@call.variant(OwnBeforeGlobal)
 class _(Call):
     def post_hooks(self) -> Listed:  # as an onion: the outermost is the last
         return [*self.module._forward_hooks.items(), *hooks._global_forward_hooks.items()]
 
 
-@call.another_form("own_before_global")
+@call.variant(OwnBeforeGlobal)
 class _(Call):
     def pre_hooks(self) -> Listed:
         return [*self.module._forward_pre_hooks.items(), *hooks._global_forward_pre_hooks.items()]
 
 
-@call.wrong_answer(
-    "no_global_hooks",
-    why="Only the module's own hooks ran. Hooks that were registered for all modules stand in dicts of "
-    "torch.nn.modules.module.",
-    seen="Only the module's own hooks ran",
-)
-class _(Call):
+@call.mistake()
+class NoGlobalHooks(Call):
+    """Only the module's own hooks ran. Hooks that were registered for all modules stand in dicts of
+    torch.nn.modules.module.
+    """
+
     def pre_hooks(self) -> Listed:
         return list(self.module._forward_pre_hooks.items())
 
@@ -50,13 +48,12 @@ class _(Call):
         return list(self.module._forward_hooks.items())
 
 
-@call.wrong_answer(
-    "sorted_by_id",
-    why="The hooks ran in the order of their ids, the order of registration. The order of the dict is what counts: "
-    "prepend=True puts a hook first.",
-    seen="prepend=True puts a hook first",
-)
-class _(Call):
+@call.mistake()
+class SortedById(Call):
+    """The hooks ran in the order of their ids, the order of registration. The order of the dict is what
+    counts: prepend=True puts a hook first.
+    """
+
     def pre_hooks(self) -> Listed:
         return [*hooks._global_forward_pre_hooks.items(), *sorted(self.module._forward_pre_hooks.items())]
 
@@ -64,13 +61,12 @@ class _(Call):
         return [*hooks._global_forward_hooks.items(), *sorted(self.module._forward_hooks.items())]
 
 
-@call.wrong_answer(
-    "dict_changed_in_the_loop",
-    why="The loop runs over the dict itself, and a hook that removes itself changes its size: RuntimeError. Hooks that "
-    "run once are common; make a list first.",
-    seen="make a list first",
-)
-class _(Call):
+@call.mistake()
+class DictChangedInTheLoop(Call):
+    """The loop runs over the dict itself, and a hook that removes itself changes its size: RuntimeError.
+    Hooks that run once are common; make a list first.
+    """
+
     def before(self) -> None:
         for listed in (hooks._global_forward_pre_hooks, self.module._forward_pre_hooks):
             for id, hook in listed.items():
@@ -82,7 +78,7 @@ class _(Call):
                 self.post(id, hook)
 
 
-@call.another_form("dict_changed_in_the_loop")
+@call.variant(DictChangedInTheLoop)
 class _(Call):
     def after(self) -> None:
         for listed in (hooks._global_forward_hooks, self.module._forward_hooks):
@@ -90,13 +86,12 @@ class _(Call):
                 self.post(id, hook)
 
 
-@call.wrong_answer(
-    "hooks_listed_too_early",
-    why="The hooks were listed at the start of the call. A pre-hook may remove one or add one, so the list is made when "
-    "forward has run.",
-    seen="listed at the start of the call",
-)
-class _(Call):
+@call.mistake()
+class HooksListedTooEarly(Call):
+    """The hooks were listed at the start of the call. A pre-hook may remove one or add one, so the list is
+    made when forward has run.
+    """
+
     def whole(self) -> Any:
         self.listed = super().post_hooks()
         return super().whole()
@@ -105,24 +100,22 @@ class _(Call):
         return self.listed
 
 
-@call.wrong_answer(
-    "removed_hook_skipped",
-    why="A hook that an earlier one had removed in the same loop was skipped. torch goes through the list that it made "
-    "when the loop began.",
-    seen="was skipped",
-)
-class _(Call):
+@call.mistake()
+class RemovedHookSkipped(Call):
+    """A hook that an earlier one had removed in the same loop was skipped. torch goes through the list that
+    it made when the loop began.
+    """
+
     def post(self, id: int, hook: Any) -> None:
         if id in self.module._forward_hooks or id in hooks._global_forward_hooks:
             super().post(id, hook)
 
 
-@call.wrong_answer(
-    "always_hooks_at_the_end",
-    why="The always_call hooks were kept for the end, after all others. While nothing raises they are hooks like "
-    "others, and run in their place.",
-    seen="were kept for the end",
-)
-class _(Call):
+@call.mistake()
+class AlwaysHooksAtTheEnd(Call):
+    """The always_call hooks were kept for the end, after all others. While nothing raises they are hooks like
+    others, and run in their place.
+    """
+
     def post_hooks(self) -> Listed:
         return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))

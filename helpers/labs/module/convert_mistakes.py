@@ -54,29 +54,21 @@ def of(kind: type[Convert]) -> Any:
     return lambda module, fn: kind()(module, fn)
 
 
-def mistaken(name: str, why: str, seen: str) -> Callable[[Any], Any]:
-    """A wrong answer: a class of Convert, or a function."""
-    return lambda kind: convert.wrong_answer(
-        name, why=why, seen=seen, answer=of(kind) if isinstance(kind, type) else kind
-    )
+# A class of Convert, or a function.
+conversions = convert.bank(lambda written: of(written) if isinstance(written, type) else written)
 
 
-def form(name: str) -> Callable[[Any], Any]:
-    return lambda kind: convert.another_form(name)(of(kind) if isinstance(kind, type) else kind)
+@conversions.mistake()
+class BuffersForgotten(Convert):
+    """Buffers were left out: BatchNorm's running statistics stay in the old dtype, on the old device, and the
+    next forward mixes the two.
+    """
 
-
-@mistaken(
-    "buffers_forgotten",
-    "Buffers were left out: BatchNorm's running statistics stay in the old dtype, on the old device, and the next forward "
-    "mixes the two.",
-    "running statistics stay in the old dtype",
-)
-class _(Convert):
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         pass
 
 
-@form("buffers_forgotten")
+@conversions.variant(BuffersForgotten)
 class _(Convert):
     """The parameters' data, and nothing else."""
 
@@ -87,59 +79,54 @@ class _(Convert):
         pass
 
 
-@mistaken(
-    "unsaved_buffers_forgotten",
-    "Buffers that are not persistent were left out. They are not saved, but they are used: a mask belongs on the model's "
-    "device.",
-    "a mask belongs on the model's",
-)
-class _(Convert):
+@conversions.mistake()
+class UnsavedBuffersForgotten(Convert):
+    """Buffers that are not persistent were left out. They are not saved, but they are used: a mask belongs on
+    the model's device.
+    """
+
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         if name not in part._non_persistent_buffers_set:
             part._buffers[name] = self.fn(value)
 
 
-@mistaken(
-    "integers_cast",
-    "Integer buffers were cast with the rest. A step counter in float16 stops counting at 2,048; .double() leaves integers "
-    "alone because its fn does.",
-    "stops counting at 2,048",
-)
-class _(Convert):
+@conversions.mistake()
+class IntegersCast(Convert):
+    """Integer buffers were cast with the rest. A step counter in float16 stops counting at 2,048; .double()
+    leaves integers alone because its fn does.
+    """
+
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         made = self.fn(value)
         part._buffers[name] = made if made.is_floating_point() else made.to(self.fn(torch.zeros(1)).dtype)
 
 
-@form("integers_cast")
+@conversions.variant(IntegersCast)
 class _(Convert):
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         part._buffers[name] = self.fn(value if value.is_floating_point() else value.float())
 
 
-@mistaken(
-    "integers_skipped",
-    "fn was asked about floats only. The same walk serves .cuda(), which must move integer buffers, too: whether to touch "
-    "them is fn's business.",
-    "whether to touch them is fn's business",
-)
-class _(Convert):
+@conversions.mistake()
+class IntegersSkipped(Convert):
+    """fn was asked about floats only. The same walk serves .cuda(), which must move integer buffers, too:
+    whether to touch them is fn's business.
+    """
+
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         if value.is_floating_point():
             part._buffers[name] = self.fn(value)
 
 
-@mistaken(
-    "own_entries_only",
-    "Only the root's own entries were converted; the walk must go on in each child.",
-    "the root's own entries were converted",
-)
-class _(Convert):
+@conversions.mistake()
+class OwnEntriesOnly(Convert):
+    """Only the root's own entries were converted; the walk must go on in each child."""
+
     def parts(self, module: nn.Module) -> Any:
         yield module
 
 
-@form("own_entries_only")
+@conversions.variant(OwnEntriesOnly)
 class _(Convert):
     """And the children's."""
 
@@ -147,7 +134,7 @@ class _(Convert):
         yield from (module, *module.children())
 
 
-@form("own_entries_only")
+@conversions.variant(OwnEntriesOnly)
 class _(Convert):
     """All parameters of the tree, but the root's buffers."""
 
@@ -160,12 +147,10 @@ class _(Convert):
         Convert.whole(self, module)
 
 
-@mistaken(
-    "none_converted",
-    "fn was called with None. A layer with bias=False has an entry of that kind; skip it.",
-    "A layer with bias=False has an entry",
-)
-class _(Convert):
+@conversions.mistake()
+class NoneConverted(Convert):
+    """fn was called with None. A layer with bias=False has an entry of that kind; skip it."""
+
     def whole(self, module: nn.Module) -> None:
         for part in self.parts(module):
             for param in part._parameters.values():
@@ -175,7 +160,7 @@ class _(Convert):
                 part._buffers[name] = self.fn(value)
 
 
-@form("none_converted")
+@conversions.variant(NoneConverted)
 class _(Convert):
     """fn gets the Parameter itself."""
 
@@ -189,7 +174,7 @@ class _(Convert):
                 part._buffers[name] = self.fn(value)
 
 
-@form("none_converted")
+@conversions.variant(NoneConverted)
 class _(Convert):
     """Of the buffers only."""
 
@@ -202,24 +187,22 @@ class _(Convert):
                 part._buffers[name] = self.fn(value)
 
 
-@mistaken(
-    "all_persistent",
-    "register_buffer(name, ...) registers anew, and persistent is True unless said otherwise: caches that were not to be "
-    "saved are in every checkpoint from now on.",
-    "caches that were not to be saved",
-)
-class _(Convert):
+@conversions.mistake()
+class AllPersistent(Convert):
+    """register_buffer(name, ...) registers anew, and persistent is True unless said otherwise: caches that
+    were not to be saved are in every checkpoint from now on.
+    """
+
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         part.register_buffer(name, self.fn(value))
 
 
-@mistaken(
-    "plain_tensors_converted",
-    "Plain tensor attributes were converted, too. torch knows registered entries only; a tensor that should follow the "
-    "module is a buffer.",
-    "a tensor that should follow the",
-)
-class _(Convert):
+@conversions.mistake()
+class PlainTensorsConverted(Convert):
+    """Plain tensor attributes were converted, too. torch knows registered entries only; a tensor that should
+    follow the module is a buffer.
+    """
+
     def whole(self, module: nn.Module) -> None:
         Convert.whole(self, module)
         for part in module.modules():
@@ -228,35 +211,29 @@ class _(Convert):
                     setattr(part, name, self.fn(value))
 
 
-@mistaken(
-    "a_copy_converted",
-    "A deep copy was converted and given back. .to() changes the module itself, and everything that holds it, an optimizer or a "
-    "parent, expects that.",
-    "everything that holds it",
-)
-def _(module: nn.Module, fn: Fn) -> nn.Module:
+@conversions.mistake()
+def a_copy_converted(module: nn.Module, fn: Fn) -> nn.Module:
+    """A deep copy was converted and given back. .to() changes the module itself, and everything that holds
+    it, an optimizer or a parent, expects that.
+    """
     return Convert()(copy.deepcopy(module), fn)
 
 
-@mistaken(
-    "nothing_returned",
-    "The module was converted and not given back: model = convert(model, fn) leaves None. .to() returns self.",
-    "leaves None",
-)
-def _(module: nn.Module, fn: Fn) -> None:
+@conversions.mistake()
+def nothing_returned(module: nn.Module, fn: Fn) -> None:
+    """The module was converted and not given back: model = convert(model, fn) leaves None. .to() returns
+    self.
+    """
     Convert()(module, fn)
 
 
-@mistaken(
-    "torchs_apply",
-    "The answer calls module._apply(fn): that is the method which is to be built.",
-    "calls module._apply(fn)",
-)
-def _(module: nn.Module, fn: Fn) -> nn.Module:
+@conversions.mistake()
+def torchs_apply(module: nn.Module, fn: Fn) -> nn.Module:
+    """The answer calls module._apply(fn): that is the method which is to be built."""
     return module._apply(fn)
 
 
-@form("torchs_apply")
+@conversions.variant(torchs_apply)
 def _(module: nn.Module, fn: Fn) -> nn.Module:
     for part in module.modules():
         part._apply(fn, recurse=False)

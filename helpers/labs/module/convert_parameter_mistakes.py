@@ -7,11 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.labs.module.convert_mistakes import Convert, Fn, form, mistaken
+from helpers.labs.module.convert_mistakes import Convert, Fn, conversions
 
 
-class Replacing(Convert):
-    """New Parameters; what is tied stays tied."""
+@conversions.mistake()
+class ParametersReplaced(Convert):  # new Parameters; what is tied stays tied
+    """New Parameters were made. An optimizer that was built before holds the old ones and trains them; the
+    model stands still from then on, without an error.
+    """
 
     def __call__(self, module: nn.Module, fn: Fn) -> Any:
         self.made: dict[nn.Parameter, nn.Parameter] = {}
@@ -30,16 +33,8 @@ class Replacing(Convert):
             part._parameters[name] = self.made[param]
 
 
-mistaken(
-    "parameters_replaced",
-    "New Parameters were made. An optimizer that was built before holds the old ones and trains them; the model stands still "
-    "from then on, without an error.",
-    "the model stands still",
-)(Replacing)
-
-
-@form("parameters_replaced")
-class _(Replacing):
+@conversions.variant(ParametersReplaced)
+class _(ParametersReplaced):
     """With a new Parameter's default requires_grad."""
 
     def new(self, param: nn.Parameter) -> nn.Parameter:
@@ -49,69 +44,64 @@ class _(Replacing):
         return made
 
 
-@form("parameters_replaced")
-class _(Replacing):
+@conversions.variant(ParametersReplaced)
+class _(ParametersReplaced):
     """The gradients are lost on the way."""
 
     def new(self, param: nn.Parameter) -> nn.Parameter:
         return nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
 
 
-class Splitting(Replacing):
+@conversions.mistake()
+class TiesSplit(ParametersReplaced):
+    """New Parameters were made, one for each name. No optimizer knows them; and weights that were tied are
+    two from now on, and train apart.
+    """
+
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
         setattr(part, name, self.new(param))
 
 
-mistaken(
-    "ties_split",
-    "New Parameters were made, one for each name. No optimizer knows them; and weights that were tied are two from now on, "
-    "and train apart.",
-    "weights that were tied are two",
-)(Splitting)
-
-
-@form("ties_split")
-class _(Splitting):
+@conversions.variant(TiesSplit)
+class _(TiesSplit):
     def new(self, param: nn.Parameter) -> nn.Parameter:
         return nn.Parameter(self.fn(param.data))
 
 
-@form("ties_split")
-class _(Splitting):
+@conversions.variant(TiesSplit)
+class _(TiesSplit):
     def new(self, param: nn.Parameter) -> nn.Parameter:
         return nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
 
 
-@form("ties_split")
+@conversions.variant(TiesSplit)
 def _(module: nn.Module, fn: Fn) -> nn.Module:
     module.load_state_dict({name: fn(value) for name, value in module.state_dict().items()}, assign=True)
     return module
 
 
-@mistaken(
-    "plain_tensors_stored",
-    "What fn gives was stored among the parameters as it is: a plain tensor, which optimizers and nn.Module refuse. It goes into "
-    "the data of the Parameter.",
-    "which optimizers and nn.Module refuse",
-)
-class _(Convert):
+@conversions.mistake()
+class PlainTensorsStored(Convert):
+    """What fn gives was stored among the parameters as it is: a plain tensor, which optimizers and nn.Module
+    refuse. It goes into the data of the Parameter.
+    """
+
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
         part._parameters[name] = self.fn(param)
 
 
-@form("plain_tensors_stored")
+@conversions.variant(PlainTensorsStored)
 class _(Convert):
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
         setattr(part, name, self.fn(param))
 
 
-@mistaken(
-    "copied_back",
-    "What fn gives was copied into the old tensors: copy_ casts to the dtype of where it writes, so that nothing has "
-    "changed in the end.",
-    "casts to the dtype of where it writes",
-)
-class _(Convert):
+@conversions.mistake()
+class CopiedBack(Convert):
+    """What fn gives was copied into the old tensors: copy_ casts to the dtype of where it writes, so that
+    nothing has changed in the end.
+    """
+
     @torch.no_grad()
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
         param.copy_(self.fn(param))
@@ -122,13 +112,13 @@ class _(Convert):
         value.copy_(self.fn(value))
 
 
-@form("copied_back")
+@conversions.variant(CopiedBack)
 def _(module: nn.Module, fn: Fn) -> nn.Module:
     module.load_state_dict({name: fn(value) for name, value in module.state_dict().items()})
     return module
 
 
-@form("copied_back")
+@conversions.variant(CopiedBack)
 class _(Convert):
     """Parameters only."""
 
@@ -138,51 +128,47 @@ class _(Convert):
         self.gradient(param)
 
 
-@mistaken(
-    "result_not_stored",
-    "What fn gives never reaches the module. A variable of a loop is only a name; and the values of state_dict() are other "
-    "tensor objects, which share memory with the module: new data for them changes the dict alone.",
-    "A variable of a loop is only a name",
-)
-def _(module: nn.Module, fn: Fn) -> nn.Module:
+@conversions.mistake()
+def result_not_stored(module: nn.Module, fn: Fn) -> nn.Module:
+    """What fn gives never reaches the module. A variable of a loop is only a name; and the values of
+    state_dict() are other tensor objects, which share memory with the module: new data for them changes the
+    dict alone.
+    """
     for value in module.state_dict().values():
         value.data = fn(value)
     return module
 
 
-@form("result_not_stored")
+@conversions.variant(result_not_stored)
 def _(module: nn.Module, fn: Fn) -> nn.Module:
     for param in module.parameters():
         param = fn(param)  # noqa: PLW2901  the mistake
     return module
 
 
-@mistaken(
-    "gradients_left",
-    "The gradients kept their old dtype. The next step of an optimizer then mixes float32 and float64, or fails.",
-    "The next step of an optimizer then mixes",
-)
-class _(Convert):
+@conversions.mistake()
+class GradientsLeft(Convert):
+    """The gradients kept their old dtype. The next step of an optimizer then mixes float32 and float64, or
+    fails.
+    """
+
     def gradient(self, param: nn.Parameter) -> None:
         pass
 
 
-@mistaken(
-    "gradients_dropped",
-    "The gradients were thrown away. Between backward() and step() that loses a step.",
-    "that loses a step",
-)
-class _(Convert):
+@conversions.mistake()
+class GradientsDropped(Convert):
+    """The gradients were thrown away. Between backward() and step() that loses a step."""
+
     def gradient(self, param: nn.Parameter) -> None:
         param.grad = None
 
 
-@mistaken(
-    "none_gradients_made",
-    "A parameter without a gradient has one of zeros now. To an optimizer None means: leave this one alone; zeros still "
-    "let momentum and weight decay move it.",
-    "still let momentum and weight decay move it",
-)
-class _(Convert):
+@conversions.mistake()
+class NoneGradientsMade(Convert):
+    """A parameter without a gradient has one of zeros now. To an optimizer None means: leave this one alone;
+    zeros still let momentum and weight decay move it.
+    """
+
     def gradient(self, param: nn.Parameter) -> None:
         param.grad = self.fn(torch.zeros_like(param) if param.grad is None else param.grad.to(param.dtype))

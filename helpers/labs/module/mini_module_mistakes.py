@@ -11,13 +11,12 @@ from helpers.labs.module.mini_module import mini_module
 from helpers.labs.module.mini_module_right import DICTS, Right
 
 
-@mini_module.wrong_answer(
-    "tensors_become_buffers",
-    why="Every tensor that is assigned becomes a buffer. Then each mask or cached activation is saved and moved with the "
-    "model, so torch asks for register_buffer: only what is registered already is a buffer.",
-    seen="each mask or cached activation",
-)
-class _(Right):
+@mini_module.mistake()
+class TensorsBecomeBuffers(Right):
+    """Every tensor that is assigned becomes a buffer. Then each mask or cached activation is saved and moved
+    with the model, so torch asks for register_buffer: only what is registered already is a buffer.
+    """
+
     def set_plain(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
             self.clear(name, "_buffers")
@@ -26,7 +25,7 @@ class _(Right):
             object.__setattr__(self, name, value)
 
 
-@mini_module.another_form("tensors_become_buffers")
+@mini_module.variant(TensorsBecomeBuffers)
 class _(Right):
     def set_plain(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
@@ -35,7 +34,7 @@ class _(Right):
             object.__setattr__(self, name, value)
 
 
-@mini_module.another_form("tensors_become_buffers")
+@mini_module.variant(TensorsBecomeBuffers)
 class _(Right):
     def set_plain(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
@@ -44,13 +43,13 @@ class _(Right):
             object.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "old_entry_left",
-    why="The old entry under the same name was left where it was. Then register_parameter refuses the name as taken; or it "
-    "stands in two dicts: Python finds what is in __dict__ first, and the name is saved twice. Take the old one out first.",
-    seen="was left where it was",
-)
-class _(Right):
+@mini_module.mistake()
+class OldEntryLeft(Right):
+    """The old entry under the same name was left where it was. Then register_parameter refuses the name as
+    taken; or it stands in two dicts: Python finds what is in __dict__ first, and the name is saved twice.
+    Take the old one out first.
+    """
+
     def clear(self, name: str, place: str) -> None:
         pass
 
@@ -58,7 +57,7 @@ class _(Right):
         return not hasattr(type(self), name)
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     def clear(self, name: str, place: str) -> None:
         for other in DICTS:
@@ -69,7 +68,7 @@ class _(Right):
         return not hasattr(type(self), name)
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     def clear(self, name: str, place: str) -> None:
         vars(self).pop(name, None)
@@ -78,13 +77,13 @@ class _(Right):
         return not hasattr(type(self), name)
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     def clear(self, name: str, place: str) -> None:
         vars(self).pop(name, None)
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     def clear(self, name: str, place: str) -> None:
         for other in DICTS:
@@ -92,7 +91,7 @@ class _(Right):
                 vars(self)[other].pop(name, None)
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     """The same, in a class whose register methods look at nothing."""
 
@@ -103,13 +102,13 @@ class _(Right):
         return True
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     def clear(self, name: str, place: str) -> None:
         pass
 
 
-@mini_module.another_form("old_entry_left")
+@mini_module.variant(OldEntryLeft)
 class _(Right):
     """Only what a module replaces is left."""
 
@@ -117,26 +116,25 @@ class _(Right):
         self._modules[name] = value
 
 
-@mini_module.wrong_answer(
-    "kept_in_two_places",
-    why="Besides the entry, the value was stored as a plain attribute by super().__setattr__. Reading works; but after "
-    ".to() or a load the entry has changed, and forward still reads the old one.",
-    seen="forward still reads the old one",
-)
-class _(Right):
+@mini_module.mistake()
+class KeptInTwoPlaces(Right):
+    """Besides the entry, the value was stored as a plain attribute by super().__setattr__. Reading works; but
+    after .to() or a load the entry has changed, and forward still reads the old one.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         Right.__setattr__(self, name, value)
         object.__setattr__(self, name, value)
 
 
-@mini_module.another_form("kept_in_two_places")
+@mini_module.variant(KeptInTwoPlaces)
 class _(Right):
     def store(self, place: str, name: str, value: Any) -> None:
         vars(self)[place][name] = value
         vars(self)[name] = value
 
 
-@mini_module.another_form("kept_in_two_places")
+@mini_module.variant(KeptInTwoPlaces)
 class _(Right):
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -146,13 +144,12 @@ class _(Right):
             self._modules[name] = value
 
 
-@mini_module.wrong_answer(
-    "parameters_become_buffers",
-    why="A Parameter is a Tensor, too: whoever asks isinstance(value, Tensor) first puts it among the buffers, and no "
-    "optimizer ever sees it.",
-    seen="A Parameter is a Tensor, too",
-)
-class _(Right):
+@mini_module.mistake()
+class ParametersBecomeBuffers(Right):
+    """A Parameter is a Tensor, too: whoever asks isinstance(value, Tensor) first puts it among the buffers,
+    and no optimizer ever sees it.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor) and "_buffers" in vars(self):
             self.clear(name, "_buffers")
@@ -161,7 +158,7 @@ class _(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.another_form("parameters_become_buffers")
+@mini_module.variant(ParametersBecomeBuffers)
 class _(Right):
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, nn.Parameter) and "_buffers" in vars(self):
@@ -171,24 +168,22 @@ class _(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "modules_stay_plain",
-    why="Modules are stored as plain attributes: the call in forward works, and parameters(), state_dict() and .to() of the "
-    "whole never reach the child.",
-    seen="never reach the child",
-)
-class _(Right):
+@mini_module.mistake()
+class ModulesStayPlain(Right):
+    """Modules are stored as plain attributes: the call in forward works, and parameters(), state_dict() and
+    .to() of the whole never reach the child.
+    """
+
     def add_module_entry(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "requires_grad_makes_a_parameter",
-    why="Whether a tensor is trained was read from requires_grad. It is the type nn.Parameter that counts: a frozen "
-    "Parameter is one, and the result of a computation is none.",
-    seen="It is the type nn.Parameter that counts",
-)
-class _(Right):
+@mini_module.mistake()
+class RequiresGradMakesAParameter(Right):
+    """Whether a tensor is trained was read from requires_grad. It is the type nn.Parameter that counts: a
+    frozen Parameter is one, and the result of a computation is none.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         frozen = isinstance(value, nn.Parameter) and not value.requires_grad
         trained = isinstance(value, Tensor) and value.requires_grad
@@ -199,32 +194,30 @@ class _(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "assigned_goes_last",
-    why="The old entry is taken out, and the new one put at the end of its dict. parameters() then has another order, "
-    "and an optimizer's saved state meets the wrong weights.",
-    seen="put at the end of its dict",
-)
-class _(Right):
+@mini_module.mistake()
+class AssignedGoesLast(Right):
+    """The old entry is taken out, and the new one put at the end of its dict. parameters() then has another
+    order, and an optimizer's saved state meets the wrong weights.
+    """
+
     def store(self, place: str, name: str, value: Any) -> None:
         vars(self)[place].pop(name, None)
         vars(self)[place][name] = value
 
 
-@mini_module.another_form("assigned_goes_last")
+@mini_module.variant(AssignedGoesLast)
 class _(Right):
     def clear(self, name: str, place: str) -> None:
         for entries in (vars(self), *(vars(self)[other] for other in DICTS)):
             entries.pop(name, None)
 
 
-@mini_module.wrong_answer(
-    "written_through",
-    why="A tensor over a Parameter was copied into it. That hides a slip, such as self.w = self.w * 2 in forward; torch "
-    "refuses it, and asks for copy_ where copying is meant.",
-    seen="That hides a slip",
-)
-class _(Right):
+@mini_module.mistake()
+class WrittenThrough(Right):
+    """A tensor over a Parameter was copied into it. That hides a slip, such as self.w = self.w * 2 in
+    forward; torch refuses it, and asks for copy_ where copying is meant.
+    """
+
     def over_parameter(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
             with torch.no_grad():
@@ -233,7 +226,7 @@ class _(Right):
             self.register_parameter(name, value)
 
 
-@mini_module.another_form("written_through")
+@mini_module.variant(WrittenThrough)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
@@ -242,7 +235,7 @@ class _(Right):
             self.register_parameter(name, value)
 
 
-@mini_module.another_form("written_through")
+@mini_module.variant(WrittenThrough)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         self.register_parameter(name, nn.Parameter(value) if isinstance(value, Tensor) else value)

@@ -10,13 +10,12 @@ from helpers.labs.module.mini_module import mini_module
 from helpers.labs.module.mini_module_right import DICTS, Right
 
 
-@mini_module.wrong_answer(
-    "none_deletes_the_entry",
-    why="None took the entry away. In torch a name with None is an entry that is switched off, as the bias of "
-    "Linear(bias=False): forward can ask for it, and only a Parameter may take its place.",
-    seen="an entry that is switched off",
-)
-class _(Right):
+@mini_module.mistake()
+class NoneDeletesTheEntry(Right):
+    """None took the entry away. In torch a name with None is an entry that is switched off, as the bias of
+    Linear(bias=False): forward can ask for it, and only a Parameter may take its place.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         for place in DICTS:
             if value is None and name in vars(self).get(place, ()):
@@ -25,7 +24,7 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.another_form("none_deletes_the_entry")
+@mini_module.variant(NoneDeletesTheEntry)
 class _(Right):
     def __setattr__(self, name: str, value: Any) -> None:
         for place in DICTS:
@@ -34,7 +33,7 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.another_form("none_deletes_the_entry")
+@mini_module.variant(NoneDeletesTheEntry)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         if value is None:
@@ -43,7 +42,7 @@ class _(Right):
             self.register_parameter(name, value)
 
 
-@mini_module.another_form("none_deletes_the_entry")
+@mini_module.variant(NoneDeletesTheEntry)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         if value is None:
@@ -53,7 +52,7 @@ class _(Right):
             self.register_parameter(name, value)
 
 
-@mini_module.another_form("none_deletes_the_entry")
+@mini_module.variant(NoneDeletesTheEntry)
 class _(Right):
     """Of the buffers only."""
 
@@ -65,7 +64,7 @@ class _(Right):
             self.register_buffer(name, value)
 
 
-@mini_module.another_form("none_deletes_the_entry")
+@mini_module.variant(NoneDeletesTheEntry)
 class _(Right):
     """All that is no entry takes the name over, as a plain attribute."""
 
@@ -78,31 +77,28 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "none_is_refused",
-    why="None over an entry was an error. It is the way to switch an entry off: m.bias = None.",
-    seen="It is the way to switch an entry off",
-)
-class _(Right):
+@mini_module.mistake()
+class NoneIsRefused(Right):
+    """None over an entry was an error. It is the way to switch an entry off: m.bias = None."""
+
     def __setattr__(self, name: str, value: Any) -> None:
         if value is None and any(name in vars(self).get(place, ()) for place in DICTS):
             raise TypeError(f"cannot assign None to {name}")
         Right.__setattr__(self, name, value)
 
 
-@mini_module.another_form("none_is_refused")
+@mini_module.variant(NoneIsRefused)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         raise TypeError(f"cannot assign {type(value).__name__} to {name}")
 
 
-@mini_module.wrong_answer(
-    "none_reads_as_missing",
-    why="An entry that is None was taken for no entry: get(name) gives None for both. Ask `name in entries`, else "
-    "`self.bias is None` in forward fails for the layer without a bias.",
-    seen="get(name) gives None for both",
-)
-class _(Right):
+@mini_module.mistake()
+class NoneReadsAsMissing(Right):
+    """An entry that is None was taken for no entry: get(name) gives None for both. Ask `name in entries`,
+    else `self.bias is None` in forward fails for the layer without a bias.
+    """
+
     def __getattr__(self, name: str) -> Any:
         for place in DICTS:
             value = vars(self).get(place, {}).get(name)
@@ -111,24 +107,22 @@ class _(Right):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
 
-@mini_module.wrong_answer(
-    "missing_reads_as_none",
-    why="A name that is nowhere gave None. hasattr() is then always true, and a misspelt name fails far away from its line.",
-    seen="a misspelt name fails far away",
-)
-class _(Right):
+@mini_module.mistake()
+class MissingReadsAsNone(Right):
+    """A name that is nowhere gave None. hasattr() is then always true, and a misspelt name fails far away
+    from its line.
+    """
+
     def __getattr__(self, name: str) -> Any:
         for place in DICTS:
             if name in vars(self).get(place, ()):
                 return vars(self)[place][name]
 
 
-@mini_module.wrong_answer(
-    "missing_is_key_error",
-    why="A missing name raised KeyError. hasattr() and getattr() with a default know AttributeError only.",
-    seen="know AttributeError only",
-)
-class _(Right):
+@mini_module.mistake()
+class MissingIsKeyError(Right):
+    """A missing name raised KeyError. hasattr() and getattr() with a default know AttributeError only."""
+
     def __getattr__(self, name: str) -> Any:
         for place in DICTS[:2]:
             if name in vars(self).get(place, ()):

@@ -10,13 +10,12 @@ from helpers.labs.module.mini_module import mini_module
 from helpers.labs.module.mini_module_right import DICTS, Right
 
 
-@mini_module.wrong_answer(
-    "lookup_never_ends",
-    why="__getattr__ reads self._parameters. Where there is no such dict yet (a forgotten super().__init__(), deepcopy, "
-    "pickle), that calls __getattr__ again, without end.",
-    seen="that calls __getattr__ again, without end",
-)
-class _(Right):
+@mini_module.mistake()
+class LookupNeverEnds(Right):
+    """__getattr__ reads self._parameters. Where there is no such dict yet (a forgotten super().__init__(),
+    deepcopy, pickle), that calls __getattr__ again, without end.
+    """
+
     def __getattr__(self, name: str) -> Any:
         for entries in (self._parameters, self._buffers, self._modules):
             if name in entries:
@@ -24,7 +23,7 @@ class _(Right):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
 
-@mini_module.another_form("lookup_never_ends")
+@mini_module.variant(LookupNeverEnds)
 class _(Right):
     def __getattr__(self, name: str) -> Any:
         if hasattr(self, "_parameters"):
@@ -34,13 +33,12 @@ class _(Right):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
 
-@mini_module.wrong_answer(
-    "before_init_accepted",
-    why="An entry before super().__init__() was accepted. When __init__ runs it makes new dicts, and the layer assigned "
-    "before is lost: torch tells that at once.",
-    seen="the layer assigned before is lost",
-)
-class _(Right):
+@mini_module.mistake()
+class BeforeInitAccepted(Right):
+    """An entry before super().__init__() was accepted. When __init__ runs it makes new dicts, and the layer
+    assigned before is lost: torch tells that at once.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         if "_parameters" not in vars(self):
             object.__setattr__(self, name, value)
@@ -48,7 +46,7 @@ class _(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.another_form("before_init_accepted")
+@mini_module.variant(BeforeInitAccepted)
 class _(Right):
     def __setattr__(self, name: str, value: Any) -> None:
         if "_parameters" not in vars(self) and isinstance(value, nn.Parameter | Right):
@@ -61,26 +59,24 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.wrong_answer(
-    "nothing_before_init",
-    why="A plain attribute before super().__init__() was an error. Only entries need the dicts: self.size = 3 has always "
-    "been allowed there.",
-    seen="Only entries need the dicts",
-)
-class _(Right):
+@mini_module.mistake()
+class NothingBeforeInit(Right):
+    """A plain attribute before super().__init__() was an error. Only entries need the dicts: self.size = 3
+    has always been allowed there.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         if "_parameters" not in vars(self):
             raise AttributeError(f"cannot assign {name} before __init__")
         Right.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "tensor_over_a_parameter",
-    why="Over a Parameter something else was accepted. self.w = self.w * 0.5 then silently drops the weight from "
-    "parameters(); torch raises TypeError.",
-    seen="silently drops the weight",
-)
-class _(Right):
+@mini_module.mistake()
+class TensorOverAParameter(Right):
+    """Over a Parameter something else was accepted. self.w = self.w * 0.5 then silently drops the weight from
+    parameters(); torch raises TypeError.
+    """
+
     def over_parameter(self, name: str, value: Any) -> None:
         if value is None:
             self.register_parameter(name, None)
@@ -89,7 +85,7 @@ class _(Right):
             setattr(self, name, value)
 
 
-@mini_module.another_form("tensor_over_a_parameter")
+@mini_module.variant(TensorOverAParameter)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         if value is None:
@@ -98,13 +94,13 @@ class _(Right):
             object.__setattr__(self, name, value)
 
 
-@mini_module.another_form("tensor_over_a_parameter")
+@mini_module.variant(TensorOverAParameter)
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         self._parameters[name] = value
 
 
-@mini_module.another_form("tensor_over_a_parameter")
+@mini_module.variant(TensorOverAParameter)
 class _(Right):
     """Modules and buffers, too, can be overwritten by anything."""
 
@@ -119,17 +115,17 @@ class _(Right):
     over_module = over_buffer = over_parameter
 
 
-@mini_module.wrong_answer(
-    "anything_over_a_buffer",
-    why="Under the name of a buffer a number was stored. .to() and state_dict() expect a tensor or None among the buffers.",
-    seen="expect a tensor or None among the buffers",
-)
-class _(Right):
+@mini_module.mistake()
+class AnythingOverABuffer(Right):
+    """Under the name of a buffer a number was stored. .to() and state_dict() expect a tensor or None among
+    the buffers.
+    """
+
     def over_buffer(self, name: str, value: Any) -> None:
         self._buffers[name] = value
 
 
-@mini_module.another_form("anything_over_a_buffer")
+@mini_module.variant(AnythingOverABuffer)
 class _(Right):
     def over_buffer(self, name: str, value: Any) -> None:
         if value is None or hasattr(value, "shape"):
@@ -139,13 +135,12 @@ class _(Right):
             object.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "parameter_cannot_replace_a_module",
-    why="A Parameter over a module (or a buffer) was refused. The rule is not symmetric: nothing replaces a Parameter, but "
-    "a Parameter replaces anything.",
-    seen="The rule is not symmetric",
-)
-class _(Right):
+@mini_module.mistake()
+class ParameterCannotReplaceAModule(Right):
+    """A Parameter over a module (or a buffer) was refused. The rule is not symmetric: nothing replaces a
+    Parameter, but a Parameter replaces anything.
+    """
+
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, nn.Parameter):
             if name in vars(self).get("_modules", ()):
@@ -153,7 +148,7 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.another_form("parameter_cannot_replace_a_module")
+@mini_module.variant(ParameterCannotReplaceAModule)
 class _(Right):
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, nn.Parameter):
@@ -162,13 +157,12 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.wrong_answer(
-    "any_kind_registered",
-    why="register_parameter took a plain tensor (or register_module a tensor). Then parameters() holds what no optimizer "
-    "accepts, and the error comes far away from this line.",
-    seen="holds what no optimizer",
-)
-class _(Right):
+@mini_module.mistake()
+class AnyKindRegistered(Right):
+    """register_parameter took a plain tensor (or register_module a tensor). Then parameters() holds what no
+    optimizer accepts, and the error comes far away from this line.
+    """
+
     def kind(self, place: str) -> Any:
         return object
 
@@ -186,10 +180,6 @@ class _(Right):
     over_parameter = over_module = refuse
 
 
-@mini_module.wrong_answer(
-    "an_nn_module",
-    why="The class inherits from nn.Module, or borrows its methods, and so builds nothing of it.",
-    seen="and so builds nothing of it",
-)
-class _(nn.Module):
-    pass
+@mini_module.mistake()
+class AnNnModule(nn.Module):
+    """The class inherits from nn.Module, or borrows its methods, and so builds nothing of it."""

@@ -64,26 +64,20 @@ class Walk:
             yield from self.below(module, prefix)
 
 
-def mistaken(name: str, why: str, seen: str) -> Any:
-    """A wrong answer as a class of walks; what is passed to `check` is a function."""
-    return lambda kind: named_members.wrong_answer(name, why=why, seen=seen, answer=of(kind))
-
-
-def form(name: str) -> Any:
-    return lambda kind: named_members.another_form(name)(of(kind))
-
-
 def of(kind: type[Walk]) -> Any:
     return lambda *args, **options: kind()(*args, **options)
 
 
-@mistaken(
-    "level_by_level",
-    "The modules are taken from a queue: all children first, then all grandchildren. torch goes down each branch to its "
-    "end before the next one, and an optimizer's file depends on that order.",
-    "goes down each branch to its end",
-)
-class _(Walk):
+# A class of walks; what is passed to `check` is a function.
+walks = named_members.bank(of)
+
+
+@walks.mistake()
+class LevelByLevel(Walk):
+    """The modules are taken from a queue: all children first, then all grandchildren. torch goes down each
+    branch to its end before the next one, and an optimizer's file depends on that order.
+    """
+
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         queue = deque([(prefix, module)])
         while queue:
@@ -98,23 +92,23 @@ class _(Walk):
                 queue.extend((self.joined(prefix, name), child) for name, child in self.children(module))
 
 
-@mistaken(
-    "last_child_first",
-    "The modules are taken from the end of a stack, so that the last child comes first. Put the children on it in reverse.",
-    "taken from the end of a stack",
-)
-class _(Walk):
+@walks.mistake()
+class LastChildFirst(Walk):
+    """The modules are taken from the end of a stack, so that the last child comes first. Put the children on
+    it in reverse.
+    """
+
     def below(self, module: nn.Module, prefix: str) -> Pairs:
         for name, child in reversed(self.children(module)):
             yield from self.walk(child, self.joined(prefix, name))
 
 
-@mistaken(
-    "children_before_own",
-    "The children come before the module's own members. In torch a parent's weight stands before its children's.",
-    "a parent's weight stands before its children's",
-)
-class _(Walk):
+@walks.mistake()
+class ChildrenBeforeOwn(Walk):
+    """The children come before the module's own members. In torch a parent's weight stands before its
+    children's.
+    """
+
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         if self.kind == "modules":
             yield from Walk.walk(self, module, prefix)
@@ -124,7 +118,7 @@ class _(Walk):
         yield from self.own(module, prefix)
 
 
-@form("children_before_own")
+@walks.variant(ChildrenBeforeOwn)
 class _(Walk):
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         if self.recurse:
@@ -135,35 +129,31 @@ class _(Walk):
             yield prefix, module
 
 
-@mistaken(
-    "names_without_their_path",
-    "The names lack the way to the module: two layers have a `weight` each, and nobody can tell which.",
-    "lack the way to the module",
-)
-class _(Walk):
+@walks.mistake()
+class NamesWithoutTheirPath(Walk):
+    """The names lack the way to the module: two layers have a `weight` each, and nobody can tell which."""
+
     def below(self, module: nn.Module, prefix: str) -> Pairs:
         for name, child in self.children(module):
             yield from self.walk(child, name)
 
 
-@form("names_without_their_path")
+@walks.variant(NamesWithoutTheirPath)
 class _(Walk):
     def below(self, module: nn.Module, prefix: str) -> Pairs:
         for _, child in self.children(module):
             yield from self.walk(child, prefix)
 
 
-@mistaken(
-    "dot_before_the_first_name",
-    "Names of the root begin with a dot: the dot belongs between two names, and an empty prefix is none.",
-    "an empty prefix is none",
-)
-class _(Walk):
+@walks.mistake()
+class DotBeforeTheFirstName(Walk):
+    """Names of the root begin with a dot: the dot belongs between two names, and an empty prefix is none."""
+
     def joined(self, prefix: str, name: str) -> str:
         return f"{prefix}.{name}"
 
 
-@form("dot_before_the_first_name")
+@walks.variant(DotBeforeTheFirstName)
 class _(Walk):
     """Only children's names."""
 
@@ -172,12 +162,10 @@ class _(Walk):
             yield from self.walk(child, f"{prefix}.{name}")
 
 
-@mistaken(
-    "prefix_without_a_dot",
-    "The prefix is put before the names without a dot between: torch adds the dot itself, here too.",
-    "torch adds the dot itself",
-)
-class _(Walk):
+@walks.mistake()
+class PrefixWithoutADot(Walk):
+    """The prefix is put before the names without a dot between: torch adds the dot itself, here too."""
+
     def joined(self, prefix: str, name: str) -> str:
         return prefix + name
 
@@ -190,37 +178,36 @@ class _(Walk):
             yield (name.removesuffix(".") if self.kind == "modules" else name), member
 
 
-@form("prefix_without_a_dot")
+@walks.variant(PrefixWithoutADot)
 class _(Walk):
     def __call__(self, module: nn.Module, kind: str, prefix: str = "", **options: Any) -> Pairs:
         for name, member in Walk.__call__(self, module, kind, "", **options):
             yield prefix + name, member
 
 
-@mistaken(
-    "prefix_ignored",
-    "The prefix that was given is not in the names. It is how a caller asks for the names that the members have in a "
-    "larger model.",
-    "in a larger model",
-)
-class _(Walk):
+@walks.mistake()
+class PrefixIgnored(Walk):
+    """The prefix that was given is not in the names. It is how a caller asks for the names that the members
+    have in a larger model.
+    """
+
     def __call__(self, module: nn.Module, kind: str, prefix: str = "", **options: Any) -> Pairs:
         return Walk.__call__(self, module, kind, "", **options)
 
 
-@mistaken(
-    "none_yielded",
-    "Entries that are None came, too. A bias that is switched off has no values to train, to move or to count.",
-    "has no values to train",
-)
-class _(Walk):
+@walks.mistake()
+class NoneYielded(Walk):
+    """Entries that are None came, too. A bias that is switched off has no values to train, to move or to
+    count.
+    """
+
     def own(self, module: nn.Module, prefix: str) -> Pairs:
         for name, member in self.entries(module):
             if self.is_new(member):
                 yield self.joined(prefix, name), member
 
 
-@form("none_yielded")
+@walks.variant(NoneYielded)
 class _(Walk):
     def own(self, module: nn.Module, prefix: str) -> Pairs:
         for name, member in self.entries(module):
@@ -228,18 +215,17 @@ class _(Walk):
                 yield self.joined(prefix, name), member
 
 
-@mistaken(
-    "none_child_entered",
-    "A child that is None was walked into. register_module(name, None) and self.down = None over a module leave such an "
-    "entry.",
-    "was walked into",
-)
-class _(Walk):
+@walks.mistake()
+class NoneChildEntered(Walk):
+    """A child that is None was walked into. register_module(name, None) and self.down = None over a module
+    leave such an entry.
+    """
+
     def children(self, module: nn.Module) -> Any:
         return module._modules.items()
 
 
-@form("none_child_entered")
+@walks.variant(NoneChildEntered)
 class _(Walk):
     """Neither None is looked for."""
 
@@ -252,37 +238,35 @@ class _(Walk):
                 yield self.joined(prefix, name), member
 
 
-@mistaken(
-    "frozen_left_out",
-    "Parameters that do not require grad were left out. They are parameters all the same: saved, moved, counted.",
-    "They are parameters all the same",
-)
-class _(Walk):
+@walks.mistake()
+class FrozenLeftOut(Walk):
+    """Parameters that do not require grad were left out. They are parameters all the same: saved, moved,
+    counted.
+    """
+
     def is_new(self, member: Any) -> bool:
         if isinstance(member, nn.Parameter) and not member.requires_grad:
             return False
         return Walk.is_new(self, member)
 
 
-@mistaken(
-    "unsaved_buffers_left_out",
-    "Buffers that are not persistent were left out. Persistent only means that state_dict saves them; they are buffers, "
-    "and .to() moves them.",
-    "only means that state_dict saves them",
-)
-class _(Walk):
+@walks.mistake()
+class UnsavedBuffersLeftOut(Walk):
+    """Buffers that are not persistent were left out. Persistent only means that state_dict saves them; they
+    are buffers, and .to() moves them.
+    """
+
     def entries(self, module: nn.Module) -> Any:
         found = Walk.entries(self, module)
         return [(name, member) for name, member in found if name not in module._non_persistent_buffers_set]
 
 
-@mistaken(
-    "attributes_searched",
-    "Members were looked for among the attributes in __dict__. Entries are not there: they stand in the three dicts, "
-    "and a plain tensor is no buffer.",
-    "Members were looked for among the attributes",
-)
-class _(Walk):
+@walks.mistake()
+class AttributesSearched(Walk):
+    """Members were looked for among the attributes in __dict__. Entries are not there: they stand in the
+    three dicts, and a plain tensor is no buffer.
+    """
+
     def entries(self, module: nn.Module) -> Any:
         kind = nn.Parameter if self.kind == "parameters" else torch.Tensor
         plain = [(name, value) for name, value in vars(module).items() if isinstance(value, kind)]

@@ -8,21 +8,20 @@ import torch
 from torch import nn
 
 from helpers.labs.module.named_members import named_members
-from helpers.labs.module.named_members_mistakes import Pairs, Walk, form, mistaken
+from helpers.labs.module.named_members_mistakes import Pairs, Walk, walks
 
 
-@mistaken(
-    "tied_listed_twice",
-    "A tied weight came under both names although remove_duplicate is True: an optimizer that gets this list would step it "
-    "twice, and a count of parameters is too large.",
-    "would step it twice",
-)
-class _(Walk):
+@walks.mistake()
+class TiedListedTwice(Walk):
+    """A tied weight came under both names although remove_duplicate is True: an optimizer that gets this list
+    would step it twice, and a count of parameters is too large.
+    """
+
     def is_new(self, member: Any) -> bool:
         return True
 
 
-@form("tied_listed_twice")
+@walks.variant(TiedListedTwice)
 class _(Walk):
     """Modules at least come once."""
 
@@ -30,32 +29,26 @@ class _(Walk):
         return not isinstance(member, nn.Module) or Walk.is_new(self, member)
 
 
-@mistaken(
-    "seen_in_one_module_only",
-    "What has been seen is forgotten at each module. Weights are mostly tied across modules: one set for the whole walk is "
-    "needed.",
-    "is forgotten at each module",
-)
-class _(Walk):
+@walks.mistake()
+class SeenInOneModuleOnly(Walk):
+    """What has been seen is forgotten at each module. Weights are mostly tied across modules: one set for the
+    whole walk is needed.
+    """
+
     def own(self, module: nn.Module, prefix: str) -> Pairs:
         self.seen = []
         yield from Walk.own(self, module, prefix)
 
 
-@form("seen_in_one_module_only")
+@walks.variant(SeenInOneModuleOnly)
 class _(Walk):
     def below(self, module: nn.Module, prefix: str) -> Pairs:
         for name, child in self.children(module):
             yield from type(self)()(child, self.kind, self.joined(prefix, name), True, self.unique)
 
 
-@named_members.wrong_answer(
-    "seen_for_ever",
-    why="What has been seen is kept in a default argument, which Python makes once for all calls: the second call of the "
-    "function yields nothing.",
-    seen="which Python makes once",
-)
-def _(
+@named_members.mistake()
+def seen_for_ever(
     module: nn.Module,
     kind: str,
     prefix: str = "",
@@ -63,6 +56,10 @@ def _(
     remove_duplicate: bool = True,
     seen: set[Any] = set(),  # noqa: B006  the mistake
 ) -> Pairs:
+    """What has been seen is kept in a default argument, which Python makes once for all calls: the second
+    call of the function yields nothing.
+    """
+
     class Remembering(Walk):
         def is_new(self, member: Any) -> bool:
             known = self.unique and member in seen
@@ -72,8 +69,12 @@ def _(
     yield from Remembering()(module, kind, prefix, recurse, remove_duplicate)
 
 
-class ByValue(Walk):
-    """What two members must share to be taken for one."""
+@walks.mistake()
+class ToldApartByValues(Walk):  # what two members must share to be taken for one
+    """Whether a member was seen is asked of its values. Two biases that both start at zero are two
+    parameters; a tied weight is one object. A set, a dict or `is` compares that; `in` on a list compares
+    values, and fails on tensors.
+    """
 
     def are_one(self, member: Any, known: Any) -> bool:
         return type(member) is type(known) and torch.equal(member, known)
@@ -87,16 +88,8 @@ class ByValue(Walk):
         return True
 
 
-mistaken(
-    "told_apart_by_values",
-    "Whether a member was seen is asked of its values. Two biases that both start at zero are two parameters; a tied "
-    "weight is one object. A set, a dict or `is` compares that; `in` on a list compares values, and fails on tensors.",
-    "Two biases that both start at zero",
-)(ByValue)
-
-
-@form("told_apart_by_values")
-class _(ByValue):
+@walks.variant(ToldApartByValues)
+class _(ToldApartByValues):
     """`member in [...]`: an error where the values are many, and a wrong answer where there is one."""
 
     def is_new(self, member: Any) -> bool:
@@ -106,41 +99,39 @@ class _(ByValue):
         return True
 
 
-@form("told_apart_by_values")
-class _(ByValue):
+@walks.variant(ToldApartByValues)
+class _(ToldApartByValues):
     def are_one(self, member: Any, known: Any) -> bool:
         return member.shape == known.shape and bool((member == known).all())
 
 
-@mistaken(
-    "told_apart_by_address",
-    "Members were told apart by data_ptr(). All empty tensors have the address 0, and a view of a buffer begins where the "
-    "buffer does: they are objects of their own all the same.",
-    "All empty tensors have the address 0",
-)
-class _(ByValue):
+@walks.mistake()
+class ToldApartByAddress(ToldApartByValues):
+    """Members were told apart by data_ptr(). All empty tensors have the address 0, and a view of a buffer
+    begins where the buffer does: they are objects of their own all the same.
+    """
+
     def are_one(self, member: Any, known: Any) -> bool:
         return member.data_ptr() == known.data_ptr()
 
 
-@mistaken(
-    "always_once",
-    "remove_duplicate=False changed nothing: state_dict needs all names of a tied weight, and asks for them so.",
-    "needs all names of a tied weight",
-)
-class _(Walk):
+@walks.mistake()
+class AlwaysOnce(Walk):
+    """remove_duplicate=False changed nothing: state_dict needs all names of a tied weight, and asks for them
+    so.
+    """
+
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         self.unique = True
         yield from Walk.walk(self, module, prefix)
 
 
-@mistaken(
-    "shared_module_entered_once",
-    "With remove_duplicate=False tied weights came under each name, but a module that stands in several places was walked "
-    "through once only.",
-    "was walked through once only",
-)
-class _(Walk):
+@walks.mistake()
+class SharedModuleEnteredOnce(Walk):
+    """With remove_duplicate=False tied weights came under each name, but a module that stands in several
+    places was walked through once only.
+    """
+
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         if self.kind != "modules" and any(module is known for known in self.seen):
             return
@@ -149,7 +140,7 @@ class _(Walk):
         yield from Walk.walk(self, module, prefix)
 
 
-@form("shared_module_entered_once")
+@walks.variant(SharedModuleEnteredOnce)
 class _(Walk):
     """Of kind "modules", too."""
 
@@ -162,7 +153,7 @@ class _(Walk):
         yield from Walk.walk(self, module, prefix)
 
 
-@form("shared_module_entered_once")
+@walks.variant(SharedModuleEnteredOnce)
 class _(Walk):
     """named_children lists a child with two names in one parent once."""
 
@@ -170,23 +161,21 @@ class _(Walk):
         return list(module.named_children())
 
 
-@mistaken(
-    "recurse_ignored",
-    "recurse=False still went down into the children.",
-    "still went down into the children",
-)
-class _(Walk):
+@walks.mistake()
+class RecurseIgnored(Walk):
+    """recurse=False still went down into the children."""
+
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         self.recurse = True
         yield from Walk.walk(self, module, prefix)
 
 
-@mistaken(
-    "recurse_one_level",
-    "recurse was not handed on to the children, or the call for them stood without it: the grandchildren are missing.",
-    "the grandchildren are missing",
-)
-class _(Walk):
+@walks.mistake()
+class RecurseOneLevel(Walk):
+    """recurse was not handed on to the children, or the call for them stood without it: the grandchildren are
+    missing.
+    """
+
     def below(self, module: nn.Module, prefix: str) -> Pairs:
         for name, child in self.children(module):
             if self.kind == "modules":
@@ -196,19 +185,17 @@ class _(Walk):
                 yield from self.own(child, self.joined(prefix, name))
 
 
-@mistaken(
-    "root_left_out",
-    'Of kind "modules" the root itself is missing. named_modules() begins with it, under the prefix.',
-    "the root itself is missing",
-)
-class _(Walk):
+@walks.mistake()
+class RootLeftOut(Walk):
+    """Of kind "modules" the root itself is missing. named_modules() begins with it, under the prefix."""
+
     def __call__(self, module: nn.Module, kind: str, *args: Any, **options: Any) -> Pairs:
         for place, pair in enumerate(Walk.__call__(self, module, kind, *args, **options)):
             if place or kind != "modules":
                 yield pair
 
 
-@form("root_left_out")
+@walks.variant(RootLeftOut)
 class _(Walk):
     """Left out where its name would be empty."""
 
@@ -218,29 +205,24 @@ class _(Walk):
         )
 
 
-@named_members.wrong_answer(
-    "all_at_once",
-    why="A list was filled and given back. next(model.parameters()) asks for one parameter of perhaps thousands, and an "
-    "iterator over a list has walked past them all.",
-    seen="has walked past them all",
-)
-def _(*args: Any, **options: Any) -> list[tuple[str, Any]]:
+@named_members.mistake()
+def all_at_once(*args: Any, **options: Any) -> list[tuple[str, Any]]:
+    """A list was filled and given back. next(model.parameters()) asks for one parameter of perhaps thousands,
+    and an iterator over a list has walked past them all.
+    """
     return list(Walk()(*args, **options))
 
 
-@named_members.another_form("all_at_once")
+@named_members.variant(all_at_once)
 def _(*args: Any, **options: Any) -> Pairs:
     return iter(list(Walk()(*args, **options)))
 
 
-@named_members.wrong_answer(
-    "torchs_own_called",
-    why="The answer hands the work to named_parameters and its kin: that is the walk which is to be built.",
-    seen="hands the work to named_parameters",
-)
-def _(
+@named_members.mistake()
+def torchs_own_called(
     module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
 ) -> Pairs:
+    """The answer hands the work to named_parameters and its kin: that is the walk which is to be built."""
     if kind == "modules" and not recurse:
         yield prefix, module
     elif kind == "modules":
@@ -251,7 +233,7 @@ def _(
         )
 
 
-@named_members.another_form("torchs_own_called")
+@named_members.variant(torchs_own_called)
 def _(
     module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
 ) -> Pairs:

@@ -32,28 +32,24 @@ class AtTheRoot(Base):
     move = Right.move
 
 
-@renamed.wrong_answer(
-    "load_state_dict_overridden",
-    why="load_state_dict runs for the module on which it is called, the root. Inside a model only "
-    "_load_from_state_dict is called, for each module.",
-    seen="Inside a model only _load_from_state_dict is called",
-)
-class _(AtTheRoot):
-    pass
+@renamed.mistake()
+class LoadStateDictOverridden(AtTheRoot):
+    """load_state_dict runs for the module on which it is called, the root. Inside a model only
+    _load_from_state_dict is called, for each module.
+    """
 
 
-@renamed.wrong_answer(
-    "callers_dict_edited",
-    why="load_state_dict was overridden and moves the keys in the very dict that it was given. torch makes its copy only "
-    "later: what reaches _load_from_state_dict may be edited, what reaches load_state_dict may not.",
-    seen="in the very dict that it was given",
-)
-class _(AtTheRoot):
+@renamed.mistake()
+class CallersDictEdited(AtTheRoot):
+    """load_state_dict was overridden and moves the keys in the very dict that it was given. torch makes its
+    copy only later: what reaches _load_from_state_dict may be edited, what reaches load_state_dict may not.
+    """
+
     def own(self, state_dict: Any) -> Any:
         return state_dict
 
 
-@renamed.another_form("callers_dict_edited")
+@renamed.variant(CallersDictEdited)
 class _(Base):
     """Without a look at the version."""
 
@@ -65,18 +61,17 @@ class _(Base):
         return super().load_state_dict(state_dict, strict, assign)
 
 
-@renamed.wrong_answer(
-    "strict_false",
-    why="strict=False makes no file load. It only says nothing about the keys that found no place, and so a damaged "
-    "file loads as quietly as an old one, and the weights of the moved keys are never read.",
-    seen="strict=False makes no file load",
-)
-class _(Base):
+@renamed.mistake()
+class StrictFalse(Base):
+    """strict=False makes no file load. It only says nothing about the keys that found no place, and so a
+    damaged file loads as quietly as an old one, and the weights of the moved keys are never read.
+    """
+
     def load_state_dict(self, state_dict: Any, strict: bool = False, assign: bool = False) -> Any:
         return super().load_state_dict(state_dict, False, assign)
 
 
-@renamed.another_form("load_state_dict_overridden")
+@renamed.variant(LoadStateDictOverridden)
 class _(AtTheRoot):
     """Without a complaint."""
 
@@ -84,20 +79,19 @@ class _(AtTheRoot):
         return False
 
 
-@renamed.wrong_answer(
-    "complaints_hushed",
-    why="The module tells super() not to be strict, so what is missing or too much under its own prefix is never told: "
-    "a damaged file of today loads in silence. Give the old files their keys instead.",
-    seen="never told: a damaged file of today",
-)
-class _(Right):
+@renamed.mistake()
+class ComplaintsHushed(Right):
+    """The module tells super() not to be strict, so what is missing or too much under its own prefix is never
+    told: a damaged file of today loads in silence. Give the old files their keys instead.
+    """
+
     def _load_from_state_dict(
         self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool, *args: Any
     ) -> None:
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *args)
 
 
-@renamed.another_form("complaints_hushed")
+@renamed.variant(ComplaintsHushed)
 class _(Right):
     def _load_from_state_dict(
         self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool, missing: list, *args: Any
@@ -106,13 +100,12 @@ class _(Right):
         missing.clear()
 
 
-@renamed.wrong_answer(
-    "missing_count_forgiven",
-    why="`count` was only taken off the list of missing keys. An old file then leaves in the module whatever count "
-    "it held before the load.",
-    seen="only taken off the list",
-)
-class _(Right):
+@renamed.mistake()
+class MissingCountForgiven(Right):
+    """`count` was only taken off the list of missing keys. An old file then leaves in the module whatever
+    count it held before the load.
+    """
+
     def _load_from_state_dict(
         self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool, missing: list, *args: Any
     ) -> None:
@@ -123,7 +116,7 @@ class _(Right):
             missing.remove(prefix + "count")
 
 
-@renamed.another_form("missing_count_forgiven")
+@renamed.variant(MissingCountForgiven)
 class _(Right):
     """As torch's BatchNorm does today: it keeps its own num_batches_tracked."""
 
@@ -133,86 +126,78 @@ class _(Right):
             state_dict.setdefault(prefix + "count", self.count)
 
 
-@renamed.wrong_answer(
-    "version_never_asked",
-    why="count is added to every file that lacks it, whatever its version. A file of today without count is damaged, "
-    "and only the version tells it from an old one.",
-    seen="only the version tells it from an old one",
-)
-class _(Right):
+@renamed.mistake()
+class VersionNeverAsked(Right):
+    """count is added to every file that lacks it, whatever its version. A file of today without count is
+    damaged, and only the version tells it from an old one.
+    """
+
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return 1
 
 
-@renamed.wrong_answer(
-    "version_not_raised",
-    why="_version stayed 1, the default. The files that this class writes say that they are of version 1, and a later "
-    "load takes them for old ones.",
-    seen="_version stayed 1",
-)
-class _(Right):
+@renamed.mistake()
+class VersionNotRaised(Right):
+    """_version stayed 1, the default. The files that this class writes say that they are of version 1, and a
+    later load takes them for old ones.
+    """
+
     _version = 1
 
 
-@renamed.wrong_answer(
-    "version_of_the_root",
-    why="The version was read at the root: state_dict._metadata[''] is the entry of the outermost module, and what "
-    "a child is handed has no _metadata at all. The module's own entry comes as local_metadata.",
-    seen="The version was read at the root",
-)
-class _(Right):
+@renamed.mistake()
+class VersionOfTheRoot(Right):
+    """The version was read at the root: state_dict._metadata[''] is the entry of the outermost module, and
+    what a child is handed has no _metadata at all. The module's own entry comes as local_metadata.
+    """
+
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return getattr(state_dict, "_metadata", {}).get("", {}).get("version") or 1
 
 
-@renamed.wrong_answer(
-    "super_forgotten",
-    why="_load_from_state_dict of the class above is what reads the values, and it was not called: the module's own "
-    "weight and count keep what they held, without an error.",
-    seen="it was not called",
-)
-class _(Right):
+@renamed.mistake()
+class SuperForgotten(Right):
+    """_load_from_state_dict of the class above is what reads the values, and it was not called: the module's
+    own weight and count keep what they held, without an error.
+    """
+
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
         self.migrate(state_dict, prefix, self.version(state_dict, local_metadata))
 
 
-@renamed.wrong_answer(
-    "moved_after_the_load",
-    why="super() was called first. It reads the values and writes down what is missing; keys that are moved after that "
-    "come too late.",
-    seen="super() was called first",
-)
-class _(Right):
+@renamed.mistake()
+class MovedAfterTheLoad(Right):
+    """super() was called first. It reads the values and writes down what is missing; keys that are moved
+    after that come too late.
+    """
+
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
         Base._load_from_state_dict(self, state_dict, prefix, local_metadata, *args)
         self.migrate(state_dict, prefix, self.version(state_dict, local_metadata))
 
 
-@renamed.wrong_answer(
-    "old_key_left",
-    why="The value was copied to the new key, and the old key stayed in the dict, where strict=True finds it. Move it: "
-    "pop.",
-    seen="the old key stayed in the dict",
-)
-class _(Right):
+@renamed.mistake()
+class OldKeyLeft(Right):
+    """The value was copied to the new key, and the old key stayed in the dict, where strict=True finds it.
+    Move it: pop.
+    """
+
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         for old, new in (("gamma", "weight"), ("conv_offset.weight", "conv.offset.weight")):
             if prefix + old in state_dict:
                 state_dict[prefix + new] = state_dict[prefix + old]
 
 
-@renamed.wrong_answer(
-    "count_always_zero",
-    why="count was set to 0 for every file, also for one that has counted.",
-    seen="also for one that has counted",
-)
-class _(Right):
+@renamed.mistake()
+class CountAlwaysZero(Right):
+    """count was set to 0 for every file, also for one that has counted."""
+
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         self.move(state_dict, prefix, version)
         state_dict[prefix + "count"] = torch.zeros_like(self.count)
 
 
-@renamed.another_form("count_always_zero")
+@renamed.variant(CountAlwaysZero)
 class _(Right):
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         self.move(state_dict, prefix, version)
@@ -220,7 +205,7 @@ class _(Right):
             state_dict[prefix + "count"] = torch.zeros_like(self.count)
 
 
-@renamed.another_form("count_always_zero")
+@renamed.variant(CountAlwaysZero)
 class _(Right):
     """Only where the version is old, or lost."""
 
@@ -230,35 +215,33 @@ class _(Right):
             state_dict[prefix + "count"] = torch.zeros_like(self.count)
 
 
-@renamed.wrong_answer(
-    "count_forgotten",
-    why="The keys were moved, and the buffer that version 3 added was forgotten: an older file has no count to give.",
-    seen="an older file has no count to give",
-)
-class _(Right):
+@renamed.mistake()
+class CountForgotten(Right):
+    """The keys were moved, and the buffer that version 3 added was forgotten: an older file has no count to
+    give.
+    """
+
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         self.move(state_dict, prefix, version)
 
 
-@renamed.wrong_answer(
-    "file_marked_as_migrated",
-    why="The version was written into local_metadata after the move. That dict belongs to the caller's file, not to "
-    "torch's copy: the second load of the same file finds old keys under today's version.",
-    seen="was written into local_metadata",
-)
-class _(Right):
+@renamed.mistake()
+class FileMarkedAsMigrated(Right):
+    """The version was written into local_metadata after the move. That dict belongs to the caller's file, not
+    to torch's copy: the second load of the same file finds old keys under today's version.
+    """
+
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
         local_metadata["version"] = self._version
 
 
-@renamed.wrong_answer(
-    "parameter_replaced",
-    why="self.weight became a new Parameter, made from the tensor of the file. The optimizer still holds the old "
-    "one: hand the value to super(), which writes it into the Parameter that is there.",
-    seen="self.weight became a new Parameter",
-)
-class _(Right):
+@renamed.mistake()
+class ParameterReplaced(Right):
+    """self.weight became a new Parameter, made from the tensor of the file. The optimizer still holds the old
+    one: hand the value to super(), which writes it into the Parameter that is there.
+    """
+
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         if prefix + "gamma" in state_dict:
             self.weight = nn.Parameter(state_dict[prefix + "gamma"])

@@ -49,13 +49,12 @@ class Right(Base):
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.wrong_answer(
-    "lost_version_taken_as_new",
-    why="A file without a version was taken for one of today. The version lives in an attribute of the dict, and "
-    "dict(sd), a comprehension, or a file older than versions has none: None means that nobody knows.",
-    seen="None means that nobody knows",
-)
-class _(Right):
+@renamed.mistake()
+class LostVersionTakenAsNew(Right):
+    """A file without a version was taken for one of today. The version lives in an attribute of the dict, and
+    dict(sd), a comprehension, or a file older than versions has none: None means that nobody knows.
+    """
+
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return local_metadata.get("version", 4)
 
@@ -64,13 +63,12 @@ class _(Right):
             super().move(state_dict, prefix, version)
 
 
-@renamed.wrong_answer(
-    "lost_version_compared",
-    why="A file may have lost its version: local_metadata['version'] is a KeyError then, .get gives None, and None < 4 is a "
-    "TypeError. Either ends the load.",
-    seen="Either ends the load",
-)
-class _(Right):
+@renamed.mistake()
+class LostVersionCompared(Right):
+    """A file may have lost its version: local_metadata['version'] is a KeyError then, .get gives None, and
+    None < 4 is a TypeError. Either ends the load.
+    """
+
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return local_metadata.get("version")
 
@@ -79,44 +77,41 @@ class _(Right):
             super().migrate(state_dict, prefix, version)
 
 
-@renamed.another_form("lost_version_compared")
+@renamed.variant(LostVersionCompared)
 class _(Right):
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return local_metadata["version"]
 
 
-@renamed.wrong_answer(
-    "moves_without_a_look",
-    why="The old keys are popped from each file, also from one that never had them or has them under the new name "
-    "already. Ask the version, and look whether the old key is there.",
-    seen="popped from each file",
-)
-class _(Right):
+@renamed.mistake()
+class MovesWithoutALook(Right):
+    """The old keys are popped from each file, also from one that never had them or has them under the new
+    name already. Ask the version, and look whether the old key is there.
+    """
+
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         for old, new in MOVED.items():
             state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.wrong_answer(
-    "lost_version_taken_as_the_oldest",
-    why="A file that had lost its version was treated as one of version 1, without a look at its keys. It can be of "
-    "any version: where the old key is not there, there is nothing to move.",
-    seen="there is nothing to move",
-)
-class _(Right):
+@renamed.mistake()
+class LostVersionTakenAsTheOldest(Right):
+    """A file that had lost its version was treated as one of version 1, without a look at its keys. It can be
+    of any version: where the old key is not there, there is nothing to move.
+    """
+
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         for (old, new), until in zip(MOVED.items(), (2, 4), strict=True):
             if version < until:
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.wrong_answer(
-    "every_step_for_every_old_file",
-    why="Every file older than today went through every step. A file of version 2 has its `weight` already: each step "
-    "has a version of its own.",
-    seen="each step has a version of its own",
-)
-class _(Right):
+@renamed.mistake()
+class EveryStepForEveryOldFile(Right):
+    """Every file older than today went through every step. A file of version 2 has its `weight` already: each
+    step has a version of its own.
+    """
+
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return local_metadata.get("version") or 1
 
@@ -126,7 +121,7 @@ class _(Right):
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.another_form("every_step_for_every_old_file")
+@renamed.variant(EveryStepForEveryOldFile)
 class _(Right):
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return local_metadata.get("version", 4)
@@ -137,13 +132,12 @@ class _(Right):
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.wrong_answer(
-    "one_step_only",
-    why="The steps exclude each other (elif): a file of version 1 was led to version 2 and left there. It must go "
-    "through all later steps as well, so each step has an `if` of its own.",
-    seen="The steps exclude each other",
-)
-class _(Right):
+@renamed.mistake()
+class OneStepOnly(Right):
+    """The steps exclude each other (elif): a file of version 1 was led to version 2 and left there. It must
+    go through all later steps as well, so each step has an `if` of its own.
+    """
+
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         if version < 2 and prefix + "gamma" in state_dict:
             state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
@@ -153,7 +147,7 @@ class _(Right):
             state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
 
 
-@renamed.another_form("one_step_only")
+@renamed.variant(OneStepOnly)
 class _(Right):
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         keys = dict(zip(("gamma", "conv_offset.weight"), (2, 4), strict=True))
@@ -165,7 +159,7 @@ class _(Right):
             super().move(state_dict, prefix, version)
 
 
-@renamed.another_form("one_step_only")
+@renamed.variant(OneStepOnly)
 class _(Right):
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         if version == 1:
@@ -177,13 +171,12 @@ class _(Right):
             state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
 
 
-@renamed.wrong_answer(
-    "replaced_in_the_whole_key",
-    why="The old name was replaced wherever it stands in a key, also in the name that a parent gave to the module. "
-    "Only prefix + name is yours.",
-    seen="in the name that a parent gave",
-)
-class _(Right):
+@renamed.mistake()
+class ReplacedInTheWholeKey(Right):
+    """The old name was replaced wherever it stands in a key, also in the name that a parent gave to the
+    module. Only prefix + name is yours.
+    """
+
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         for key in list(state_dict):
             new = key.replace("gamma", "weight").replace("conv_offset", "conv.offset")
@@ -191,30 +184,29 @@ class _(Right):
                 state_dict[new] = state_dict.pop(key)
 
 
-@renamed.wrong_answer(
-    "prefix_forgotten",
-    why="The keys were looked up without prefix. At the root it is empty; as a part of a model the module's keys begin "
-    "with its path.",
-    seen="looked up without prefix",
-)
-class _(Right):
+@renamed.mistake()
+class PrefixForgotten(Right):
+    """The keys were looked up without prefix. At the root it is empty; as a part of a model the module's keys
+    begin with its path.
+    """
+
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         super().migrate(state_dict, "", version)
 
 
-@renamed.another_form("prefix_forgotten")
+@renamed.variant(PrefixForgotten)
 class _(Right):
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         super().move(state_dict, "", version)
 
 
-@renamed.wrong_answer(
-    "moved_in_the_child",
-    why="The child `conv` moves the key. On torch of today a child is handed only the keys under its own prefix, so it "
-    "never sees `conv_offset.weight`, which stands beside it. In old releases it did: the parent must do it now.",
-    seen="never sees `conv_offset.weight`",
-)
-class _(Right):
+@renamed.mistake()
+class MovedInTheChild(Right):
+    """The child `conv` moves the key. On torch of today a child is handed only the keys under its own prefix,
+    so it never sees `conv_offset.weight`, which stands beside it. In old releases it did: the parent must do
+    it now.
+    """
+
     def parts(self, width: int) -> nn.Module:
         return Conv({name: nn.Linear(width, width, bias=False) for name in ("mix", "offset")})
 
@@ -232,7 +224,7 @@ class Conv(nn.ModuleDict):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
 
-@renamed.another_form("moved_in_the_child")
+@renamed.variant(MovedInTheChild)
 class _(Right):
     """The same in a hook of the child."""
 
@@ -248,13 +240,12 @@ class _(Right):
             state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
 
 
-@renamed.wrong_answer(
-    "moved_key_forgotten",
-    why="The key inside the own prefix was renamed; the one that has moved to another module, conv_offset.weight, still "
-    "stands in the dict when super() looks at it.",
-    seen="still stands in the dict",
-)
-class _(Right):
+@renamed.mistake()
+class MovedKeyForgotten(Right):
+    """The key inside the own prefix was renamed; the one that has moved to another module,
+    conv_offset.weight, still stands in the dict when super() looks at it.
+    """
+
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         if prefix + "gamma" in state_dict:
             state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")

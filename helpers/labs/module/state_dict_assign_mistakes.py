@@ -6,21 +6,20 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from helpers.labs.module.state_dict_right import Load, form_of_load, mistaken_load
+from helpers.labs.module.state_dict_right import Load, loads
 
 
-@mistaken_load(
-    "assign_ignored",
-    "assign=True copied all the same. It is there for tensors that should not be copied: a model on the meta device, a file "
-    "that is mapped into memory, another dtype.",
-    "tensors that should not be copied",
-)
-class _(Load):
+@loads.mistake()
+class AssignIgnored(Load):
+    """assign=True copied all the same. It is there for tensors that should not be copied: a model on the meta
+    device, a file that is mapped into memory, another dtype.
+    """
+
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         self.copy(module, name, old, new)
 
 
-@form_of_load("assign_ignored")
+@loads.variant(AssignIgnored)
 class _(Load):
     """A copy of the dtype and in new memory."""
 
@@ -28,34 +27,33 @@ class _(Load):
         Load.assign(self, module, name, old, new.clone())
 
 
-@form_of_load("assign_ignored")
+@loads.variant(AssignIgnored)
 class _(Load):
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         Load.assign(self, module, name, old, new.to(old.dtype))
 
 
-@mistaken_load(
-    "assign_thaws",
-    "With assign=True each new Parameter requires grad: that is the default of nn.Parameter. A layer that was frozen in the "
-    "model is trained from now on.",
-    "that is the default of nn.Parameter",
-)
-class _(Load):
+@loads.mistake()
+class AssignThaws(Load):
+    """With assign=True each new Parameter requires grad: that is the default of nn.Parameter. A layer that
+    was frozen in the model is trained from now on.
+    """
+
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         setattr(module, name, nn.Parameter(new) if isinstance(old, nn.Parameter) else new)
 
 
-@mistaken_load(
-    "assign_plain_tensors",
-    "With assign=True a plain tensor was put where a Parameter belongs. It must be wrapped in nn.Parameter first.",
-    "It must be wrapped in nn.Parameter",
-)
-class _(Load):
+@loads.mistake()
+class AssignPlainTensors(Load):
+    """With assign=True a plain tensor was put where a Parameter belongs. It must be wrapped in nn.Parameter
+    first.
+    """
+
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         setattr(module, name, new)
 
 
-@form_of_load("assign_plain_tensors")
+@loads.variant(AssignPlainTensors)
 class _(Load):
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         (module._parameters if isinstance(old, nn.Parameter) else module._buffers)[name] = new

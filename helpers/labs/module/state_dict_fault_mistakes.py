@@ -7,16 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.labs.module.state_dict_right import Keys, Load, form_of_load, load, mistaken_load, modules, own
+from helpers.labs.module.state_dict_right import Keys, Load, load, loads, modules, own
 
 
-@mistaken_load(
-    "first_fault_only",
-    "The first fault is raised where it is met. Whoever loads a renamed checkpoint wants the whole list, and what comes "
-    "after the fault is not loaded.",
-    "wants the whole list",
-)
-class _(Load):
+@loads.mistake()
+class FirstFaultOnly(Load):
+    """The first fault is raised where it is met. Whoever loads a renamed checkpoint wants the whole list, and
+    what comes after the fault is not loaded.
+    """
+
     strict = True
 
     def misfit(self, key: str) -> None:
@@ -32,7 +31,7 @@ class _(Load):
         return Load.__call__(self, module, sd, strict, assign)
 
 
-@form_of_load("first_fault_only")
+@loads.variant(FirstFaultOnly)
 class _(Load):
     """Shapes only; the names are collected."""
 
@@ -40,7 +39,7 @@ class _(Load):
         raise RuntimeError(f"size mismatch for {key}")
 
 
-@form_of_load("first_fault_only")
+@loads.variant(FirstFaultOnly)
 class _(Load):
     """All shapes before all names."""
 
@@ -50,7 +49,7 @@ class _(Load):
                 raise RuntimeError("; ".join(errors))
 
 
-@form_of_load("first_fault_only")
+@loads.variant(FirstFaultOnly)
 class _(Load):
     """All names before all shapes."""
 
@@ -60,7 +59,7 @@ class _(Load):
                 raise RuntimeError("; ".join(errors))
 
 
-@form_of_load("first_fault_only")
+@loads.variant(FirstFaultOnly)
 class _(Load):
     """Names in one error, then shapes in another."""
 
@@ -71,7 +70,7 @@ class _(Load):
             raise RuntimeError("; ".join(self.errors))
 
 
-@form_of_load("first_fault_only")
+@loads.variant(FirstFaultOnly)
 class _(Load):
     """Shapes in one error, then names in another."""
 
@@ -82,13 +81,12 @@ class _(Load):
             raise RuntimeError(f"missing {missing}, unexpected {unexpected}")
 
 
-@mistaken_load(
-    "all_or_nothing",
-    "Nothing was loaded because something did not fit. That would be kinder than torch, and is not what it does: after the "
-    "error the model holds a mixture of old and new weights.",
-    "a mixture of old and new weights",
-)
-class _(Load):
+@loads.mistake()
+class AllOrNothing(Load):
+    """Nothing was loaded because something did not fit. That would be kinder than torch, and is not what it
+    does: after the error the model holds a mixture of old and new weights.
+    """
+
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
         todo = []
         self.copy = self.assign = lambda *args: todo.append(args)
@@ -98,7 +96,7 @@ class _(Load):
         return found
 
 
-@form_of_load("all_or_nothing")
+@loads.variant(AllOrNothing)
 class _(Load):
     """The names are compared before anything is copied; the shapes while copying."""
 
@@ -117,12 +115,12 @@ class _(Load):
         return Load.__call__(self, module, sd, strict, assign)
 
 
-@mistaken_load(
-    "keys_not_named",
-    "The error says that something is wrong, and not what. With 300 keys in the file, the names are what is needed.",
-    "With 300 keys in the file",
-)
-class _(Load):
+@loads.mistake()
+class KeysNotNamed(Load):
+    """The error says that something is wrong, and not what. With 300 keys in the file, the names are what is
+    needed.
+    """
+
     def misfit(self, key: str) -> None:
         self.errors.append("size mismatch")
 
@@ -130,7 +128,7 @@ class _(Load):
         Load.complain(self, ["keys"] if missing else [], ["keys"] if unexpected else [], strict)
 
 
-@form_of_load("keys_not_named")
+@loads.variant(KeysNotNamed)
 class _(Load):
     """Their number."""
 
@@ -141,48 +139,43 @@ class _(Load):
             )
 
 
-@mistaken_load(
-    "strict_ignored",
-    "strict=True was no different from strict=False: a model that got none of the file's weights trains on from random "
-    "numbers, and nobody is told.",
-    "trains on from random numbers",
-)
-class _(Load):
+@loads.mistake()
+class StrictIgnored(Load):
+    """strict=True was no different from strict=False: a model that got none of the file's weights trains on
+    from random numbers, and nobody is told.
+    """
+
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
         Load.complain(self, missing, unexpected, False)
 
 
-@mistaken_load(
-    "always_strict",
-    "strict=False raised, too. It is the way to load the backbone of a model whose head has another name.",
-    "the backbone of a model",
-)
-class _(Load):
+@loads.mistake()
+class AlwaysStrict(Load):
+    """strict=False raised, too. It is the way to load the backbone of a model whose head has another name."""
+
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
         Load.complain(self, missing, unexpected, True)
 
 
-@mistaken_load(
-    "unexpected_unseen",
-    "Keys that the module does not know were passed over. A renamed layer then looks as if it had been loaded.",
-    "looks as if it had been loaded",
-)
-class _(Load):
+@loads.mistake()
+class UnexpectedUnseen(Load):
+    """Keys that the module does not know were passed over. A renamed layer then looks as if it had been
+    loaded.
+    """
+
     def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
         return []
 
 
-@mistaken_load(
-    "missing_unseen",
-    "Names that the file lacks were passed over. These layers keep their random numbers.",
-    "keep their random numbers",
-)
-class _(Load):
+@loads.mistake()
+class MissingUnseen(Load):
+    """Names that the file lacks were passed over. These layers keep their random numbers."""
+
     def lacks(self, key: str) -> None:
         pass
 
 
-@form_of_load("missing_unseen")
+@loads.variant(MissingUnseen)
 class _(Load):
     """An unexpected key, too."""
 
@@ -193,29 +186,28 @@ class _(Load):
         return []
 
 
-@mistaken_load(
-    "missing_and_unexpected_swapped",
-    "What the file lacks was called unexpected, and what only the file has, missing. Seen from the model: missing is what it "
-    "wanted and did not get.",
-    "what it wanted and did not get",
-)
-class _(Load):
+@loads.mistake()
+class MissingAndUnexpectedSwapped(Load):
+    """What the file lacks was called unexpected, and what only the file has, missing. Seen from the model:
+    missing is what it wanted and did not get.
+    """
+
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
         missing, unexpected = Load.__call__(self, module, sd, strict, assign)
         return unexpected, missing
 
 
-@mistaken_load(
-    "shapes_not_compared",
-    "The shapes were not compared: copy_ broadcasts, so that one row of a file fills all rows of a weight without an error.",
-    "one row of a file fills all rows",
-)
-class _(Load):
+@loads.mistake()
+class ShapesNotCompared(Load):
+    """The shapes were not compared: copy_ broadcasts, so that one row of a file fills all rows of a weight
+    without an error.
+    """
+
     def fits(self, old: Tensor, new: Any) -> bool:
         return True
 
 
-@form_of_load("shapes_not_compared")
+@loads.variant(ShapesNotCompared)
 class _(Load):
     """What does not broadcast is told."""
 
@@ -226,7 +218,7 @@ class _(Load):
             return False
 
 
-@form_of_load("shapes_not_compared")
+@loads.variant(ShapesNotCompared)
 class _(Load):
     """Sizes only."""
 
@@ -234,25 +226,24 @@ class _(Load):
         return old.numel() == new.numel() or new.numel() == 1
 
 
-@mistaken_load(
-    "misfits_skipped",
-    "A tensor of another shape was skipped without a word, or only where strict is False. strict is about names; in torch "
-    "another shape is always an error.",
-    "strict is about names",
-)
-class _(Load):
+@loads.mistake()
+class MisfitsSkipped(Load):
+    """A tensor of another shape was skipped without a word, or only where strict is False. strict is about
+    names; in torch another shape is always an error.
+    """
+
     def misfit(self, key: str) -> None:
         pass
 
 
-@form_of_load("misfits_skipped")
+@loads.variant(MisfitsSkipped)
 class _(Load):
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
         if strict:
             Load.complain(self, missing, unexpected, strict)
 
 
-@form_of_load("misfits_skipped")
+@loads.variant(MisfitsSkipped)
 class _(Load):
     """Called missing."""
 
@@ -260,11 +251,9 @@ class _(Load):
         self.missing.append(key)
 
 
-@mistaken_load(
-    "returns_nothing",
-    "The lists of missing and unexpected names were not returned. With strict=False they are all that tells the caller what "
-    "happened.",
-    "all that tells the caller",
-)
-def _(*args: Any, **options: Any) -> None:
+@loads.mistake()
+def returns_nothing(*args: Any, **options: Any) -> None:
+    """The lists of missing and unexpected names were not returned. With strict=False they are all that tells
+    the caller what happened.
+    """
     load(*args, **options)

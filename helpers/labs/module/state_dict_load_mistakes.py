@@ -8,30 +8,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.labs.module.state_dict_right import (
-    Keys,
-    Load,
-    form_of_load,
-    load,
-    mistaken_load,
-    modules,
-    own,
-)
+from helpers.labs.module.state_dict_right import Keys, Load, load, loads, modules, own
 
 
-@mistaken_load(
-    "parameters_replaced",
-    "New Parameters were put into the module. The optimizer goes on with the old ones, and the model it should train never "
-    "moves again. copy_ puts the numbers into those that are there.",
-    "the model it should train never",
-)
-class _(Load):
+@loads.mistake()
+class ParametersReplaced(Load):
+    """New Parameters were put into the module. The optimizer goes on with the old ones, and the model it
+    should train never moves again. copy_ puts the numbers into those that are there.
+    """
+
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         new = new.to(old.dtype, copy=True)
         setattr(module, name, nn.Parameter(new, old.requires_grad) if isinstance(old, nn.Parameter) else new)
 
 
-@form_of_load("parameters_replaced")
+@loads.variant(ParametersReplaced)
 class _(Load):
     """As with assign=True."""
 
@@ -39,19 +30,19 @@ class _(Load):
         self.assign(module, name, old, new)
 
 
-@form_of_load("parameters_replaced")
+@loads.variant(ParametersReplaced)
 class _(Load):
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         setattr(module, name, nn.Parameter(new.clone()) if isinstance(old, nn.Parameter) else new.clone())
 
 
-@form_of_load("parameters_replaced")
+@loads.variant(ParametersReplaced)
 class _(Load):
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         (module._parameters if isinstance(old, nn.Parameter) else module._buffers)[name] = new
 
 
-@form_of_load("parameters_replaced")
+@loads.variant(ParametersReplaced)
 class _(Load):
     """Buffers are copied into."""
 
@@ -62,13 +53,12 @@ class _(Load):
             old.copy_(new)
 
 
-@mistaken_load(
-    "buffers_replaced",
-    "Parameters were copied into, but buffers were replaced by the file's tensors: another dtype, and memory that the file "
-    "and the module share.",
-    "but buffers were replaced",
-)
-class _(Load):
+@loads.mistake()
+class BuffersReplaced(Load):
+    """Parameters were copied into, but buffers were replaced by the file's tensors: another dtype, and memory
+    that the file and the module share.
+    """
+
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         if isinstance(old, nn.Parameter):
             Load.copy(self, module, name, old, new)
@@ -76,7 +66,7 @@ class _(Load):
             module._buffers[name] = new
 
 
-@form_of_load("buffers_replaced")
+@loads.variant(BuffersReplaced)
 class _(Load):
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         if isinstance(old, nn.Parameter):
@@ -85,47 +75,43 @@ class _(Load):
             setattr(module, name, new.clone())
 
 
-@mistaken_load(
-    "data_swapped",
-    "old.data = new puts the file's own memory, with its dtype, under the old Parameter: training then writes into the "
-    "file's tensors, and two models that load one dict train each other.",
-    "train each other",
-)
-class _(Load):
+@loads.mistake()
+class DataSwapped(Load):
+    """old.data = new puts the file's own memory, with its dtype, under the old Parameter: training then
+    writes into the file's tensors, and two models that load one dict train each other.
+    """
+
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         old.data = new
 
 
-@form_of_load("data_swapped")
+@loads.variant(DataSwapped)
 class _(Load):
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         old.data = new.to(old.dtype)
 
 
-@form_of_load("data_swapped")
+@loads.variant(DataSwapped)
 class _(Load):
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         old.data = new.clone()
 
 
-@mistaken_load(
-    "recorded_by_autograd",
-    "copy_ into a Parameter outside of torch.no_grad() is an operation that autograd would have to record, and a leaf "
-    "refuses it.",
-    "and a leaf refuses it",
-)
-class _(Load):
+@loads.mistake()
+class RecordedByAutograd(Load):
+    """copy_ into a Parameter outside of torch.no_grad() is an operation that autograd would have to record,
+    and a leaf refuses it.
+    """
+
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         old.copy_(new)
 
 
-@mistaken_load(
-    "by_place",
-    "The values were taken in the order of the file, and not by their names. A file in another order, or with one key more, "
-    "puts each tensor in the wrong layer.",
-    "puts each tensor in the wrong layer",
-)
-def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+@loads.mistake()
+def by_place(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+    """The values were taken in the order of the file, and not by their names. A file in another order, or
+    with one key more, puts each tensor in the wrong layer.
+    """
     entries = {prefix + name: value for prefix, part in modules(module) for name, value in own(part)}
     if assign or entries.keys() != sd.keys() or any(sd[key].shape != entries[key].shape for key in sd):
         return load(module, sd, strict, assign)
@@ -136,7 +122,7 @@ def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> 
     return [], []
 
 
-@form_of_load("by_place")
+@loads.variant(by_place)
 def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
     with torch.no_grad():
         entries = [value for _, part in modules(module) for _, value in own(part)]
@@ -145,12 +131,9 @@ def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> 
     return [], []
 
 
-@mistaken_load(
-    "only_own_entries",
-    "Only the root's own entries were loaded; the walk must go on in each child.",
-    "the root's own entries were loaded",
-)
-def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+@loads.mistake()
+def only_own_entries(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+    """Only the root's own entries were loaded; the walk must go on in each child."""
     with torch.no_grad():
         for name, old in own(module):
             if name in sd:
@@ -158,12 +141,9 @@ def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> 
     return [], []
 
 
-@mistaken_load(
-    "file_emptied",
-    "Keys were taken out of the caller's dict with pop. The next model that loads it finds it empty.",
-    "finds it empty",
-)
-def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+@loads.mistake()
+def file_emptied(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+    """Keys were taken out of the caller's dict with pop. The next model that loads it finds it empty."""
     copied = OrderedDict(sd)
     for prefix, part in modules(module):
         for name, _ in own(part):
@@ -171,13 +151,12 @@ def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> 
     return load(module, copied, strict, assign)
 
 
-@mistaken_load(
-    "tied_taken_for_unexpected",
-    "The names were asked of named_parameters(), which leaves out the second name of a tied weight: the file, which has "
-    "both, is then full of unexpected keys.",
-    "is then full of unexpected keys",
-)
-class _(Load):
+@loads.mistake()
+class TiedTakenForUnexpected(Load):
+    """The names were asked of named_parameters(), which leaves out the second name of a tied weight: the
+    file, which has both, is then full of unexpected keys.
+    """
+
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
         entries = (*module.named_parameters(), *module.named_buffers())
         once = {name for name, _ in entries}
@@ -191,7 +170,7 @@ class _(Load):
         return missing, unexpected + seconds
 
 
-@form_of_load("tied_taken_for_unexpected")
+@loads.variant(TiedTakenForUnexpected)
 class _(Load):
     """And a shared module is walked through once."""
 
@@ -201,35 +180,30 @@ class _(Load):
         return [key for key in sd if key not in extra and key not in dict(entries)]
 
 
-@mistaken_load(
-    "unsaved_expected",
-    "Buffers with persistent=False were looked for in the file. They are not saved, so they are missing in every file.",
-    "so they are missing in every file",
-)
-class _(Load):
+@loads.mistake()
+class UnsavedExpected(Load):
+    """Buffers with persistent=False were looked for in the file. They are not saved, so they are missing in
+    every file.
+    """
+
     def own(self, module: nn.Module) -> Any:
         for name, value in (*module._parameters.items(), *module._buffers.items()):
             if value is not None:
                 yield name, value
 
 
-@mistaken_load(
-    "none_expected",
-    "Entries that are None were looked for in the file. They are not saved, and are not missing.",
-    "They are not saved, and are not missing",
-)
-class _(Load):
+@loads.mistake()
+class NoneExpected(Load):
+    """Entries that are None were looked for in the file. They are not saved, and are not missing."""
+
     def own(self, module: nn.Module) -> Any:
         for name, value in (*module._parameters.items(), *module._buffers.items()):
             if name not in module._non_persistent_buffers_set:
                 yield name, value
 
 
-@mistaken_load(
-    "torchs_load",
-    "The answer calls module.load_state_dict(): that is the method which is to be built.",
-    "calls module.load_state_dict()",
-)
-def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+@loads.mistake()
+def torchs_load(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+    """The answer calls module.load_state_dict(): that is the method which is to be built."""
     found = module.load_state_dict(sd, strict=strict, assign=assign)
     return found.missing_keys, found.unexpected_keys

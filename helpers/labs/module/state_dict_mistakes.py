@@ -10,26 +10,18 @@ from typing import Any
 from torch import Tensor, nn
 
 from helpers.labs.module import state_dict_options  # noqa: F401  the properties of the way in
-from helpers.labs.module.state_dict_right import (
-    Save,
-    form_of_save,
-    mistaken_save,
-    modules,
-    save,
-)
+from helpers.labs.module.state_dict_right import Save, modules, save, saves
 
 
-@mistaken_save(
-    "path_lost",
-    "The keys lack the way to the module: `conv.w` and `conv2.w` are both `w`, and one overwrites the other.",
-    "one overwrites the other",
-)
-class _(Save):
+@saves.mistake()
+class PathLost(Save):
+    """The keys lack the way to the module: `conv.w` and `conv2.w` are both `w`, and one overwrites the other."""
+
     def key(self, prefix: str, name: str) -> str:
         return name
 
 
-@form_of_save("path_lost")
+@saves.variant(PathLost)
 class _(Save):
     """Only the last module's name."""
 
@@ -37,17 +29,15 @@ class _(Save):
         return ".".join([*prefix.split(".")[-2:-1], name])
 
 
-@mistaken_save(
-    "children_left_out",
-    "Only the root's own entries are saved. The walk must go on in each child.",
-    "own entries are saved",
-)
-class _(Save):
+@saves.mistake()
+class ChildrenLeftOut(Save):
+    """Only the root's own entries are saved. The walk must go on in each child."""
+
     def modules(self, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         yield "", module
 
 
-@form_of_save("children_left_out")
+@saves.variant(ChildrenLeftOut)
 class _(Save):
     """And its children's."""
 
@@ -58,37 +48,34 @@ class _(Save):
                 yield f"{name}.", child
 
 
-@mistaken_save(
-    "buffers_forgotten",
-    "Only parameters are saved. BatchNorm's running statistics are buffers: without them the loaded model evaluates with "
-    "those of a new one.",
-    "evaluates with those of a new one",
-)
-class _(Save):
+@saves.mistake()
+class BuffersForgotten(Save):
+    """Only parameters are saved. BatchNorm's running statistics are buffers: without them the loaded model
+    evaluates with those of a new one.
+    """
+
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
         return ((name, value) for name, value in module._parameters.items() if value is not None)
 
 
-@mistaken_save(
-    "unsaved_buffers_saved",
-    "Buffers that were registered with persistent=False are in the file. They are what can be computed anew, and the next "
-    "version of the code that has none of them calls the key unexpected.",
-    "what can be computed anew",
-)
-class _(Save):
+@saves.mistake()
+class UnsavedBuffersSaved(Save):
+    """Buffers that were registered with persistent=False are in the file. They are what can be computed anew,
+    and the next version of the code that has none of them calls the key unexpected.
+    """
+
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
         for name, value in (*module._parameters.items(), *module._buffers.items()):
             if value is not None:
                 yield name, value
 
 
-@mistaken_save(
-    "none_saved",
-    "Entries that are None are in the file. The bias that is switched off has no value; a model without the key would call "
-    "it unexpected.",
-    "has no value; a model without the key",
-)
-class _(Save):
+@saves.mistake()
+class NoneSaved(Save):
+    """Entries that are None are in the file. The bias that is switched off has no value; a model without the
+    key would call it unexpected.
+    """
+
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
         yield from module._parameters.items()
         for name, value in module._buffers.items():
@@ -99,7 +86,7 @@ class _(Save):
         return None if value is None else value.detach()
 
 
-@form_of_save("none_saved")
+@saves.variant(NoneSaved)
 class _(Save):
     """An error where there is a None."""
 
@@ -110,13 +97,12 @@ class _(Save):
                 yield name, value
 
 
-@mistaken_save(
-    "tied_once",
-    "A tied weight stands in the file once: named_parameters() leaves out the second name. Whoever loads the file into a "
-    "model whose weights are not tied misses it.",
-    "whose weights are not tied",
-)
-class _(Save):
+@saves.mistake()
+class TiedOnce(Save):
+    """A tied weight stands in the file once: named_parameters() leaves out the second name. Whoever loads the
+    file into a model whose weights are not tied misses it.
+    """
+
     def __call__(self, module: nn.Module) -> Any:
         sd, seen = Save.__call__(self, module), set()
         for key, value in (*module.named_parameters(remove_duplicate=False), *module.named_buffers()):
@@ -126,7 +112,7 @@ class _(Save):
         return sd
 
 
-@form_of_save("tied_once")
+@saves.variant(TiedOnce)
 class _(Save):
     """Of the modules, too: named_modules() knows each once."""
 
@@ -135,7 +121,7 @@ class _(Save):
             yield (f"{name}." if name else ""), part
 
 
-@form_of_save("tied_once")
+@saves.variant(TiedOnce)
 class _(Save):
     def __call__(self, module: nn.Module) -> Any:
         sd, whole = OrderedDict(), Save.__call__(self, module)
@@ -147,18 +133,17 @@ class _(Save):
         return sd
 
 
-@mistaken_save(
-    "graph_kept",
-    "The values are the Parameters themselves. A file of them holds requires_grad, and an in-place edit of the dict's value "
-    "is refused or recorded by autograd. detach() gives the bare numbers, in the same memory.",
-    "detach() gives the bare numbers",
-)
-class _(Save):
+@saves.mistake()
+class GraphKept(Save):
+    """The values are the Parameters themselves. A file of them holds requires_grad, and an in-place edit of
+    the dict's value is refused or recorded by autograd. detach() gives the bare numbers, in the same memory.
+    """
+
     def value(self, value: Any) -> Any:
         return value
 
 
-@form_of_save("graph_kept")
+@saves.variant(GraphKept)
 class _(Save):
     """Through an operation: a plain tensor with a graph behind it."""
 
@@ -166,32 +151,28 @@ class _(Save):
         return value.view_as(value)
 
 
-@mistaken_save(
-    "copied",
-    "The values are copies. torch's are the module's own memory: a state dict of a large model costs nothing, and "
-    "is no snapshot of it. Whoever keeps `best = model.state_dict()` must copy it.",
-    "is no snapshot of it",
-)
-class _(Save):
+@saves.mistake()
+class Copied(Save):
+    """The values are copies. torch's are the module's own memory: a state dict of a large model costs
+    nothing, and is no snapshot of it. Whoever keeps `best = model.state_dict()` must copy it.
+    """
+
     def value(self, value: Any) -> Any:
         return value.detach().clone()
 
 
-@form_of_save("copied")
+@saves.variant(Copied)
 def _(module: nn.Module) -> Any:
     return copy.deepcopy(save(module))
 
 
-@mistaken_save(
-    "torchs_state_dict",
-    "The answer calls module.state_dict(): that is the method which is to be built.",
-    "calls module.state_dict()",
-)
-def _(module: nn.Module) -> Any:
+@saves.mistake()
+def torchs_state_dict(module: nn.Module) -> Any:
+    """The answer calls module.state_dict(): that is the method which is to be built."""
     return module.state_dict()
 
 
-@form_of_save("torchs_state_dict")
+@saves.variant(torchs_state_dict)
 def _(module: nn.Module) -> Any:
     sd: Any = OrderedDict()
     sd._metadata = OrderedDict()

@@ -170,39 +170,15 @@ def load_by(save: Callable[..., Any]) -> Callable[..., Keys]:
     return load
 
 
-def mistaken_save(name: str, why: str, seen: str) -> Callable[[Any], Any]:
-    """A wrong answer whose way out is wrong: a class of Save, or a function."""
-
-    def add(kind: Any) -> Any:
-        answer = saving(kind) if isinstance(kind, type) else kind
-        state_dict.wrong_answer(name, why=why, seen=seen, answer=(answer, load))
-        return state_dict.another_form(name)((answer, load_by(answer)))
-
-    return add
+def by_classes(whole: Callable[[Any], Any], written: Any) -> Any:
+    """A function as it is, or the function that a class of steps stands for."""
+    return whole(written) if isinstance(written, type) else written
 
 
-def form_of_save(name: str) -> Callable[[Any], Any]:
-    """Another form of it, with a right way in and with one that is built on it."""
-
-    def add(kind: Any) -> Any:
-        answer = saving(kind) if isinstance(kind, type) else kind
-        state_dict.another_form(name)((answer, load))
-        return state_dict.another_form(name)((answer, load_by(answer)))
-
-    return add
-
-
-def mistaken_load(name: str, why: str, seen: str) -> Callable[[Any], Any]:
-    """A wrong answer whose way in is wrong: a class of Load, or a function."""
-
-    def add(kind: Any) -> Any:
-        answer = loading(kind) if isinstance(kind, type) else kind
-        return state_dict.wrong_answer(name, why=why, seen=seen, answer=(save, answer))
-
-    return add
-
-
-def form_of_load(name: str) -> Callable[[Any], Any]:
-    return lambda kind: state_dict.another_form(name)(
-        (save, loading(kind) if isinstance(kind, type) else kind)
-    )
+# A way out that is wrong, with a right way in and with one that is built on it.
+saves = state_dict.bank(
+    lambda written: (by_classes(saving, written), load),
+    lambda written: (by_classes(saving, written), load_by(by_classes(saving, written))),
+)
+# A way in that is wrong.
+loads = state_dict.bank(lambda written: (save, by_classes(loading, written)))

@@ -8,37 +8,27 @@ from typing import Any
 
 from torch import nn
 
+from helpers.exercise import returned
 from helpers.labs.module import state_dict_options  # noqa: F401  the properties of the way in
 from helpers.labs.module.state_dict import state_dict
-from helpers.labs.module.state_dict_right import (
-    Load,
-    Save,
-    form_of_save,
-    load,
-    loading,
-    mistaken_save,
-    save,
-    saving,
-)
+from helpers.labs.module.state_dict_right import Load, Save, load, loading, save, saves, saving
+
+built = state_dict.bank(returned)
 
 
-@mistaken_save(
-    "plain_dict",
-    "The result is a plain dict. It has no room for the attribute _metadata, in which torch keeps the versions.",
-    "has no room for the attribute",
-)
-def _(module: nn.Module) -> dict[str, Any]:
+@saves.mistake()
+def plain_dict(module: nn.Module) -> dict[str, Any]:
+    """The result is a plain dict. It has no room for the attribute _metadata, in which torch keeps the
+    versions.
+    """
     return dict(save(module))
 
 
-@mistaken_save(
-    "versions_lost",
-    "The state dict has a _metadata without the version of every module. A module that has changed since (its _version is "
-    "higher) cannot tell an old file from a new one.",
-    "cannot tell an old file from a new one",
-)
-class _(Save):
-    """The root's only."""
+@saves.mistake()
+class VersionsLost(Save):  # the root's only
+    """The state dict has a _metadata without the version of every module. A module that has changed since
+    (its _version is higher) cannot tell an old file from a new one.
+    """
 
     def __call__(self, module: nn.Module) -> Any:
         sd = Save.__call__(self, module)
@@ -46,7 +36,7 @@ class _(Save):
         return sd
 
 
-@form_of_save("versions_lost")
+@saves.variant(VersionsLost)
 class _(Save):
     """One number for all."""
 
@@ -54,7 +44,7 @@ class _(Save):
         return prefix[:-1], {"version": 1}
 
 
-@form_of_save("versions_lost")
+@saves.variant(VersionsLost)
 class _(Save):
     """Empty."""
 
@@ -64,12 +54,12 @@ class _(Save):
         return sd
 
 
-@mistaken_save(
-    "versions_by_prefix",
-    "In _metadata a module stands under its prefix, with the last dot. It belongs under the module's name: `conv2`.",
-    "It belongs under the module's name",
-)
-class _(Save):
+@saves.mistake()
+class VersionsByPrefix(Save):
+    """In _metadata a module stands under its prefix, with the last dot. It belongs under the module's name:
+    `conv2`.
+    """
+
     def about(self, prefix: str, module: nn.Module) -> tuple[str, Any]:
         return prefix, {"version": module._version}
 
@@ -88,12 +78,13 @@ class Deaf(Load):
         pass
 
 
-state_dict.wrong_answer(
-    "extra_state_forgotten",
-    why="A module can have a state that is no tensor: where its class writes get_extra_state and set_extra_state, their "
-    "value belongs under _extra_state.",
-    seen="a state that is no tensor",
-    answer=(saving(Bare), loading(Deaf)),
-)
-state_dict.another_form("extra_state_forgotten")((saving(Bare), load))
-state_dict.another_form("extra_state_forgotten")((save, loading(Deaf)))
+@built.mistake()
+def extra_state_forgotten():
+    """A module can have a state that is no tensor: where its class writes get_extra_state and
+    set_extra_state, their value belongs under _extra_state.
+    """
+    return (saving(Bare), loading(Deaf))
+
+
+state_dict.variant(extra_state_forgotten)((saving(Bare), load))
+state_dict.variant(extra_state_forgotten)((save, loading(Deaf)))

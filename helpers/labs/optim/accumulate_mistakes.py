@@ -9,7 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from helpers.exercise import returned
 from helpers.labs.optim.accumulate import accumulate
+
+built = accumulate.bank(returned)
 
 Batch = tuple[Tensor, Tensor]
 Weights = Callable[[list[Batch], list[int]], list[float]]
@@ -40,80 +43,74 @@ def weighted(model: nn.Module, loss_fn: Any, batches: Iterable[Batch], weights: 
     return torch.stack(total).sum()
 
 
-def mistaken_weights(name: str, why: str, seen: str, weights: Weights) -> None:
-    """A wrong answer that differs from a right one in its weights."""
-    accumulate.wrong_answer(
-        name,
-        why=why,
-        seen=seen,
-        answer=lambda model, loss_fn, batches: weighted(model, loss_fn, batches, weights),
-    )
+def weighted_by(weights: Weights) -> Callable[..., Tensor]:
+    """An answer that differs from a right one in its weights."""
+    return lambda model, loss_fn, batches: weighted(model, loss_fn, batches, weights)
 
 
-mistaken_weights(
-    "mean_of_means",
-    "Each batch's mean was divided by the number of batches. That is the mean of the whole only if the same number of "
-    "targets counts in each; here the few of a small batch weigh as much as the many of a large one.",
-    "the few of a small batch",
-    lambda batches, counts: [1 / len(batches)] * len(batches),
-)
+@built.mistake()
+def mean_of_means():
+    """Each batch's mean was divided by the number of batches. That is the mean of the whole only if the same
+    number of targets counts in each; here the few of a small batch weigh as much as the many of a large one.
+    """
+    return weighted_by(lambda batches, counts: [1 / len(batches)] * len(batches))
 
 
-mistaken_weights(
-    "means_added",
-    "The mean losses were added up and divided by nothing: the gradient is too large by about the number of batches, and "
-    "so is the step.",
-    "divided by nothing",
-    lambda batches, counts: [1.0] * len(batches),
-)
+@built.mistake()
+def means_added():
+    """The mean losses were added up and divided by nothing: the gradient is too large by about the number of
+    batches, and so is the step.
+    """
+    return weighted_by(lambda batches, counts: [1.0] * len(batches))
 
 
-mistaken_weights(
-    "sums_added",
-    "The sums over all targets were added up and not divided by their number: the step grows with the batch.",
-    "the step grows with the batch",
-    lambda batches, counts: [float(count) for count in counts],
-)
-mistaken_weights(
-    "weighted_by_samples",
-    "The batches were weighted by their samples. The loss is a mean over targets: a long sample has more of them than a "
-    "short one.",
-    "weighted by their samples",
-    lambda batches, counts: shares([len(x) for x, _ in batches]),
-)
-mistaken_weights(
-    "ignored_targets_counted",
-    "All targets were counted, those at ignore_index too. loss_fn leaves them out of its mean, so padding must not weigh "
-    "here. Large libraries have shipped this one.",
-    "padding must not weigh",
-    lambda batches, counts: shares([target.numel() for _, target in batches]),
-)
-mistaken_weights(
-    "size_of_the_first_batch",
-    "Every batch was taken to be as large as the first one. The last batch of an epoch is smaller.",
-    "taken to be as large as the first one",
-    lambda batches, counts: [count / (counts[0] * len(counts)) for count in counts],
-)
-mistaken_weights(
-    "ignore_index_guessed",
-    "-100 is only the default of ignore_index. Others pad with 0, or with -1: ask loss_fn.ignore_index.",
-    "only the default of ignore_index",
-    lambda batches, counts: shares(counts_of(batches, -100)),
-)
-mistaken_weights(
-    "zero_is_padding",
-    "Targets of 0 were left out of the count, as if 0 were padding in every data set; loss_fn.ignore_index says what is.",
-    "as if 0 were padding",
-    lambda batches, counts: shares(counts_of(batches, 0)),
-)
+@built.mistake()
+def sums_added():
+    """The sums over all targets were added up and not divided by their number: the step grows with the batch."""
+    return weighted_by(lambda batches, counts: [float(count) for count in counts])
 
 
-@accumulate.wrong_answer(
-    "loss_of_its_own",
-    why="F.cross_entropy was called in place of loss_fn: its other settings, label smoothing among them, are lost.",
-    seen="label smoothing among them",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@built.mistake()
+def weighted_by_samples():
+    """The batches were weighted by their samples. The loss is a mean over targets: a long sample has more of
+    them than a short one.
+    """
+    return weighted_by(lambda batches, counts: shares([len(x) for x, _ in batches]))
+
+
+@built.mistake()
+def ignored_targets_counted():
+    """All targets were counted, those at ignore_index too. loss_fn leaves them out of its mean, so padding
+    must not weigh here. Large libraries have shipped this one.
+    """
+    return weighted_by(lambda batches, counts: shares([target.numel() for _, target in batches]))
+
+
+@built.mistake()
+def size_of_the_first_batch():
+    """Every batch was taken to be as large as the first one. The last batch of an epoch is smaller."""
+    return weighted_by(lambda batches, counts: [count / (counts[0] * len(counts)) for count in counts])
+
+
+@built.mistake()
+def ignore_index_guessed():
+    """-100 is only the default of ignore_index. Others pad with 0, or with -1: ask loss_fn.ignore_index."""
+    return weighted_by(lambda batches, counts: shares(counts_of(batches, -100)))
+
+
+@built.mistake()
+def zero_is_padding():
+    """Targets of 0 were left out of the count, as if 0 were padding in every data set; loss_fn.ignore_index
+    says what is.
+    """
+    return weighted_by(lambda batches, counts: shares(counts_of(batches, 0)))
+
+
+@accumulate.mistake()
+def loss_of_its_own(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """F.cross_entropy was called in place of loss_fn: its other settings, label smoothing among them, are
+    lost.
+    """
     batches = list(batches)
     count = sum(counts_of(batches, loss_fn.ignore_index))
     total = []
@@ -124,19 +121,17 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return torch.stack(total).sum()
 
 
-@accumulate.wrong_answer(
-    "zero_grad_inside",
-    why="The function cleared the gradients before it began. Whoever accumulates over two calls, or adds a penalty's "
-    "gradient first, loses that; zero_grad is the caller's.",
-    seen="zero_grad is the caller's",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def zero_grad_inside(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The function cleared the gradients before it began. Whoever accumulates over two calls, or adds a
+    penalty's gradient first, loses that; zero_grad is the caller's.
+    """
     batches = list(batches)
     model.zero_grad()
     return weighted(model, loss_fn, batches)
 
 
-@accumulate.another_form("zero_grad_inside")
+@accumulate.variant(zero_grad_inside)
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     for param in model.parameters():
         if param.grad is not None:
@@ -144,12 +139,9 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return weighted(model, loss_fn, batches)
 
 
-@accumulate.wrong_answer(
-    "only_the_last_batch",
-    why="zero_grad stands inside the loop: each batch wipes out what the ones before it had added.",
-    seen="each batch wipes out",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def only_the_last_batch(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """zero_grad stands inside the loop: each batch wipes out what the ones before it had added."""
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
     for (x, target), count in zip(batches, counts, strict=True):
@@ -161,12 +153,11 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return torch.stack(total).sum()
 
 
-@accumulate.wrong_answer(
-    "divided_at_the_end",
-    why="The sums were accumulated, and .grad divided at the end. So what was in .grad before the call was divided with it.",
-    seen="was divided with it",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def divided_at_the_end(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The sums were accumulated, and .grad divided at the end. So what was in .grad before the call was
+    divided with it.
+    """
     whole, total = 0, []
     for x, target in batches:
         if count := int((target != loss_fn.ignore_index).sum()):
@@ -180,7 +171,7 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return torch.stack(total).sum() / whole
 
 
-@accumulate.another_form("divided_at_the_end")
+@accumulate.variant(divided_at_the_end)
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     whole, total = 0, 0
     for x, target in batches:
@@ -194,13 +185,11 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return total / whole
 
 
-@accumulate.wrong_answer(
-    "zeros_for_unused",
-    why="Gradients of zeros were laid out for all parameters. With a gradient of 0 an optimizer goes on with momentum and "
-    "weight decay: a frozen layer moves. None is what it passes over.",
-    seen="None is what it passes over",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def zeros_for_unused(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """Gradients of zeros were laid out for all parameters. With a gradient of 0 an optimizer goes on with
+    momentum and weight decay: a frozen layer moves. None is what it passes over.
+    """
     result = weighted(model, loss_fn, batches)
     for param in model.parameters():
         if param.grad is None:
@@ -208,7 +197,7 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return result
 
 
-@accumulate.another_form("zeros_for_unused")
+@accumulate.variant(zeros_for_unused)
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     result = weighted(model, loss_fn, batches)
     for param in model.parameters():
@@ -217,13 +206,11 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return result
 
 
-@accumulate.wrong_answer(
-    "losses_summed_first",
-    why="The losses were added up, with one backward at the end: until then all graphs are alive, and the memory is that of "
-    "the large batch.",
-    seen="until then all graphs are alive",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def losses_summed_first(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The losses were added up, with one backward at the end: until then all graphs are alive, and the memory
+    is that of the large batch.
+    """
     batches = list(batches)
     counts, losses = counts_of(batches, loss_fn.ignore_index), []
     for (x, target), count in zip(batches, counts, strict=True):
@@ -234,13 +221,11 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return loss.detach()
 
 
-@accumulate.wrong_answer(
-    "graphs_retained",
-    why="retain_graph=True keeps each batch's activations after its backward: while the next one is computed, two graphs are "
-    "alive.",
-    seen="two graphs are alive",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def graphs_retained(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """retain_graph=True keeps each batch's activations after its backward: while the next one is computed,
+    two graphs are alive.
+    """
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
     for (x, target), count in zip(batches, counts, strict=True):
@@ -251,7 +236,7 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return torch.stack(total).sum()
 
 
-@accumulate.another_form("graphs_retained")
+@accumulate.variant(graphs_retained)
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
@@ -263,25 +248,22 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return torch.stack(total).sum().detach()
 
 
-@accumulate.wrong_answer(
-    "batches_joined",
-    why="The batches were joined into the large one, for which there is no memory; and batches of different length cannot be "
-    "joined at all.",
-    seen="for which there is no memory",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def batches_joined(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The batches were joined into the large one, for which there is no memory; and batches of different
+    length cannot be joined at all.
+    """
     batches = list(batches)
     loss = loss_fn(model(torch.cat([x for x, _ in batches])), torch.cat([target for _, target in batches]))
     loss.backward()
     return loss.detach()
 
 
-@accumulate.wrong_answer(
-    "model_runs_twice",
-    why="The model ran once more over every batch, to have the loss of the whole first. The count needs only the targets.",
-    seen="The count needs only the targets",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@accumulate.mistake()
+def model_runs_twice(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The model ran once more over every batch, to have the loss of the whole first. The count needs only the
+    targets.
+    """
     batches = list(batches)
     counts = counts_of(batches, loss_fn.ignore_index)
     result = weighted(model, loss_fn, batches)
@@ -290,7 +272,7 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     return torch.stack(losses).sum() / sum(counts) + 0 * result
 
 
-@accumulate.another_form("model_runs_twice")
+@accumulate.variant(model_runs_twice)
 def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
     batches = list(batches)
     for x, _ in batches:
@@ -317,54 +299,55 @@ def whole(losses: list[Tensor], counts: list[int]) -> Tensor:
     return torch.stack([loss * share for loss, share in zip(losses, shares(counts), strict=True)]).sum()
 
 
-accumulate.wrong_answer(
-    "last_loss_returned",
-    why="What comes back is the last batch's loss and not that of the large batch.",
-    seen="What comes back is the last batch's loss",
-    answer=returning(lambda losses, counts: losses[-1].detach()),
-)
-accumulate.wrong_answer(
-    "mean_of_losses_returned",
-    why="The gradients are right, and the loss that is returned is a mean of means: the log shows another number than the one "
-    "that is trained on.",
-    seen="the log shows another number",
-    answer=returning(lambda losses, counts: torch.stack(losses).mean().detach()),
-)
-accumulate.wrong_answer(
-    "sum_of_losses_returned",
-    why="The gradients are right, and the means of all batches were added up for the result: a loss that grows with the "
-    "number of batches.",
-    seen="a loss that grows with the number of batches",
-    answer=returning(lambda losses, counts: torch.stack(losses).sum().detach()),
-)
-accumulate.wrong_answer(
-    "float_returned",
-    why="item() makes a float of the loss, and on a GPU waits for all the work queued before it. A detached tensor leaves that "
-    "to whoever prints it.",
-    seen="waits for all the work queued",
-    answer=returning(lambda losses, counts: whole(losses, counts).item()),
-)
-accumulate.wrong_answer(
-    "graph_returned",
-    why="The result still hangs on the graphs of all batches. Their activations are gone, their nodes are not; and a backward "
-    "through it raises.",
-    seen="a backward through it raises",
-    answer=returning(whole),
-)
-accumulate.wrong_answer(
-    "nothing_returned",
-    why="The gradients are right, and the loss of the large batch is not returned.",
-    seen="is not returned",
-    answer=returning(lambda losses, counts: None),
-)
+@built.mistake()
+def last_loss_returned():
+    """What comes back is the last batch's loss and not that of the large batch."""
+    return returning(lambda losses, counts: losses[-1].detach())
 
 
-@accumulate.wrong_answer(
-    "reduction_left_at_sum",
-    why='loss_fn.reduction was set to "sum" and left there: the next one who uses this loss gets a sum for a mean.',
-    seen="gets a sum for a mean",
-)
-def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+@built.mistake()
+def mean_of_losses_returned():
+    """The gradients are right, and the loss that is returned is a mean of means: the log shows another number
+    than the one that is trained on.
+    """
+    return returning(lambda losses, counts: torch.stack(losses).mean().detach())
+
+
+@built.mistake()
+def sum_of_losses_returned():
+    """The gradients are right, and the means of all batches were added up for the result: a loss that grows
+    with the number of batches.
+    """
+    return returning(lambda losses, counts: torch.stack(losses).sum().detach())
+
+
+@built.mistake()
+def float_returned():
+    """item() makes a float of the loss, and on a GPU waits for all the work queued before it. A detached
+    tensor leaves that to whoever prints it.
+    """
+    return returning(lambda losses, counts: whole(losses, counts).item())
+
+
+@built.mistake()
+def graph_returned():
+    """The result still hangs on the graphs of all batches. Their activations are gone, their nodes are not;
+    and a backward through it raises.
+    """
+    return returning(whole)
+
+
+@built.mistake()
+def nothing_returned():
+    """The gradients are right, and the loss of the large batch is not returned."""
+    return returning(lambda losses, counts: None)
+
+
+@accumulate.mistake()
+def reduction_left_at_sum(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """loss_fn.reduction was set to "sum" and left there: the next one who uses this loss gets a sum for a
+    mean.
+    """
     batches = list(batches)
     count = sum(counts_of(batches, loss_fn.ignore_index))
     loss_fn.reduction, total = "sum", []

@@ -10,39 +10,27 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from helpers.labs.optim.adamw_step import adamw_step
-from helpers.labs.optim.adamw_step_mistakes import (
-    also,
-    by_parameter,
-    direction,
-    options_of,
-    right,
-    shrink,
-    wrong,
-)
+from helpers.labs.optim.adamw_step_mistakes import by_parameter, direction, options_of, right, shrink, updates
 
 Params, Grads, State = list[Tensor], list[Tensor | None], list[dict]
 
 _step = by_parameter(right)
 
 
-@adamw_step.wrong_answer(
-    "none_taken_as_zero",
-    why="None means: this parameter had no part in the loss, leave it alone. A gradient of zeros still lets the averages "
-    "and weight decay move it; that is how a frozen layer keeps moving.",
-    seen="that is how a frozen layer keeps moving",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def none_taken_as_zero(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """None means: this parameter had no part in the loss, leave it alone. A gradient of zeros still lets the
+    averages and weight decay move it; that is how a frozen layer keeps moving.
+    """
     filled = [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
     _step(params, filled, state, **options)
 
 
-@adamw_step.wrong_answer(
-    "none_counts_as_a_step",
-    why="A step without a gradient raises the count, though the averages have taken nothing in: the corrections are too "
-    "weak from then on.",
-    seen="though the averages have taken nothing in",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def none_counts_as_a_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """A step without a gradient raises the count, though the averages have taken nothing in: the corrections
+    are too weak from then on.
+    """
     for param, grad, kept in zip(params, grads, state, strict=True):
         if not kept:
             kept.update(step=0, m=torch.zeros_like(param), v=torch.zeros_like(param))
@@ -50,7 +38,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, state, **options)
 
 
-@adamw_step.another_form("none_counts_as_a_step")
+@adamw_step.variant(none_counts_as_a_step)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     for kept, grad in zip(state, grads, strict=True):
         if kept:
@@ -58,12 +46,9 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, state, **options)
 
 
-@adamw_step.wrong_answer(
-    "decays_without_a_gradient",
-    why="Weight decay shrinks all parameters, those without a gradient, too: a frozen layer fades away.",
-    seen="a frozen layer fades away",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def decays_without_a_gradient(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """Weight decay shrinks all parameters, those without a gradient, too: a frozen layer fades away."""
     with torch.no_grad():
         for param, grad in zip(params, grads, strict=True):
             if grad is None:
@@ -71,34 +56,29 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, state, **options)
 
 
-@adamw_step.wrong_answer(
-    "stops_at_none",
-    why="The loop ends at the first None (`break` or `return`); the parameters behind it wait in vain. "
-    "Pass over that one only.",
-    seen="wait in vain",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def stops_at_none(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """The loop ends at the first None (`break` or `return`); the parameters behind it wait in vain. Pass over
+    that one only.
+    """
     end = next((place for place, grad in enumerate(grads) if grad is None), len(grads))
     _step(params[:end], grads[:end], state[:end], **options)
 
 
-@adamw_step.wrong_answer(
-    "none_filtered_from_one_list",
-    why="The Nones are filtered out of the gradients only, so that every later gradient goes to its neighbour's "
-    "parameter. Filter the three lists together.",
-    seen="goes to its neighbour's",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def none_filtered_from_one_list(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """The Nones are filtered out of the gradients only, so that every later gradient goes to its neighbour's
+    parameter. Filter the three lists together.
+    """
     given = [grad for grad in grads if grad is not None]
     _step(params[: len(given)], given, state[: len(given)], **options)
 
 
-@adamw_step.wrong_answer(
-    "none_not_expected",
-    why="A parameter that had no part in the loss has no gradient: None comes in the list, and must be passed over.",
-    seen="None comes in the list",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def none_not_expected(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """A parameter that had no part in the loss has no gradient: None comes in the list, and must be passed
+    over.
+    """
     o = options_of(options)
     with torch.no_grad():
         for param, grad, kept in zip(params, grads, state, strict=True):
@@ -107,13 +87,11 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
             right(param, grad.clone(), kept, o)
 
 
-@adamw_step.wrong_answer(
-    "one_count_for_all",
-    why="One step count serves all parameters. One that joins later, or had no gradient for a while, has averages that "
-    "are younger than the count: keep a count in each dict.",
-    seen="are younger than the count",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def one_count_for_all(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """One step count serves all parameters. One that joins later, or had no gradient for a while, has
+    averages that are younger than the count: keep a count in each dict.
+    """
     _count_once(state)
     o = options_of(options)
     with torch.no_grad():
@@ -131,7 +109,7 @@ def _count_once(state: State) -> None:
         kept["t"] = count
 
 
-@adamw_step.another_form("one_count_for_all")
+@adamw_step.variant(one_count_for_all)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     count = max((kept.get("step", 0) for kept in state), default=0)
     for param, grad, kept in zip(params, grads, state, strict=True):
@@ -142,7 +120,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, state, **options)
 
 
-@adamw_step.another_form("one_count_for_all")
+@adamw_step.variant(one_count_for_all)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     state[0]["n"] = count = state[0].get("n", 0) + 1
     own = [kept.setdefault("own", {}) for kept in state]
@@ -153,33 +131,26 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, own, **options)
 
 
-@wrong(
-    "parameter_rebound",
-    why="`param = param - lr * step` gives a new tensor to a local name. The parameter that the model holds has never "
-    "been touched.",
-    seen="gives a new tensor to a local name",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def parameter_rebound(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """`param = param - lr * step` gives a new tensor to a local name. The parameter that the model holds has
+    never been touched.
+    """
     param = param * (1 - o.lr * o.weight_decay) - o.lr * direction(grad, kept, o)
 
 
-@wrong(
-    "decay_only_in_place",
-    why="The decay edits the parameter, and the step makes a new tensor: `param = param - ...` where `param.sub_(...)` "
-    "was meant.",
-    seen="where `param.sub_(...)` was meant",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def decay_only_in_place(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The decay edits the parameter, and the step makes a new tensor: `param = param - ...` where
+    `param.sub_(...)` was meant.
+    """
     shrink(param, o)
     param = param - o.lr * direction(grad, kept, o)
 
 
-@adamw_step.wrong_answer(
-    "new_parameters_returned",
-    why="New tensors are returned, as functional code does. The model holds the old ones: edit them in place.",
-    seen="as functional code does",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
+@adamw_step.mistake()
+def new_parameters_returned(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
+    """New tensors are returned, as functional code does. The model holds the old ones: edit them in place."""
     return _moved(params, grads, state, **options)
 
 
@@ -189,72 +160,59 @@ def _moved(params: Params, grads: Grads, state: State, **options: Any) -> list[T
     return new
 
 
-@adamw_step.wrong_answer(
-    "list_entries_replaced",
-    why="`params[i] = ...` puts a new tensor into the list. The list is the caller's, and the model still holds "
-    "the old parameter.",
-    seen="puts a new tensor into the list",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def list_entries_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """`params[i] = ...` puts a new tensor into the list. The list is the caller's, and the model still holds
+    the old parameter.
+    """
     params[:] = _moved(params, grads, state, **options)
 
 
-@adamw_step.wrong_answer(
-    "state_replaced",
-    why="`state[i] = {...}` puts a new dict into the list; the caller's dict stays empty, and every step is a first step. "
-    "Write into the dict: `state[i]['step'] = ...`.",
-    seen="puts a new dict into the list",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """`state[i] = {...}` puts a new dict into the list; the caller's dict stays empty, and every step is a
+    first step. Write into the dict: `state[i]['step'] = ...`.
+    """
     new = [dict(kept) for kept in state]
     _step(params, grads, new, **options)
     state[:] = new
 
 
-@wrong(
-    "storage_replaced",
-    why="`param.data = ...` hangs the parameter on new memory. The values are right, and every view of the old memory "
-    "is wrong from now on. `param.add_` writes where the parameter lives.",
-    seen="hangs the parameter on new memory",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def storage_replaced(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """`param.data = ...` hangs the parameter on new memory. The values are right, and every view of the old
+    memory is wrong from now on. `param.add_` writes where the parameter lives.
+    """
     param.data = param * (1 - o.lr * o.weight_decay) - o.lr * direction(grad, kept, o)
 
 
-@wrong(
-    "gradient_edited",
-    why="The square, or a factor, is computed in the caller's gradient (`mul_`, `square_`, `*=`). Without the underscore "
-    "it is a new tensor.",
-    seen="is computed in the caller's gradient",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def gradient_edited(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The square, or a factor, is computed in the caller's gradient (`mul_`, `square_`, `*=`). Without the
+    underscore it is a new tensor.
+    """
     right(param, grad, kept, o)
     grad.square_()
 
 
-@also("gradient_edited")
+@updates.variant(gradient_edited)
 def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     right(param, grad, kept, o)
     grad.mul_(1 - o.beta1)
 
 
-@wrong(
-    "gradient_cleared",
-    why="The step zeroes the gradients. That is zero_grad's work: step() leaves them for whoever wants to look.",
-    seen="That is zero_grad's work",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def gradient_cleared(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The step zeroes the gradients. That is zero_grad's work: step() leaves them for whoever wants to look."""
     right(param, grad, kept, o)
     grad.zero_()
 
 
-@adamw_step.wrong_answer(
-    "grad_mode_left_on",
-    why="A leaf that requires grad may not be edited in place while autograd records: the step belongs under "
-    "`torch.no_grad()`.",
-    seen="may not be edited in place while autograd records",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def grad_mode_left_on(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """A leaf that requires grad may not be edited in place while autograd records: the step belongs under
+    `torch.no_grad()`.
+    """
     for param, grad, kept in zip(params, grads, state, strict=True):
         if grad is not None:
             right(param, grad, kept, options_of(options))
@@ -263,30 +221,27 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 _KEPT: list[dict] = []
 
 
-@adamw_step.wrong_answer(
-    "remembered_elsewhere",
-    why="The averages stand in a list of the function's own, or under id(param). A checkpoint of state does not "
-    "bring them back, and in another order they go to the wrong parameters.",
-    seen="in another order they go to the wrong parameters",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def remembered_elsewhere(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """The averages stand in a list of the function's own, or under id(param). A checkpoint of state does not
+    bring them back, and in another order they go to the wrong parameters.
+    """
     for place, kept in enumerate(state):
         _KEPT[place : place + bool(kept)] = _KEPT[place : place + 1] if kept else [{}]
         kept["seen"] = True
     _step(params, grads, _KEPT[: len(params)], **options)
 
 
-@adamw_step.another_form("remembered_elsewhere")
+@adamw_step.variant(remembered_elsewhere)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, [s.setdefault(id(p), {}) for p, s in zip(params, state, strict=True)], **options)
 
 
-@adamw_step.wrong_answer(
-    "torchs_own_step",
-    why="torch.optim does the work here, and nothing was learnt about what it does. Write the six lines of arithmetic.",
-    seen="Write the six lines of arithmetic",
-)
-def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+@adamw_step.mistake()
+def torchs_own_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """torch.optim does the work here, and nothing was learnt about what it does. Write the six lines of
+    arithmetic.
+    """
     if "optimizer" not in state[0]:
         state[0]["optimizer"] = torch.optim.AdamW(params, **options)
     for param, grad in zip(params, grads, strict=True):
@@ -294,7 +249,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     state[0]["optimizer"].step()
 
 
-@adamw_step.another_form("torchs_own_step")
+@adamw_step.variant(torchs_own_step)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     beta1, beta2 = options.pop("betas")
     with torch.no_grad():
@@ -307,7 +262,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
                 adam(*own, beta1=beta1, beta2=beta2, **fixed, **options)
 
 
-@adamw_step.another_form("torchs_own_step")
+@adamw_step.variant(torchs_own_step)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     beta1, beta2 = options.pop("betas")
     with torch.no_grad():

@@ -38,21 +38,21 @@ def on_gradients(clip: Callable[[list[Tensor], float, float], Tensor]) -> Callab
     return clipped
 
 
-@clip_grad_norm_.wrong_answer(
-    "each_on_its_own",
-    why="Each gradient is clipped to max_norm on its own, which turns the direction of the whole step: large gradients "
-    "shrink, small ones stay.",
-    seen="which turns the direction of the whole step",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+on_grads = clip_grad_norm_.bank(on_gradients)
+
+
+@on_grads.mistake()
+def each_on_its_own(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """Each gradient is clipped to max_norm on its own, which turns the direction of the whole step: large
+    gradients shrink, small ones stay.
+    """
     norms = torch._foreach_norm(grads, norm_type)
     total = torch.linalg.vector_norm(torch.stack(norms), norm_type)
     torch._foreach_mul_(grads, [factor_of(norm, max_norm) for norm in norms])
     return total
 
 
-@clip_grad_norm_.another_form("each_on_its_own")
+@clip_grad_norm_.variant(each_on_its_own)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     grads = _grads(params)
@@ -64,69 +64,56 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("each_on_its_own")
-@on_gradients
+@on_grads.variant(each_on_its_own)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     norms = torch.stack(torch._foreach_norm(grads, norm_type))
     torch._foreach_mul_(grads, list(factor_of(norms, max_norm).unbind()))
     return torch.linalg.vector_norm(norms, norm_type)
 
 
-@clip_grad_norm_.wrong_answer(
-    "by_value",
-    why="Entries are cut off at max_norm. That is clip_grad_value_: it bends the direction, and leaves a long vector of "
-    "small entries as long as it was.",
-    seen="That is clip_grad_value_",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def by_value(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """Entries are cut off at max_norm. That is clip_grad_value_: it bends the direction, and leaves a long
+    vector of small entries as long as it was.
+    """
     total = total_of(grads, norm_type)
     torch._foreach_clamp_max_(grads, max_norm)
     torch._foreach_clamp_min_(grads, -max_norm)
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "small_ones_stretched",
-    why="The factor is not kept from rising above 1, so that small gradients are stretched up to max_norm: that is "
-    "normalising, not clipping.",
-    seen="that is normalising, not clipping",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def small_ones_stretched(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """The factor is not kept from rising above 1, so that small gradients are stretched up to max_norm: that
+    is normalising, not clipping.
+    """
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, max_norm / (total + 1e-6))
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "norm_after_returned",
-    why="The norm is taken again after clipping. What is worth logging is the norm before: it shows how often, and how "
-    "hard, clipping acts.",
-    seen="how often, and how hard, clipping acts",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def norm_after_returned(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """The norm is taken again after clipping. What is worth logging is the norm before: it shows how often,
+    and how hard, clipping acts.
+    """
     torch._foreach_mul_(grads, factor_of(total_of(grads, norm_type), max_norm))
     return total_of(grads, norm_type)
 
 
-@clip_grad_norm_.another_form("norm_after_returned")
-@on_gradients
+@on_grads.variant(norm_after_returned)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total * factor_of(total, max_norm)
 
 
-@clip_grad_norm_.wrong_answer(
-    "iterator_used_up",
-    why="params is read twice. A generator such as model.parameters() is empty the second time: the norm comes back, and "
-    "nothing has been clipped. Collect the gradients once, in a list.",
-    seen="Collect the gradients once, in a list",
-)
+@clip_grad_norm_.mistake()
 @torch.no_grad()
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def iterator_used_up(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """params is read twice. A generator such as model.parameters() is empty the second time: the norm comes
+    back, and nothing has been clipped. Collect the gradients once, in a list.
+    """
     grads = _grads(params)
     if not grads:
         return torch.tensor(0.0)
@@ -137,7 +124,7 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("iterator_used_up")
+@clip_grad_norm_.variant(iterator_used_up)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     if not any(param.grad is not None for param in params):
@@ -150,22 +137,19 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "if_the_norm_is_above",
-    why="`if total > max_norm` (or Python's min) asks the device for the value, and Python waits until the whole backward "
-    "pass is done; and a NaN slips through, since no comparison with it is true. Clamp the factor to 1, multiply always.",
-    seen="asks the device for the value",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def if_the_norm_is_above(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """`if total > max_norm` (or Python's min) asks the device for the value, and Python waits until the whole
+    backward pass is done; and a NaN slips through, since no comparison with it is true. Clamp the factor to
+    1, multiply always.
+    """
     total = total_of(grads, norm_type)
     if total > max_norm:
         torch._foreach_mul_(grads, max_norm / (total + 1e-6))
     return total
 
 
-@clip_grad_norm_.another_form("if_the_norm_is_above")
-@on_gradients
+@on_grads.variant(if_the_norm_is_above)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     total = total_of(grads, norm_type)
     if not total <= max_norm:
@@ -173,16 +157,14 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("if_the_norm_is_above")
-@on_gradients
+@on_grads.variant(if_the_norm_is_above)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, min(1.0, max_norm / (float(total) + 1e-6)))
     return total
 
 
-@clip_grad_norm_.another_form("if_the_norm_is_above")
-@on_gradients
+@on_grads.variant(if_the_norm_is_above)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     total = total_of(grads, norm_type)
     if total > max_norm and math.isfinite(total):
@@ -190,14 +172,11 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "one_by_one",
-    why="A loop over the gradients launches its kernels once for each parameter: thousands of small launches for a large "
-    "model, where torch._foreach_norm and torch._foreach_mul_ take the list.",
-    seen="thousands of small launches",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def one_by_one(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """A loop over the gradients launches its kernels once for each parameter: thousands of small launches for
+    a large model, where torch._foreach_norm and torch._foreach_mul_ take the list.
+    """
     total = torch.stack([grad.norm(norm_type) for grad in grads]).norm(norm_type)
     factor = factor_of(total, max_norm)
     for grad in grads:
@@ -205,8 +184,7 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("one_by_one")
-@on_gradients
+@on_grads.variant(one_by_one)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     total = torch.cat([grad.flatten() for grad in grads]).norm(norm_type)
     if total > max_norm:
@@ -215,14 +193,12 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "gradients_replaced",
-    why="`param.grad = param.grad * factor` hangs a new tensor on the parameter; whoever holds the old one has unclipped "
-    "values, and memory for all gradients is needed twice.",
-    seen="memory for all gradients is needed twice",
-)
+@clip_grad_norm_.mistake()
 @torch.no_grad()
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def gradients_replaced(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """`param.grad = param.grad * factor` hangs a new tensor on the parameter; whoever holds the old one has
+    unclipped values, and memory for all gradients is needed twice.
+    """
     kept = [param for param in params if param.grad is not None]
     if not kept:
         return torch.tensor(0.0)
@@ -233,7 +209,7 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("gradients_replaced")
+@clip_grad_norm_.variant(gradients_replaced)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     kept = [param for param in params if param.grad is not None]
@@ -245,27 +221,22 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "new_gradients_dropped",
-    why="`grad = grad * factor` makes a new tensor that nobody keeps; .grad is what it was. `_foreach_mul_` and `mul_` "
-    "(with underscore) edit it.",
-    seen="makes a new tensor that nobody keeps",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def new_gradients_dropped(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """`grad = grad * factor` makes a new tensor that nobody keeps; .grad is what it was. `_foreach_mul_` and
+    `mul_` (with underscore) edit it.
+    """
     total = total_of(grads, norm_type)
     grads = torch._foreach_mul(grads, factor_of(total, max_norm))
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "parameters_clipped",
-    why="The norm is that of the gradients, and the parameters are multiplied. `param.mul_` was written for "
-    "`param.grad.mul_`.",
-    seen="was written for `param.grad.mul_`",
-)
+@clip_grad_norm_.mistake()
 @torch.no_grad()
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """The norm is that of the gradients, and the parameters are multiplied. `param.mul_` was written for
+    `param.grad.mul_`.
+    """
     kept = [param for param in params if param.grad is not None]
     if not kept:
         return torch.tensor(0.0)
@@ -274,21 +245,17 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "nan_hidden",
-    why="A NaN (or an infinity) is swept under the carpet: by nan_to_num, or by a where that takes 1 for it. "
-    "Then the weights take a step that means nothing, and the log looks healthy.",
-    seen="the log looks healthy",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def nan_hidden(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """A NaN (or an infinity) is swept under the carpet: by nan_to_num, or by a where that takes 1 for it.
+    Then the weights take a step that means nothing, and the log looks healthy.
+    """
     total = total_of(grads, norm_type).nan_to_num()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
 
 
-@clip_grad_norm_.another_form("nan_hidden")
-@on_gradients
+@on_grads.variant(nan_hidden)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     total = total_of(grads, norm_type)
     factor = torch.where(total > max_norm, max_norm / (total + 1e-6), torch.ones_like(total))
@@ -296,13 +263,10 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "none_not_expected",
-    why="A parameter that had no part in the loss has .grad None, which has no norm.",
-    seen="which has no norm",
-)
+@clip_grad_norm_.mistake()
 @torch.no_grad()
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def none_not_expected(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """A parameter that had no part in the loss has .grad None, which has no norm."""
     grads = [param.grad for param in params]
     if not grads:
         return torch.tensor(0.0)
@@ -311,7 +275,7 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("none_not_expected")
+@clip_grad_norm_.variant(none_not_expected)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     grads = [param.grad for param in params]
@@ -320,26 +284,22 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "nothing_to_stack",
-    why="Without any gradient there is nothing to stack, and torch.stack raises. The norm of nothing is 0.",
-    seen="The norm of nothing is 0",
-)
+@clip_grad_norm_.mistake()
 @torch.no_grad()
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """Without any gradient there is nothing to stack, and torch.stack raises. The norm of nothing is 0."""
     grads = _grads(params)
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "returns_a_float",
-    why="`.item()` makes a Python float, and waits for the device to do so. Return the tensor: who logs it may wait.",
-    seen="who logs it may wait",
-)
+@clip_grad_norm_.mistake()
 @torch.no_grad()
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
+def returns_a_float(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
+    """`.item()` makes a Python float, and waits for the device to do so. Return the tensor: who logs it may
+    wait.
+    """
     grads = _grads(params)
     if not grads:
         return 0.0
@@ -348,7 +308,7 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
     return total.item()
 
 
-@clip_grad_norm_.another_form("returns_a_float")
+@clip_grad_norm_.variant(returns_a_float)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
     grads = _grads(params)
@@ -360,13 +320,11 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "grad_mode_left_on",
-    why="Autograd records the clipping. Where gradients have a graph (create_graph=True), the norm then requires grad, and "
-    "drags that graph along: decorate with `@torch.no_grad()`.",
-    seen="Autograd records the clipping",
-)
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+@clip_grad_norm_.mistake()
+def grad_mode_left_on(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """Autograd records the clipping. Where gradients have a graph (create_graph=True), the norm then requires
+    grad, and drags that graph along: decorate with `@torch.no_grad()`.
+    """
     grads = _grads(params)
     if not grads:
         return torch.tensor(0.0)
@@ -375,30 +333,24 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "zero_over_zero",
-    why="The gradients are divided by their norm first, which gives 0 / 0, NaN, where all of them are 0. Divide max_norm "
-    "by total + 1e-6, and multiply.",
-    seen="which gives 0 / 0, NaN",
-)
-@on_gradients
-def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+@on_grads.mistake()
+def zero_over_zero(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """The gradients are divided by their norm first, which gives 0 / 0, NaN, where all of them are 0. Divide
+    max_norm by total + 1e-6, and multiply.
+    """
     total = total_of(grads, norm_type)
     unit = torch._foreach_div(grads, total)
     torch._foreach_copy_(grads, torch._foreach_mul(unit, total.clamp(max=max_norm)))
     return total
 
 
-@clip_grad_norm_.wrong_answer(
-    "torchs_own_clipping",
-    why="torch.nn.utils does the work here, and nothing was learnt about how. It is five lines.",
-    seen="nothing was learnt about how",
-)
-def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+@clip_grad_norm_.mistake()
+def torchs_own_clipping(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """torch.nn.utils does the work here, and nothing was learnt about how. It is five lines."""
     return torch.nn.utils.clip_grad_norm_(params, max_norm, norm_type)
 
 
-@clip_grad_norm_.another_form("torchs_own_clipping")
+@clip_grad_norm_.variant(torchs_own_clipping)
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     params = [param for param in params if param.grad is not None]
     total = torch.nn.utils.get_total_norm([param.grad for param in params], norm_type)
@@ -406,17 +358,17 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@clip_grad_norm_.another_form("torchs_own_clipping")
+@clip_grad_norm_.variant(torchs_own_clipping)
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return torch.nn.utils.clip_grad_norm_(params, max_norm, norm_type, foreach=True)
 
 
-@clip_grad_norm_.another_form("torchs_own_clipping")
+@clip_grad_norm_.variant(torchs_own_clipping)
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return torch.nn.utils.clip_grad_norm_(params, max_norm, norm_type, foreach=False)
 
 
-@clip_grad_norm_.another_form("torchs_own_clipping")
+@clip_grad_norm_.variant(torchs_own_clipping)
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return torch.nn.utils.clip_grad_norm_(
         [p for p in params if p.grad is not None], max_norm, norm_type

@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.swa_utils import update_bn
 
+from helpers.exercise import returned
 from helpers.labs.optim.recalibrate_bn import recalibrate_bn
+
+built = recalibrate_bn.bank(returned)
 
 Norms = list[Any]
 
@@ -63,15 +66,9 @@ def recalibrate(
         feed(loader, model)
 
 
-def mistaken(name: str, why: str, seen: str, **parts: Any) -> None:
-    """A wrong answer that differs from a right one in these parts."""
-    recalibrate_bn.wrong_answer(
-        name, why=why, seen=seen, answer=lambda loader, model: recalibrate(loader, model, **parts)
-    )
-
-
-def form(name: str, **parts: Any) -> None:
-    recalibrate_bn.another_form(name)(lambda loader, model: recalibrate(loader, model, **parts))
+def replaced(**parts: Any) -> Callable[[Iterable[Any], nn.Module], None]:
+    """An answer that differs from a right one in these parts."""
+    return lambda loader, model: recalibrate(loader, model, **parts)
 
 
 def in_mode(training: bool, *, reset: bool = True) -> Callable[[Any], None]:
@@ -84,25 +81,26 @@ def in_mode(training: bool, *, reset: bool = True) -> Callable[[Any], None]:
     return prepare
 
 
-mistaken(
-    "eval_mode",
-    "In eval mode BatchNorm uses its statistics and updates none: after the pass they are those of a new layer.",
-    "uses its statistics and updates none",
-    prepare=in_mode(False),
-)
-mistaken(
-    "eval_mode_no_reset",
-    "The statistics were neither reset nor measured: in eval mode the pass reads them and leaves them.",
-    "neither reset nor measured",
-    prepare=in_mode(False, reset=False),
-)
-mistaken(
-    "not_reset",
-    "The old statistics were not reset: with momentum None they count as all the batches that num_batches_tracked "
-    "tells of, and the new ones hardly move them.",
-    "the new ones hardly move them",
-    prepare=in_mode(True, reset=False),
-)
+@built.mistake()
+def eval_mode():
+    """In eval mode BatchNorm uses its statistics and updates none: after the pass they are those of a new
+    layer.
+    """
+    return replaced(prepare=in_mode(False))
+
+
+@built.mistake()
+def eval_mode_no_reset():
+    """The statistics were neither reset nor measured: in eval mode the pass reads them and leaves them."""
+    return replaced(prepare=in_mode(False, reset=False))
+
+
+@built.mistake()
+def not_reset():
+    """The old statistics were not reset: with momentum None they count as all the batches that
+    num_batches_tracked tells of, and the new ones hardly move them.
+    """
+    return replaced(prepare=in_mode(True, reset=False))
 
 
 def reset_by_hand(norm: Any) -> None:
@@ -112,13 +110,12 @@ def reset_by_hand(norm: Any) -> None:
     norm.train()
 
 
-mistaken(
-    "count_not_reset",
-    "Mean and variance were reset, and num_batches_tracked was not: momentum None divides by it, so that the zeros count as "
-    "many batches. reset_running_stats() sees to all three.",
-    "reset_running_stats() sees to all three",
-    prepare=reset_by_hand,
-)
+@built.mistake()
+def count_not_reset():
+    """Mean and variance were reset, and num_batches_tracked was not: momentum None divides by it, so that the
+    zeros count as many batches. reset_running_stats() sees to all three.
+    """
+    return replaced(prepare=reset_by_hand)
 
 
 def own_momentum(norm: Any) -> None:
@@ -126,13 +123,12 @@ def own_momentum(norm: Any) -> None:
     norm.train()
 
 
-mistaken(
-    "momentum_kept",
-    "With its own momentum the layer keeps an average that the last batches dominate and in which the start value, 0 and 1, "
-    "still shows. momentum None gives every batch the same weight.",
-    "an average that the last batches dominate",
-    prepare=own_momentum,
-)
+@built.mistake()
+def momentum_kept():
+    """With its own momentum the layer keeps an average that the last batches dominate and in which the start
+    value, 0 and 1, still shows. momentum None gives every batch the same weight.
+    """
+    return replaced(prepare=own_momentum)
 
 
 def momentum_one(norm: Any) -> None:
@@ -140,25 +136,21 @@ def momentum_one(norm: Any) -> None:
     norm.momentum = 1.0
 
 
-mistaken(
-    "last_batch_only",
-    "momentum 1 replaces the statistics by those of the batch: what is left is the last one.",
-    "momentum 1 replaces the statistics",
-    prepare=momentum_one,
-)
+@built.mistake()
+def last_batch_only():
+    """momentum 1 replaces the statistics by those of the batch: what is left is the last one."""
+    return replaced(prepare=momentum_one)
 
 
-def momentum_zero(norm: Any) -> None:
+def without_weight(norm: Any) -> None:
     prepare(norm)
     norm.momentum = 0.0
 
 
-mistaken(
-    "momentum_zero",
-    "momentum 0 is not None: the new statistics get the weight 0.",
-    "momentum 0 is not None",
-    prepare=momentum_zero,
-)
+@built.mistake()
+def momentum_zero():
+    """momentum 0 is not None: the new statistics get the weight 0."""
+    return replaced(prepare=without_weight)
 
 
 @torch.no_grad()
@@ -167,13 +159,12 @@ def all_at_once(loader: Iterable[Any], model: nn.Module) -> None:
     model(torch.cat(inputs))
 
 
-mistaken(
-    "one_large_batch",
-    "All batches were joined into one: that needs the memory of the whole data set, and the variance between the batches "
-    "comes in.",
-    "needs the memory of the whole data set",
-    feed=all_at_once,
-)
+@built.mistake()
+def one_large_batch():
+    """All batches were joined into one: that needs the memory of the whole data set, and the variance between
+    the batches comes in.
+    """
+    return replaced(feed=all_at_once)
 
 
 @torch.no_grad()
@@ -187,13 +178,12 @@ def by_size(loader: Iterable[Any], model: nn.Module) -> None:
         model(x)
 
 
-mistaken(
-    "weighted_by_size",
-    "The batches were weighted by their sizes. That may be wise, but the cumulative average of torch, and the text, give each "
-    "batch the same weight.",
-    "weighted by their sizes",
-    feed=by_size,
-)
+@built.mistake()
+def weighted_by_size():
+    """The batches were weighted by their sizes. That may be wise, but the cumulative average of torch, and
+    the text, give each batch the same weight.
+    """
+    return replaced(feed=by_size)
 
 
 def reset_all(norm: Any) -> None:
@@ -202,41 +192,50 @@ def reset_all(norm: Any) -> None:
     norm.train()
 
 
-mistaken(
-    "weights_reset",
-    "reset_parameters() resets weight and bias of the layer, too: what was learned is gone.",
-    "what was learned is gone",
-    prepare=reset_all,
+@built.mistake()
+def weights_reset():
+    """reset_parameters() resets weight and bias of the layer, too: what was learned is gone."""
+    return replaced(prepare=reset_all)
+
+
+@built.mistake()
+def one_class_only():
+    """Only one class of BatchNorm was looked for. BatchNorm1d, 2d, 3d and SyncBatchNorm have a common parent,
+    _BatchNorm.
+    """
+    return replaced(
+        norms=lambda model: [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    )
+
+
+recalibrate_bn.variant(one_class_only)(
+    replaced(norms=lambda model: [module for module in model.modules() if isinstance(module, nn.BatchNorm1d)])
 )
-mistaken(
-    "one_class_only",
-    "Only one class of BatchNorm was looked for. BatchNorm1d, 2d, 3d and SyncBatchNorm have a common parent, _BatchNorm.",
-    "have a common parent",
-    norms=lambda model: [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)],
+
+
+@built.mistake()
+def children_only():
+    """children() gives the first level of the tree; modules() goes all the way down."""
+    return replaced(
+        norms=lambda model: [module for module in model.children() if isinstance(module, _BatchNorm)]
+    )
+
+
+recalibrate_bn.variant(children_only)(
+    replaced(
+        norms=lambda model: [
+            m for part in model.children() for m in part.children() if isinstance(m, _BatchNorm)
+        ]
+    )
 )
-form(
-    "one_class_only",
-    norms=lambda model: [module for module in model.modules() if isinstance(module, nn.BatchNorm1d)],
-)
-mistaken(
-    "children_only",
-    "children() gives the first level of the tree; modules() goes all the way down.",
-    "goes all the way down",
-    norms=lambda model: [module for module in model.children() if isinstance(module, _BatchNorm)],
-)
-form(
-    "children_only",
-    norms=lambda model: [
-        m for part in model.children() for m in part.children() if isinstance(m, _BatchNorm)
-    ],
-)
-mistaken(
-    "frozen_left_out",
-    "Layers that were in eval mode were passed over. An averaged model is in eval mode most of the time, and then nothing is "
-    "measured at all.",
-    "then nothing is measured at all",
-    norms=lambda model: [norm for norm in norms_in(model) if norm.training],
-)
+
+
+@built.mistake()
+def frozen_left_out():
+    """Layers that were in eval mode were passed over. An averaged model is in eval mode most of the time, and
+    then nothing is measured at all.
+    """
+    return replaced(norms=lambda model: [norm for norm in norms_in(model) if norm.training])
 
 
 @torch.no_grad()
@@ -245,12 +244,12 @@ def whole_batches(loader: Iterable[Any], model: nn.Module) -> None:
         model(batch)
 
 
-mistaken(
-    "labels_fed",
-    "The model was given the pair of input and labels. A loader's batch is a tuple or list; its first item is the input.",
-    "The model was given the pair",
-    feed=whole_batches,
-)
+@built.mistake()
+def labels_fed():
+    """The model was given the pair of input and labels. A loader's batch is a tuple or list; its first item
+    is the input.
+    """
+    return replaced(feed=whole_batches)
 
 
 @torch.no_grad()
@@ -259,12 +258,12 @@ def always_first(loader: Iterable[Any], model: nn.Module) -> None:
         model(x)
 
 
-mistaken(
-    "pairs_expected",
-    "Every batch was taken for a pair. A batch that is a tensor was taken apart by it: its first sample is no batch.",
-    "its first sample is no batch",
-    feed=always_first,
-)
+@built.mistake()
+def pairs_expected():
+    """Every batch was taken for a pair. A batch that is a tensor was taken apart by it: its first sample is
+    no batch.
+    """
+    return replaced(feed=always_first)
 
 
 @torch.no_grad()
@@ -275,12 +274,12 @@ def counted_first(loader: Iterable[Any], model: nn.Module) -> None:
     assert count >= 0
 
 
-mistaken(
-    "loader_read_twice",
-    "The batches were counted first. A generator is empty when it is read again, and a loader reads every file twice.",
-    "a loader reads every file twice",
-    feed=counted_first,
-)
+@built.mistake()
+def loader_read_twice():
+    """The batches were counted first. A generator is empty when it is read again, and a loader reads every
+    file twice.
+    """
+    return replaced(feed=counted_first)
 
 
 def feed_with_graph(loader: Iterable[Any], model: nn.Module) -> None:
@@ -288,12 +287,10 @@ def feed_with_graph(loader: Iterable[Any], model: nn.Module) -> None:
         model(batch[0] if isinstance(batch, (tuple, list)) else batch)
 
 
-mistaken(
-    "graph_recorded",
-    "Without torch.no_grad() each batch records a graph and keeps its activations, for nothing.",
-    "keeps its activations, for nothing",
-    feed=feed_with_graph,
-)
+@built.mistake()
+def graph_recorded():
+    """Without torch.no_grad() each batch records a graph and keeps its activations, for nothing."""
+    return replaced(feed=feed_with_graph)
 
 
 def without_restoring(loader: Iterable[Any], model: nn.Module) -> dict[Any, float | None]:
@@ -306,12 +303,11 @@ def without_restoring(loader: Iterable[Any], model: nn.Module) -> dict[Any, floa
     return momenta
 
 
-@recalibrate_bn.wrong_answer(
-    "momentum_left_none",
-    why="momentum stayed None: when training goes on, the statistics follow ever more slowly, and no one knows why.",
-    seen="follow ever more slowly",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
+@recalibrate_bn.mistake()
+def momentum_left_none(loader: Iterable[Any], model: nn.Module) -> None:
+    """momentum stayed None: when training goes on, the statistics follow ever more slowly, and no one knows
+    why.
+    """
     norms = norms_in(model)
     try:
         with put_back(model):
@@ -321,12 +317,9 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
             norm.momentum = None
 
 
-@recalibrate_bn.wrong_answer(
-    "momentum_set_to_default",
-    why="momentum was set to 0.1, which is only what it is when nobody chose another one.",
-    seen="when nobody chose another one",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
+@recalibrate_bn.mistake()
+def momentum_set_to_default(loader: Iterable[Any], model: nn.Module) -> None:
+    """momentum was set to 0.1, which is only what it is when nobody chose another one."""
     norms = norms_in(model)
     try:
         with put_back(model):
@@ -352,40 +345,37 @@ def afterwards(mode: Callable[[nn.Module, bool], Any]) -> Callable[[Iterable[Any
     return answer
 
 
-recalibrate_bn.wrong_answer(
-    "mode_of_the_root",
-    why="model.train(was_training) gives every sub-module the mode of the root: a part that was frozen in eval mode trains "
-    "from now on. torch's update_bn does that, too.",
-    seen="gives every sub-module the mode of the root",
-    answer=afterwards(lambda model, was: model.train(was)),
-)
-recalibrate_bn.wrong_answer(
-    "left_in_eval",
-    why="The whole model was left in eval mode: when training goes on, dropout and BatchNorm do not.",
-    seen="dropout and BatchNorm do not",
-    answer=afterwards(lambda model, was: model.eval()),
-)
-recalibrate_bn.wrong_answer(
-    "left_in_training",
-    why="The whole model was left in training mode: whoever tests it next has dropout, and moves the statistics.",
-    seen="whoever tests it next",
-    answer=afterwards(lambda model, was: model.train()),
-)
-recalibrate_bn.wrong_answer(
-    "mode_not_restored",
-    why="After the pass BatchNorm is in training mode and the rest in eval mode, whatever they were in before.",
-    seen="whatever they were in before",
-    answer=afterwards(lambda model, was: None),
-)
+@built.mistake()
+def mode_of_the_root():
+    """model.train(was_training) gives every sub-module the mode of the root: a part that was frozen in eval
+    mode trains from now on. torch's update_bn does that, too.
+    """
+    return afterwards(lambda model, was: model.train(was))
 
 
-@recalibrate_bn.wrong_answer(
-    "lost_on_an_error",
-    why="What was changed is put back only if all goes well. One bad batch leaves momentum at None and the modes turned; "
-    "torch's update_bn does that. try and finally.",
-    seen="One bad batch leaves momentum at None",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
+@built.mistake()
+def left_in_eval():
+    """The whole model was left in eval mode: when training goes on, dropout and BatchNorm do not."""
+    return afterwards(lambda model, was: model.eval())
+
+
+@built.mistake()
+def left_in_training():
+    """The whole model was left in training mode: whoever tests it next has dropout, and moves the statistics."""
+    return afterwards(lambda model, was: model.train())
+
+
+@built.mistake()
+def mode_not_restored():
+    """After the pass BatchNorm is in training mode and the rest in eval mode, whatever they were in before."""
+    return afterwards(lambda model, was: None)
+
+
+@recalibrate_bn.mistake()
+def lost_on_an_error(loader: Iterable[Any], model: nn.Module) -> None:
+    """What was changed is put back only if all goes well. One bad batch leaves momentum at None and the modes
+    turned; torch's update_bn does that. try and finally.
+    """
     modes = [(module, module.training) for module in model.modules()]
     momenta = without_restoring(loader, model)
     for norm, momentum in momenta.items():
@@ -394,13 +384,11 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
         module.training = flag
 
 
-@recalibrate_bn.wrong_answer(
-    "update_bn_written_out",
-    why="This is torch's update_bn, line for line, with its two faults: a part that was frozen in eval mode is in training "
-    "mode afterwards, and after an error nothing is put back.",
-    seen="with its two faults",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
+@recalibrate_bn.mistake()
+def update_bn_written_out(loader: Iterable[Any], model: nn.Module) -> None:
+    """This is torch's update_bn, line for line, with its two faults: a part that was frozen in eval mode is
+    in training mode afterwards, and after an error nothing is put back.
+    """
     momenta = {norm: norm.momentum for norm in norms_in(model)}
     was = model.training
     model.train()
@@ -412,12 +400,11 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
     model.train(was)
 
 
-@recalibrate_bn.wrong_answer(
-    "error_swallowed",
-    why="The error was caught and dropped. Half a pass gives statistics, too, and no one knows that they are wrong.",
-    seen="was caught and dropped",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
+@recalibrate_bn.mistake()
+def error_swallowed(loader: Iterable[Any], model: nn.Module) -> None:
+    """The error was caught and dropped. Half a pass gives statistics, too, and no one knows that they are
+    wrong.
+    """
     with put_back(model):
         try:
             without_restoring(loader, model)
@@ -425,7 +412,7 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
             pass
 
 
-@recalibrate_bn.another_form("error_swallowed")
+@recalibrate_bn.variant(error_swallowed)
 def _(loader: Iterable[Any], model: nn.Module) -> None:
     def skip_bad(loader: Iterable[Any], model: nn.Module) -> None:
         batches = iter(loader)
@@ -442,12 +429,9 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
     recalibrate(loader, model, feed=skip_bad)
 
 
-@recalibrate_bn.wrong_answer(
-    "torchs_own",
-    why="torch.optim.swa_utils.update_bn is what the exercise builds again.",
-    seen="is what the exercise builds again",
-)
-def _(loader: Iterable[Any], model: nn.Module) -> None:
+@recalibrate_bn.mistake()
+def torchs_own(loader: Iterable[Any], model: nn.Module) -> None:
+    """torch.optim.swa_utils.update_bn is what the exercise builds again."""
     dropping = [module for module in model.modules() if not isinstance(module, _BatchNorm)]
     handles = [module.register_forward_pre_hook(in_eval) for module in dropping]
     try:
@@ -462,12 +446,12 @@ def in_eval(module: nn.Module, args: tuple[Tensor, ...]) -> None:
     module.training = False
 
 
-@recalibrate_bn.another_form("torchs_own")
+@recalibrate_bn.variant(torchs_own)
 def _(loader: Iterable[Any], model: nn.Module) -> None:
     update_bn(loader, model)
 
 
-@recalibrate_bn.another_form("torchs_own")
+@recalibrate_bn.variant(torchs_own)
 def _(loader: Iterable[Any], model: nn.Module) -> None:
     with put_back(model):
         update_bn(loader, model)

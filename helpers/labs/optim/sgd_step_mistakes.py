@@ -36,24 +36,9 @@ def by_parameter(update: Update, refuse: bool = True) -> Callable[..., None]:
     return step
 
 
-def wrong(name: str, *, why: str, seen: str) -> Callable[[Update], Update]:
-    """Adds a wrong update."""
-
-    def add(update: Update) -> Update:
-        sgd_step.wrong_answer(name, why=why, seen=seen)(by_parameter(update))
-        return update
-
-    return add
-
-
-def also(name: str) -> Callable[[Update], Update]:
-    """Adds another form of a wrong update, without the ValueErrors, which are often left out as well."""
-
-    def add(update: Update) -> Update:
-        sgd_step.another_form(name)(by_parameter(update, refuse=False))
-        return update
-
-    return add
+updates = sgd_step.bank(by_parameter)
+# The ValueErrors are often left out as well.
+unrefused = sgd_step.bank(functools.partial(by_parameter, refuse=False))
 
 
 def decayed(param: Tensor, grad: Tensor, o: SimpleNamespace) -> Tensor:
@@ -78,13 +63,12 @@ def direction(grad: Tensor, kept: dict, o: SimpleNamespace) -> Tensor:
     return grad.add(now, alpha=o.momentum) if o.nesterov else now
 
 
-@wrong(
-    "velocity_scaled_by_lr",
-    why="The velocity gathers lr times the gradient, as in many papers. With a constant lr that is the same; when a "
-    "scheduler changes lr, torch's whole step changes at once, and this velocity still holds the old rate.",
-    seen="this velocity still holds the old rate",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def velocity_scaled_by_lr(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The velocity gathers lr times the gradient, as in many papers. With a constant lr that is the same;
+    when a scheduler changes lr, torch's whole step changes at once, and this velocity still holds the old
+    rate.
+    """
     grad = decayed(param, grad, o)
     if o.momentum == 0:
         param.sub_(o.lr * grad)
@@ -96,145 +80,117 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * grad + o.momentum * kept["v"] if o.nesterov else kept["v"])
 
 
-@wrong(
-    "first_gradient_dampened",
-    why="A velocity that begins as zeros takes in the first gradient dampened, too. In torch the first velocity is "
-    "the gradient itself; dampening begins with the second.",
-    seen="A velocity that begins as zeros",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def first_gradient_dampened(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A velocity that begins as zeros takes in the first gradient dampened, too. In torch the first velocity
+    is the gradient itself; dampening begins with the second.
+    """
     kept.setdefault("v", torch.zeros_like(param))
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
 
 
-@wrong(
-    "decay_before_maximize",
-    why="The sign is turned after weight decay was added, so that with maximize the decay pushes the weights away "
-    "from zero. Turn the gradient first, decay then.",
-    seen="the decay pushes the weights away",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def decay_before_maximize(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The sign is turned after weight decay was added, so that with maximize the decay pushes the weights
+    away from zero. Turn the gradient first, decay then.
+    """
     grad = grad + o.weight_decay * param
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
 
 
-@also("decay_before_maximize")
+@unrefused.variant(decay_before_maximize)
 def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     step = direction(grad + o.weight_decay * param, kept, o)
     param.add_(step, alpha=o.lr if o.maximize else -o.lr)
 
 
-@wrong(
-    "maximize_ignored",
-    why="maximize is not looked at: the step goes down where it should go up.",
-    seen="goes down where it should go up",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def maximize_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """maximize is not looked at: the step goes down where it should go up."""
     param.sub_(o.lr * direction(grad + o.weight_decay * param, kept, o))
 
 
-@wrong(
-    "decay_ignored",
-    why="weight_decay is not looked at.",
-    seen="weight_decay is not looked at",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def decay_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """weight_decay is not looked at."""
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
 
 
-@wrong(
-    "decay_past_the_velocity",
-    why="The decay goes to the parameter directly (as in AdamW, or added to the finished step). In SGD it is "
-    "part of the gradient, so the velocity gathers it, too. Without momentum the two are the same.",
-    seen="the velocity gathers it, too",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def decay_past_the_velocity(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The decay goes to the parameter directly (as in AdamW, or added to the finished step). In SGD it is
+    part of the gradient, so the velocity gathers it, too. Without momentum the two are the same.
+    """
     param.mul_(1 - o.lr * o.weight_decay)
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
 
 
-@also("decay_past_the_velocity")
+@unrefused.variant(decay_past_the_velocity)
 def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
     param.mul_(1 - o.lr * o.weight_decay)
 
 
-@wrong(
-    "decay_scaled_twice",
-    why="lr times weight_decay times the parameter is added to the gradient, which lr scales once more in the step.",
-    seen="scales once more in the step",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def decay_scaled_twice(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """lr times weight_decay times the parameter is added to the gradient, which lr scales once more in the
+    step.
+    """
     grad = (-grad if o.maximize else grad) + o.lr * o.weight_decay * param
     param.sub_(o.lr * direction(grad, kept, o))
 
 
-@wrong(
-    "velocity_is_an_average",
-    why="momentum * v + (1 - momentum) * grad is an average, as in Adam. SGD's velocity is a sum: the gradient comes "
-    "in whole, weakened by dampening only.",
-    seen="is an average, as in Adam",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def velocity_is_an_average(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """momentum * v + (1 - momentum) * grad is an average, as in Adam. SGD's velocity is a sum: the gradient
+    comes in whole, weakened by dampening only.
+    """
     averaging = SimpleNamespace(**{**vars(o), "dampening": o.momentum})
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, averaging))
 
 
-@also("velocity_is_an_average")
+@unrefused.variant(velocity_is_an_average)
 def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     kept.setdefault("v", torch.zeros_like(param))
     averaging = SimpleNamespace(**{**vars(o), "dampening": o.momentum})
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, averaging))
 
 
-@wrong(
-    "dampening_ignored",
-    why="dampening is not looked at: each gradient comes into the velocity whole.",
-    seen="comes into the velocity whole",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def dampening_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """dampening is not looked at: each gradient comes into the velocity whole."""
     param.sub_(
         o.lr * direction(decayed(param, grad, o), kept, SimpleNamespace(**{**vars(o), "dampening": 0}))
     )
 
 
-@wrong(
-    "dampening_on_the_velocity",
-    why="Dampening weakens the old velocity here. It belongs to the new gradient.",
-    seen="weakens the old velocity",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def dampening_on_the_velocity(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """Dampening weakens the old velocity here. It belongs to the new gradient."""
     weak = SimpleNamespace(**{**vars(o), "dampening": 0, "momentum": o.momentum * (1 - o.dampening)})
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, weak))
 
 
-@wrong(
-    "momentum_ignored",
-    why="No velocity is kept: every step is lr times the newest gradient.",
-    seen="No velocity is kept",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def momentum_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """No velocity is kept: every step is lr times the newest gradient."""
     param.sub_(o.lr * decayed(param, grad, o))
 
 
-@wrong(
-    "nesterov_ignored",
-    why="The step is the plain velocity. (So it is when the look-ahead uses the old velocity: the gradient plus "
-    "momentum times the old velocity is the new one.)",
-    seen="The step is the plain velocity",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def nesterov_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The step is the plain velocity. (So it is when the look-ahead uses the old velocity: the gradient plus
+    momentum times the old velocity is the new one.)
+    """
     grad = decayed(param, grad, o)
     param.sub_(o.lr * (velocity(grad, kept, o) if o.momentum else grad))
 
 
-@wrong(
-    "nesterov_without_decay",
-    why="The look-ahead adds momentum times the velocity to the raw gradient; weight decay is in the velocity, and "
-    "has been left out of the gradient beside it.",
-    seen="has been left out of the gradient beside it",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def nesterov_without_decay(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The look-ahead adds momentum times the velocity to the raw gradient; weight decay is in the velocity,
+    and has been left out of the gradient beside it.
+    """
     if not o.nesterov:
         param.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
         return
@@ -242,7 +198,7 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * ((-grad if o.maximize else grad) + o.momentum * now))
 
 
-@also("nesterov_ignored")
+@unrefused.variant(nesterov_ignored)
 def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     grad = decayed(param, grad, o)
     old = kept["v"].clone() if "v" in kept else torch.zeros_like(param)
@@ -250,24 +206,21 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * (grad + o.momentum * old if o.nesterov else step))
 
 
-@wrong(
-    "nesterov_looks_ahead_twice",
-    why="The velocity is added to itself times momentum; the look-ahead is the gradient plus momentum times the "
-    "velocity.",
-    seen="The velocity is added to itself",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def nesterov_looks_ahead_twice(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The velocity is added to itself times momentum; the look-ahead is the gradient plus momentum times the
+    velocity.
+    """
     grad = decayed(param, grad, o)
     now = velocity(grad, kept, o) if o.momentum else grad
     param.sub_(o.lr * (now + o.momentum * now if o.nesterov else now))
 
 
-@wrong(
-    "nesterov_kept_as_velocity",
-    why="The look-ahead has been stored as the new velocity. It is only for this step; the velocity goes on without it.",
-    seen="has been stored as the new velocity",
-)
-def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+@updates.mistake()
+def nesterov_kept_as_velocity(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The look-ahead has been stored as the new velocity. It is only for this step; the velocity goes on
+    without it.
+    """
     grad = decayed(param, grad, o)
     step = direction(grad, kept, o)
     if o.nesterov:
@@ -275,13 +228,13 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * step)
 
 
-@sgd_step.wrong_answer(
-    "nesterov_takes_anything",
-    why="Nesterov's look-ahead means nothing without momentum, and torch's form of it is wrong with dampening: refuse "
-    "both, before anything moves.",
-    seen="Nesterov's look-ahead means nothing without",
-)
-def _(params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any) -> None:
+@sgd_step.mistake()
+def nesterov_takes_anything(
+    params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
+) -> None:
+    """Nesterov's look-ahead means nothing without momentum, and torch's form of it is wrong with dampening:
+    refuse both, before anything moves.
+    """
     by_parameter(_right, refuse=False)(params, grads, state, **options)
 
 
@@ -289,29 +242,29 @@ def _right(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
 
 
-@sgd_step.another_form("nesterov_takes_anything")
+@sgd_step.variant(nesterov_takes_anything)
 def _(params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any) -> None:
     if options["nesterov"] and options["momentum"] == 0:
         raise ValueError("nesterov needs momentum")
     by_parameter(_right, refuse=False)(params, grads, state, **options)
 
 
-@sgd_step.wrong_answer(
-    "refused_with_an_assertion",
-    why="An assert is for what can never happen, and `python -O` removes it. For a wrong argument raise ValueError.",
-    seen="`python -O` removes it",
-)
-def _(params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any) -> None:
+@sgd_step.mistake()
+def refused_with_an_assertion(
+    params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
+) -> None:
+    """An assert is for what can never happen, and `python -O` removes it. For a wrong argument raise
+    ValueError.
+    """
     o = SimpleNamespace(**options)
     assert not o.nesterov or (o.momentum > 0 and o.dampening == 0), "nesterov needs momentum, no dampening"
     by_parameter(_right)(params, grads, state, **options)
 
 
-@sgd_step.wrong_answer(
-    "refused_too_late",
-    why="The ValueError comes after the parameters have moved: whoever catches it has lost the weights.",
-    seen="has lost the weights",
-)
-def _(params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any) -> None:
+@sgd_step.mistake()
+def refused_too_late(
+    params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
+) -> None:
+    """The ValueError comes after the parameters have moved: whoever catches it has lost the weights."""
     by_parameter(_right, refuse=False)(params, grads, state, **options)
     refused(SimpleNamespace(**options))

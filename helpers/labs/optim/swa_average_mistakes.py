@@ -49,74 +49,58 @@ def average(
     return result | {name: integer(values) for name, values in integers.items()}
 
 
-@swa_average.wrong_answer(
-    "halved_at_each_state",
-    why="(average + state) / 2 at each state gives the last one half of all weight, the one before a quarter: an "
-    "exponential average and no equal one.",
-    seen="gives the last one half of all weight",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def halved_at_each_state(states: Iterable[State]) -> State:
+    """(average + state) / 2 at each state gives the last one half of all weight, the one before a quarter: an
+    exponential average and no equal one.
+    """
     return average(states, add=lambda total, value, _: (total + value) / 2, mean=lambda total, _: total)
 
 
-@swa_average.wrong_answer(
-    "count_off_by_one",
-    why="The running mean was divided by the number of states before this one: the second state wipes out the first. With n "
-    "states so far, this one included, it is mean += (state - mean) / n.",
-    seen="the second state wipes out the first",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def count_off_by_one(states: Iterable[State]) -> State:
+    """The running mean was divided by the number of states before this one: the second state wipes out the
+    first. With n states so far, this one included, it is mean += (state - mean) / n.
+    """
     step = lambda mean, value, count: mean + (value - mean) / (count - 1)  # noqa: E731
     return average(states, add=step, mean=lambda total, _: total)
 
 
-@swa_average.wrong_answer(
-    "one_state_too_many",
-    why="The running mean was divided by the number of states plus one, as if there were one more of zeros at the start.",
-    seen="as if there were one more",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def one_state_too_many(states: Iterable[State]) -> State:
+    """The running mean was divided by the number of states plus one, as if there were one more of zeros at
+    the start.
+    """
     return average(states, mean=lambda total, count: total / (count + 1))
 
 
-@swa_average.wrong_answer(
-    "never_divided",
-    why="The states were added up and the sum was not divided by their number.",
-    seen="the sum was not divided",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def never_divided(states: Iterable[State]) -> State:
+    """The states were added up and the sum was not divided by their number."""
     return average(states, mean=lambda total, _: total)
 
 
-@swa_average.wrong_answer(
-    "last_state",
-    why="What comes back is the last state: the loop overwrites and does not add.",
-    seen="the loop overwrites",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def last_state(states: Iterable[State]) -> State:
+    """What comes back is the last state: the loop overwrites and does not add."""
     return average(states, add=lambda _, value, __: wide(value), mean=lambda total, _: total)
 
 
-@swa_average.wrong_answer(
-    "integers_become_floats",
-    why="A counter was averaged and is a float now: load_state_dict takes it without a word, and cuts it off.",
-    seen="is a float now",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def integers_become_floats(states: Iterable[State]) -> State:
+    """A counter was averaged and is a float now: load_state_dict takes it without a word, and cuts it off."""
     return average(states, integer=lambda values: torch.stack(values).float().mean(0))
 
 
-@swa_average.wrong_answer(
-    "integers_averaged",
-    why="Counters were averaged and rounded. num_batches_tracked says how much data the statistics have seen, and positions "
-    "and masks have no mean at all: take the last state's.",
-    seen="Counters were averaged and rounded",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def integers_averaged(states: Iterable[State]) -> State:
+    """Counters were averaged and rounded. num_batches_tracked says how much data the statistics have seen,
+    and positions and masks have no mean at all: take the last state's.
+    """
     return average(states, integer=lambda values: torch.stack(values).float().mean(0).to(values[0].dtype))
 
 
-@swa_average.another_form("integers_averaged")
+@swa_average.variant(integers_averaged)
 def _(states: Iterable[State]) -> State:
     def mean(values: list[Tensor]) -> Tensor:
         return torch.div(sum(value.long() for value in values), len(values), rounding_mode="floor").to(
@@ -126,16 +110,13 @@ def _(states: Iterable[State]) -> State:
     return average(states, integer=mean)
 
 
-@swa_average.wrong_answer(
-    "mean_of_integers",
-    why="mean() refuses integers, and every BatchNorm layer has one: num_batches_tracked.",
-    seen="mean() refuses integers",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def mean_of_integers(states: Iterable[State]) -> State:
+    """mean() refuses integers, and every BatchNorm layer has one: num_batches_tracked."""
     return average(states, integer=lambda values: torch.stack(values).mean(0))
 
 
-@swa_average.another_form("integers_averaged")
+@swa_average.variant(integers_averaged)
 def _(states: Any) -> State:
     total = {
         name: wide(value) if value.is_floating_point() else value.clone() for name, value in states[0].items()
@@ -149,7 +130,7 @@ def _(states: Any) -> State:
     }
 
 
-@swa_average.another_form("integers_become_floats")
+@swa_average.variant(integers_become_floats)
 def _(states: Any) -> State:
     total = copy.deepcopy(states[0])
     for state in states[1:]:
@@ -160,47 +141,36 @@ def _(states: Any) -> State:
     return total
 
 
-@swa_average.wrong_answer(
-    "integers_shared",
-    why="The integers of the result are the last state's own tensors. If that model trains on, its counters move in the "
-    "average as well.",
-    seen="its counters move in the average",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def integers_shared(states: Iterable[State]) -> State:
+    """The integers of the result are the last state's own tensors. If that model trains on, its counters move
+    in the average as well.
+    """
     return average(states, integer=lambda values: values[-1])
 
 
-@swa_average.wrong_answer(
-    "first_state_edited",
-    why="The sum was started with the first state itself, and adding in place edits that checkpoint.",
-    seen="edits that checkpoint",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def first_state_edited(states: Iterable[State]) -> State:
+    """The sum was started with the first state itself, and adding in place edits that checkpoint."""
     same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
     return average(states, widen=same)
 
 
-@swa_average.another_form("first_state_edited")
+@swa_average.variant(first_state_edited)
 def _(states: Iterable[State]) -> State:
     same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
     return average(states, widen=same, mean=lambda total, count: total.div_(count))
 
 
-@swa_average.wrong_answer(
-    "float64_narrowed",
-    why="float() was applied to everything: a model in float64 loses half of its digits.",
-    seen="loses half of its digits",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def float64_narrowed(states: Iterable[State]) -> State:
+    """float() was applied to everything: a model in float64 loses half of its digits."""
     return average(states, widen=lambda value: value.detach().float().clone())
 
 
-@swa_average.wrong_answer(
-    "dtype_of_the_sum",
-    why="The result stayed in the dtype of the sum: twice the file, and another dtype than the model's.",
-    seen="stayed in the dtype of the sum",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def dtype_of_the_sum(states: Iterable[State]) -> State:
+    """The result stayed in the dtype of the sum: twice the file, and another dtype than the model's."""
     first, rest = read(states)
     count, total = (
         1,
@@ -213,19 +183,16 @@ def _(states: Iterable[State]) -> State:
     return {name: value / count if value.is_floating_point() else value for name, value in total.items()}
 
 
-@swa_average.wrong_answer(
-    "torchs_own",
-    why="The functions of torch.optim.swa_utils are what the exercise builds again.",
-    seen="are what the exercise builds again",
-)
-def _(states: Iterable[State]) -> State:
+@swa_average.mistake()
+def torchs_own(states: Iterable[State]) -> State:
+    """The functions of torch.optim.swa_utils are what the exercise builds again."""
     own = get_swa_avg_fn()
     return average(
         states, add=lambda mean, value, count: own(mean, value, count - 1), mean=lambda total, _: total
     )
 
 
-@swa_average.another_form("torchs_own")
+@swa_average.variant(torchs_own)
 def _(states: Iterable[State]) -> State:
     own = get_swa_multi_avg_fn()
 

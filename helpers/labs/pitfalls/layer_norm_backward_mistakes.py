@@ -9,8 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.pitfalls.layer_norm import Gradients, layer_norm
 from helpers.labs.pitfalls.layer_norm_mistakes import Shape, last, right_forward, wide
+
+built = layer_norm.bank(returned)
 
 
 class Known(NamedTuple):
@@ -76,10 +79,6 @@ def composed(
     return right_forward, backward
 
 
-def add(name: str, why: str, seen: str, **parts: Callable[..., Any]) -> None:
-    layer_norm.wrong_answer(name, why=why, seen=seen, answer=composed(**parts))
-
-
 def by_autograd(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
     leaves = [value.detach().clone().requires_grad_() for value in (x, weight, torch.zeros_like(weight))]
     with torch.enable_grad():
@@ -108,106 +107,124 @@ def by_kernel(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, ep
     )
 
 
-layer_norm.wrong_answer(
-    "backward_by_torch",
-    why="The gradients were asked from torch: from autograd or from its own kernel. They are what this exercise derives.",
-    seen="They are what this exercise derives",
-    answer=(right_forward, by_autograd),
-)
-for _backward in (by_backward, by_vjp, by_kernel):
-    layer_norm.another_form("backward_by_torch")((right_forward, _backward))
+@built.mistake()
+def backward_by_torch():
+    """The gradients were asked from torch: from autograd or from its own kernel. They are what this exercise
+    derives.
+    """
+    return (right_forward, by_autograd)
 
-add(
-    "no_mean_terms",
-    "dx was taken as if mean and variance were constants. Both depend on x, so x reaches the result by two more ways, and "
-    "each takes something away.",
-    "as if mean and variance were constants",
-    dx=lambda k: k.rstd * k.dy * k.weight,
-)
-add(
-    "variance_as_a_constant",
-    "The way through the mean is there, that through the variance is not: x_hat * mean(g * x_hat) is missing.",
-    "that through the variance is not",
-    dx=lambda k: k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight)),
-)
-add(
-    "mean_as_a_constant",
-    "The way through the variance is there, that through the mean is not: mean(g) is missing.",
-    "that through the mean is not",
-    dx=lambda k: k.rstd * (k.dy * k.weight - k.x_hat * k.mean(k.dy * k.weight * k.x_hat)),
-)
-add(
-    "weight_left_out_of_dx",
-    "dx starts from g = dy * weight: what comes in has gone through the weight. Here it starts from dy.",
-    "what comes in has gone through the weight",
-    dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))),
-)
-add(
-    "weight_multiplied_last",
-    "The weight was multiplied at the end. The means are means of dy * weight, and a mean does not let a factor through that "
-    "differs from feature to feature.",
-    "does not let a factor through",
-    dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))) * k.weight,
-)
-add(
-    "sums_for_means",
-    "The two terms in dx are means over the features. Sums are too large by their number.",
-    "Sums are too large by their number",
-    dx=lambda k: (
-        k.rstd
-        * (
-            k.dy * k.weight
-            - (k.dy * k.weight).sum(k.dims, keepdim=True)
-            - k.x_hat * (k.dy * k.weight * k.x_hat).sum(k.dims, keepdim=True)
+
+for _backward in (by_backward, by_vjp, by_kernel):
+    layer_norm.variant(backward_by_torch)((right_forward, _backward))
+
+
+@built.mistake()
+def no_mean_terms():
+    """dx was taken as if mean and variance were constants. Both depend on x, so x reaches the result by two
+    more ways, and each takes something away.
+    """
+    return composed(dx=lambda k: k.rstd * k.dy * k.weight)
+
+
+@built.mistake()
+def variance_as_a_constant():
+    """The way through the mean is there, that through the variance is not: x_hat * mean(g * x_hat) is
+    missing.
+    """
+    return composed(dx=lambda k: k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight)))
+
+
+@built.mistake()
+def mean_as_a_constant():
+    """The way through the variance is there, that through the mean is not: mean(g) is missing."""
+    return composed(dx=lambda k: k.rstd * (k.dy * k.weight - k.x_hat * k.mean(k.dy * k.weight * k.x_hat)))
+
+
+@built.mistake()
+def weight_left_out_of_dx():
+    """dx starts from g = dy * weight: what comes in has gone through the weight. Here it starts from dy."""
+    return composed(dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))))
+
+
+@built.mistake()
+def weight_multiplied_last():
+    """The weight was multiplied at the end. The means are means of dy * weight, and a mean does not let a
+    factor through that differs from feature to feature.
+    """
+    return composed(dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))) * k.weight)
+
+
+@built.mistake()
+def sums_for_means():
+    """The two terms in dx are means over the features. Sums are too large by their number."""
+    return composed(
+        dx=lambda k: (
+            k.rstd
+            * (
+                k.dy * k.weight
+                - (k.dy * k.weight).sum(k.dims, keepdim=True)
+                - k.x_hat * (k.dy * k.weight * k.x_hat).sum(k.dims, keepdim=True)
+            )
         )
-    ),
-)
-add(
-    "sign_of_the_variance_term",
-    "The term of the variance was added. A larger variance makes the result smaller, so it is taken away, as the mean's is.",
-    "A larger variance makes the result smaller",
-    dx=lambda k: (
-        k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight) + k.x_hat * k.mean(k.dy * k.weight * k.x_hat))
-    ),
-)
-add(
-    "rstd_left_out_of_dx",
-    "dx was not divided by the standard deviation. A row that is spread twice as wide has gradients half as large.",
-    "has gradients half as large",
-    dx=lambda k: right_dx(k._replace(rstd=torch.ones_like(k.rstd))),
-)
-add(
-    "x_for_x_hat",
-    "The formula holds for x_hat, the normalised x. Here x itself stands in it.",
-    "Here x itself stands in it",
-    dx=lambda k: right_dx(k._replace(x_hat=k.x)),
-    dw=lambda k: k.sum(k.dy * k.x),
-)
-layer_norm.another_form("x_for_x_hat")(composed(dx=lambda k: right_dx(k._replace(x_hat=k.x))))
-add(
-    "statistics_over_the_batch",
-    "Mean and variance were taken over dim 0, so the gradients are those of a batch norm.",
-    "those of a batch norm",
-    make=lambda *args: known(*args, dims=(0,)),
-)
-add(
-    "statistics_over_everything",
-    "Mean and variance of the backward were taken over the whole tensor. They are the same as in the forward: each row's own.",
-    "They are the same as in the forward",
-    make=lambda *args: known(*args, dims=tuple(range(args[1].ndim))),
-)
-add(
-    "unbiased_in_backward",
-    "The backward's variance was divided by n - 1, and the forward's by n: the gradients are those of another function.",
-    "the gradients are those of another function",
-    make=lambda *args: known(*args, correction=1),
-)
-add(
-    "eps_left_out_of_backward",
-    "The backward computes rstd without eps. It needs the forward's rstd, which is why torch saves it.",
-    "which is why torch saves it",
-    make=lambda *args: known(*args[:4], 0.0),
-)
+    )
+
+
+@built.mistake()
+def sign_of_the_variance_term():
+    """The term of the variance was added. A larger variance makes the result smaller, so it is taken away, as
+    the mean's is.
+    """
+    return composed(
+        dx=lambda k: (
+            k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight) + k.x_hat * k.mean(k.dy * k.weight * k.x_hat))
+        )
+    )
+
+
+@built.mistake()
+def rstd_left_out_of_dx():
+    """dx was not divided by the standard deviation. A row that is spread twice as wide has gradients half as
+    large.
+    """
+    return composed(dx=lambda k: right_dx(k._replace(rstd=torch.ones_like(k.rstd))))
+
+
+@built.mistake()
+def x_for_x_hat():
+    """The formula holds for x_hat, the normalised x. Here x itself stands in it."""
+    return composed(dx=lambda k: right_dx(k._replace(x_hat=k.x)), dw=lambda k: k.sum(k.dy * k.x))
+
+
+layer_norm.variant(x_for_x_hat)(composed(dx=lambda k: right_dx(k._replace(x_hat=k.x))))
+
+
+@built.mistake()
+def statistics_over_the_batch():
+    """Mean and variance were taken over dim 0, so the gradients are those of a batch norm."""
+    return composed(make=lambda *args: known(*args, dims=(0,)))
+
+
+@built.mistake()
+def statistics_over_everything():
+    """Mean and variance of the backward were taken over the whole tensor. They are the same as in the
+    forward: each row's own.
+    """
+    return composed(make=lambda *args: known(*args, dims=tuple(range(args[1].ndim))))
+
+
+@built.mistake()
+def unbiased_in_backward():
+    """The backward's variance was divided by n - 1, and the forward's by n: the gradients are those of
+    another function.
+    """
+    return composed(make=lambda *args: known(*args, correction=1))
+
+
+@built.mistake()
+def eps_left_out_of_backward():
+    """The backward computes rstd without eps. It needs the forward's rstd, which is why torch saves it."""
+    return composed(make=lambda *args: known(*args[:4], 0.0))
 
 
 def _eps_outside(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float) -> Known:
@@ -216,25 +233,24 @@ def _eps_outside(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float
     return k._replace(rstd=rstd, x_hat=k.x_hat / k.rstd * rstd)
 
 
-add(
-    "eps_outside_in_backward",
-    "In the backward eps was added to the standard deviation, outside the root.",
-    "In the backward eps was added to the standard deviation",
-    make=_eps_outside,
-)
-add(
-    "eps_always_1e_5_in_backward",
-    "1e-5 stands in the backward, where eps should, so it fits the forward's default only.",
-    "fits the forward's default only",
-    make=lambda *args: known(*args[:4], 1e-5),
-)
-add(
-    "only_the_last_dim_in_backward",
-    "The backward's means go over the last dim only. Like the forward's, they go over all dims that normalized_shape "
-    "names.",
-    "The backward's means go over the last dim only",
-    make=lambda *args: known(*args, dims=(-1,)),
-)
+@built.mistake()
+def eps_outside_in_backward():
+    """In the backward eps was added to the standard deviation, outside the root."""
+    return composed(make=_eps_outside)
+
+
+@built.mistake()
+def eps_always_1e_5_in_backward():
+    """1e-5 stands in the backward, where eps should, so it fits the forward's default only."""
+    return composed(make=lambda *args: known(*args[:4], 1e-5))
+
+
+@built.mistake()
+def only_the_last_dim_in_backward():
+    """The backward's means go over the last dim only. Like the forward's, they go over all dims that
+    normalized_shape names.
+    """
+    return composed(make=lambda *args: known(*args, dims=(-1,)))
 
 
 def _narrow(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
@@ -251,15 +267,17 @@ def _left_wide(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, e
     return _narrow(wide(dy), wide(x), normalized_shape, wide(weight), eps)
 
 
-layer_norm.wrong_answer(
-    "backward_in_float16",
-    why="The forward computes in float32, and the backward in float16: its squares overflow, rstd is 0, and so is dx.",
-    seen="its squares overflow, rstd is 0",
-    answer=(right_forward, _narrow),
-)
-layer_norm.wrong_answer(
-    "float32_gradients",
-    why="The gradients of float16 tensors were left in float32. A gradient has the dtype of what it is the gradient of.",
-    seen="the dtype of what it is the gradient of",
-    answer=(right_forward, _left_wide),
-)
+@built.mistake()
+def backward_in_float16():
+    """The forward computes in float32, and the backward in float16: its squares overflow, rstd is 0, and so
+    is dx.
+    """
+    return (right_forward, _narrow)
+
+
+@built.mistake()
+def float32_gradients():
+    """The gradients of float16 tensors were left in float32. A gradient has the dtype of what it is the
+    gradient of.
+    """
+    return (right_forward, _left_wide)

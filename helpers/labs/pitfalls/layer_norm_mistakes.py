@@ -8,7 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers.exercise import returned
 from helpers.labs.pitfalls.layer_norm import Gradients, layer_norm
+
+built = layer_norm.bank(returned)
 
 Forward = Callable[..., Tensor]
 Shape = Sequence[int]
@@ -51,6 +54,9 @@ def normalised_by(normalise: Callable[[Tensor, Shape, float], Tensor]) -> tuple[
     return forward, right_backward
 
 
+normalisations = layer_norm.bank(normalised_by)
+
+
 def right_x_hat(x: Tensor, shape: Shape, eps: float) -> Tensor:
     return over(x, last(shape), eps)
 
@@ -64,75 +70,58 @@ def over(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
 right_forward = normalised_by(right_x_hat)[0]
 
 
-@layer_norm.wrong_answer(
-    "unbiased_variance",
-    why="The variance was divided by n - 1, which is the default of torch.var and torch.std. Normalisation layers divide by "
-    "n: correction=0.",
-    seen="the default of torch.var and torch.std",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def unbiased_variance(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """The variance was divided by n - 1, which is the default of torch.var and torch.std. Normalisation
+    layers divide by n: correction=0.
+    """
     dims = last(shape)
     return (x - x.mean(dims, keepdim=True)) / (x.var(dims, keepdim=True) + eps).sqrt()
 
 
-@layer_norm.another_form("unbiased_variance")
-@normalised_by
+@normalisations.variant(unbiased_variance)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     dims = last(shape)
     return (x - x.mean(dims, keepdim=True)) / (x.std(dims, keepdim=True) + eps)
 
 
-@layer_norm.another_form("unbiased_variance")
-@normalised_by
+@normalisations.variant(unbiased_variance)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)
 
 
-@layer_norm.wrong_answer(
-    "eps_outside_the_root",
-    why="eps was added to the standard deviation. It is added to the variance, inside the root, which matters where the "
-    "variance is small: the root of 1e-5 is 3e-3.",
-    seen="inside the root, which matters where",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def eps_outside_the_root(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """eps was added to the standard deviation. It is added to the variance, inside the root, which matters
+    where the variance is small: the root of 1e-5 is 3e-3.
+    """
     dims = last(shape)
     distances = x - x.mean(dims, keepdim=True)
     return distances / (distances.square().mean(dims, keepdim=True).sqrt() + eps)
 
 
-@layer_norm.wrong_answer(
-    "eps_left_out",
-    why="eps was taken as an argument and not used: a row of equal numbers becomes 0 / 0.",
-    seen="a row of equal numbers becomes 0 / 0",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def eps_left_out(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """eps was taken as an argument and not used: a row of equal numbers becomes 0 / 0."""
     return over(x, last(shape), 0.0)
 
 
-@layer_norm.wrong_answer(
-    "eps_as_a_floor",
-    why="The variance was kept from falling below eps by clamp. torch adds eps to every variance.",
-    seen="kept from falling below eps",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def eps_as_a_floor(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """The variance was kept from falling below eps by clamp. torch adds eps to every variance."""
     dims = last(shape)
     distances = x - x.mean(dims, keepdim=True)
     return distances / distances.square().mean(dims, keepdim=True).clamp(min=eps).sqrt()
 
 
-@layer_norm.another_form("eps_as_a_floor")
-@normalised_by
+@normalisations.variant(eps_as_a_floor)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     dims = last(shape)
     distances = x - x.mean(dims, keepdim=True)
     return distances / distances.square().mean(dims, keepdim=True).sqrt().clamp(min=eps)
 
 
-layer_norm.another_form("eps_left_out")(
+layer_norm.variant(eps_left_out)(
     normalised_by(
         lambda x, shape, eps: (
             (x - x.mean(last(shape), keepdim=True)) / x.std(last(shape), correction=0, keepdim=True)
@@ -156,137 +145,123 @@ def with_default(default: float) -> tuple[Forward, Callable]:
     return forward, right_backward
 
 
-layer_norm.wrong_answer(
-    "another_default_of_eps",
-    why="eps has another default. Models that were trained elsewhere (1e-6, 1e-12) bring theirs along; F.layer_norm has "
-    "1e-5.",
-    seen="bring theirs along",
-    answer=with_default(1e-6),
-)
-for _default in (1e-12, 1e-8, 1e-3):
-    layer_norm.another_form("another_default_of_eps")(with_default(_default))
+@built.mistake()
+def another_default_of_eps():
+    """eps has another default. Models that were trained elsewhere (1e-6, 1e-12) bring theirs along;
+    F.layer_norm has 1e-5.
+    """
+    return with_default(1e-6)
 
-layer_norm.wrong_answer(
-    "eps_always_1e_5",
-    why="1e-5 stands in the formula, where eps should: it is right until somebody asks for another one.",
-    seen="until somebody asks for another one",
-    answer=normalised_by(lambda x, shape, eps: over(x, last(shape), 1e-5)),
-)
-layer_norm.wrong_answer(
-    "only_the_last_dim",
-    why="The statistics were taken over the last dim only. normalized_shape names as many dims as it has sizes, and all of "
-    "them make one sample.",
-    seen="all of them make one sample",
-    answer=normalised_by(lambda x, shape, eps: over(x, (-1,), eps)),
-)
-layer_norm.wrong_answer(
-    "over_the_batch",
-    why="The statistics were taken over dim 0: each feature over all samples. That is what a batch norm does.",
-    seen="what a batch norm does",
-    answer=normalised_by(lambda x, shape, eps: over(x, (0,), eps)),
-)
-layer_norm.another_form("over_the_batch")(
+
+for _default in (1e-12, 1e-8, 1e-3):
+    layer_norm.variant(another_default_of_eps)(with_default(_default))
+
+
+@built.mistake()
+def eps_always_1e_5():
+    """1e-5 stands in the formula, where eps should: it is right until somebody asks for another one."""
+    return normalised_by(lambda x, shape, eps: over(x, last(shape), 1e-5))
+
+
+@built.mistake()
+def only_the_last_dim():
+    """The statistics were taken over the last dim only. normalized_shape names as many dims as it has sizes,
+    and all of them make one sample.
+    """
+    return normalised_by(lambda x, shape, eps: over(x, (-1,), eps))
+
+
+@built.mistake()
+def over_the_batch():
+    """The statistics were taken over dim 0: each feature over all samples. That is what a batch norm does."""
+    return normalised_by(lambda x, shape, eps: over(x, (0,), eps))
+
+
+layer_norm.variant(over_the_batch)(
     normalised_by(lambda x, shape, eps: over(x, tuple(range(len(shape))), eps))
 )
-layer_norm.another_form("over_the_batch")(
+layer_norm.variant(over_the_batch)(
     normalised_by(lambda x, shape, eps: over(x, tuple(range(x.ndim - len(shape))), eps))
 )
-layer_norm.wrong_answer(
-    "over_everything",
-    why="One mean and one variance were taken from the whole tensor, so a sample's result depends on its neighbours in the "
-    "batch.",
-    seen="depends on its neighbours in the batch",
-    answer=normalised_by(lambda x, shape, eps: over(x, tuple(range(x.ndim)), eps)),
-)
-layer_norm.wrong_answer(
-    "over_all_but_the_first_dim",
-    why="All dims but the first were reduced, whatever normalized_shape says. In a text model dim 1 is the position, "
-    "and each position has statistics of its own.",
-    seen="each position has statistics of its own",
-    answer=normalised_by(lambda x, shape, eps: over(x, tuple(range(1, x.ndim)) or (0,), eps)),
-)
 
 
-@layer_norm.wrong_answer(
-    "dims_one_after_the_other",
-    why="With several dims, the variances over the last dim were averaged over the others. That misses how far the means "
-    "of the rows are apart.",
-    seen="how far the means of the rows are apart",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@built.mistake()
+def over_everything():
+    """One mean and one variance were taken from the whole tensor, so a sample's result depends on its
+    neighbours in the batch.
+    """
+    return normalised_by(lambda x, shape, eps: over(x, tuple(range(x.ndim)), eps))
+
+
+@built.mistake()
+def over_all_but_the_first_dim():
+    """All dims but the first were reduced, whatever normalized_shape says. In a text model dim 1 is the
+    position, and each position has statistics of its own.
+    """
+    return normalised_by(lambda x, shape, eps: over(x, tuple(range(1, x.ndim)) or (0,), eps))
+
+
+@normalisations.mistake()
+def dims_one_after_the_other(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """With several dims, the variances over the last dim were averaged over the others. That misses how far
+    the means of the rows are apart.
+    """
     variance = (x - x.mean(-1, keepdim=True)).square().mean(-1, keepdim=True).mean(last(shape), keepdim=True)
     return (x - x.mean(last(shape), keepdim=True)) / (variance + eps).sqrt()
 
 
-@layer_norm.another_form("dims_one_after_the_other")
-@normalised_by
+@normalisations.variant(dims_one_after_the_other)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     for dim in last(shape):
         x = over(x, (dim,), eps)
     return x
 
 
-@layer_norm.another_form("dims_one_after_the_other")
-@normalised_by
+@normalisations.variant(dims_one_after_the_other)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     for dim in last(shape)[::-1]:
         x = over(x, (dim,), eps)
     return x
 
 
-@layer_norm.wrong_answer(
-    "mean_not_taken_away",
-    why="x was divided by the root of its mean square, and its mean was not taken away. That is an RMS norm.",
-    seen="That is an RMS norm",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def mean_not_taken_away(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """x was divided by the root of its mean square, and its mean was not taken away. That is an RMS norm."""
     return x * (x.square().mean(last(shape), keepdim=True) + eps).rsqrt()
 
 
-@layer_norm.wrong_answer(
-    "no_root",
-    why="The distances were divided by the variance: the root is missing.",
-    seen="the root is missing",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def no_root(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """The distances were divided by the variance: the root is missing."""
     distances = x - x.mean(last(shape), keepdim=True)
     return distances / (distances.square().mean(last(shape), keepdim=True) + eps)
 
 
-@layer_norm.wrong_answer(
-    "torchs_own",
-    why="A normalisation of torch does the work here. The point is to know what it does: one mean, one variance, one root.",
-    seen="one mean, one variance, one root",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def torchs_own(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """A normalisation of torch does the work here. The point is to know what it does: one mean, one variance,
+    one root.
+    """
     return F.layer_norm(x, tuple(shape), eps=eps)
 
 
-@layer_norm.another_form("torchs_own")
-@normalised_by
+@normalisations.variant(torchs_own)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     return nn.LayerNorm(tuple(shape), eps, elementwise_affine=False)(x)
 
 
-@layer_norm.another_form("torchs_own")
-@normalised_by
+@normalisations.variant(torchs_own)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     rows = x.reshape(1, -1, *shape)
     return F.group_norm(rows, rows.shape[1], eps=eps).reshape(x.shape)
 
 
-@layer_norm.another_form("torchs_own")
-@normalised_by
+@normalisations.variant(torchs_own)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     rows = x.reshape(-1, shape[0] if len(shape) == 1 else -1)
     return F.batch_norm(rows.T, None, None, training=True, eps=eps).T.reshape(x.shape)
 
 
-@layer_norm.another_form("torchs_own")
-@normalised_by
+@normalisations.variant(torchs_own)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     return torch.ops.aten.layer_norm(x, list(shape), None, None, eps)

@@ -7,17 +7,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.pitfalls.layer_norm import layer_norm
 from helpers.labs.pitfalls.layer_norm_mistakes import (
     Forward,
     Shape,
     last,
-    normalised_by,
+    normalisations,
     over,
     right_backward,
     right_x_hat,
     wide,
 )
+
+built = layer_norm.bank(returned)
 
 
 def finished_by(
@@ -37,18 +40,16 @@ def finished_by(
     return forward, right_backward
 
 
-@layer_norm.wrong_answer(
-    "bias_needs_a_weight",
-    why="weight and bias are each given or not. Here one of them counts only if the other one is there.",
-    seen="counts only if the other one is there",
-)
-@finished_by
-def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+endings = layer_norm.bank(finished_by)
+
+
+@endings.mistake()
+def bias_needs_a_weight(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """weight and bias are each given or not. Here one of them counts only if the other one is there."""
     return x_hat if weight is None or bias is None else x_hat * weight + bias
 
 
-@layer_norm.another_form("bias_needs_a_weight")
-@finished_by
+@endings.variant(bias_needs_a_weight)
 def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     if weight is not None:
         x_hat = x_hat * weight
@@ -56,73 +57,54 @@ def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x_hat
 
 
-@layer_norm.another_form("bias_needs_a_weight")
-@finished_by
+@endings.variant(bias_needs_a_weight)
 def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x_hat if weight is None else x_hat * weight + bias
 
 
-@layer_norm.wrong_answer(
-    "bias_before_weight",
-    why="The bias was added before the weight was multiplied, so it is scaled, too.",
-    seen="so it is scaled, too",
-)
-@finished_by
-def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+@endings.mistake()
+def bias_before_weight(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The bias was added before the weight was multiplied, so it is scaled, too."""
     x_hat = x_hat if bias is None else x_hat + bias
     return x_hat if weight is None else x_hat * weight
 
 
-@layer_norm.wrong_answer(
-    "weight_around_1",
-    why="x_hat was multiplied by 1 + weight, as some models do whose weight starts from 0. torch's starts from 1 and is "
-    "the factor itself.",
-    seen="the factor itself",
-)
-@finished_by
-def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+@endings.mistake()
+def weight_around_1(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """x_hat was multiplied by 1 + weight, as some models do whose weight starts from 0. torch's starts from 1
+    and is the factor itself.
+    """
     x_hat = x_hat if weight is None else x_hat * (1 + weight)
     return x_hat if bias is None else x_hat + bias
 
 
-@layer_norm.wrong_answer(
-    "weight_left_out",
-    why="weight is not used at all. With the ones that it starts from nobody sees it.",
-    seen="With the ones that it starts from nobody sees it",
-)
-@finished_by
-def _(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+@endings.mistake()
+def weight_left_out(x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """weight is not used at all. With the ones that it starts from nobody sees it."""
     return x_hat if bias is None else x_hat + bias
 
 
-@layer_norm.wrong_answer(
-    "rescaled_variance",
-    why="torch.var's n - 1 was repaired by the factor (n - 1) / n. For a single feature that is NaN times 0, which is NaN; "
-    "ask for correction=0.",
-    seen="NaN times 0, which is NaN",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def rescaled_variance(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """torch.var's n - 1 was repaired by the factor (n - 1) / n. For a single feature that is NaN times 0,
+    which is NaN; ask for correction=0.
+    """
     n = torch.Size(shape).numel()
     variance = x.var(last(shape), keepdim=True) * (n - 1) / n
     return (x - x.mean(last(shape), keepdim=True)) / (variance + eps).sqrt()
 
 
-@layer_norm.wrong_answer(
-    "one_pass",
-    why="The variance was computed as the mean of the squares minus the square of the mean. Far from 0 that is the "
-    "difference of two huge numbers, and what is left is their rounding.",
-    seen="what is left is their rounding",
-)
-@normalised_by
-def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
+@normalisations.mistake()
+def one_pass(x: Tensor, shape: Shape, eps: float) -> Tensor:
+    """The variance was computed as the mean of the squares minus the square of the mean. Far from 0 that is
+    the difference of two huge numbers, and what is left is their rounding.
+    """
     mean = x.mean(last(shape), keepdim=True)
     variance = x.square().mean(last(shape), keepdim=True) - mean.square()
     return (x - mean) / (variance + eps).sqrt()
 
 
-@layer_norm.another_form("one_pass")
-@normalised_by
+@normalisations.variant(one_pass)
 def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     mean = x.mean(last(shape), keepdim=True)
     variance = (x.square().mean(last(shape), keepdim=True) - mean.square()).clamp(min=0)
@@ -149,29 +131,27 @@ def of_types(
     return forward, right_backward
 
 
-layer_norm.wrong_answer(
-    "computed_in_float16",
-    why="Everything was computed in float16, whose largest number is 65504: the square of 300 is infinite, and the result "
-    "is 0. Compute in float32 and round once.",
-    seen="the square of 300 is infinite",
-    answer=of_types(over),
-)
+typed = layer_norm.bank(of_types)
 
 
-@layer_norm.another_form("computed_in_float16")
-@of_types
+@built.mistake()
+def computed_in_float16():
+    """Everything was computed in float16, whose largest number is 65504: the square of 300 is infinite, and
+    the result is 0. Compute in float32 and round once.
+    """
+    return of_types(over)
+
+
+@typed.variant(computed_in_float16)
 def _(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
     return (x - x.mean(dims, keepdim=True)) / (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
 
 
-@layer_norm.wrong_answer(
-    "mean_in_float16",
-    why="Only the variance was computed in float32. A mean of 100 that is kept in float16 is off by up to 0.03, and so is "
-    "each distance from it.",
-    seen="is off by up to 0.03",
-)
-@of_types
-def _(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
+@typed.mistake()
+def mean_in_float16(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
+    """Only the variance was computed in float32. A mean of 100 that is kept in float16 is off by up to 0.03,
+    and so is each distance from it.
+    """
     distances = x - x.mean(dims, keepdim=True)
     return (
         distances.float() / (distances.float().square().mean(dims, keepdim=True) + eps).sqrt()
@@ -180,18 +160,16 @@ def _(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
     )
 
 
-layer_norm.wrong_answer(
-    "float32_comes_out",
-    why="float16 was computed in float32, which is right, and the result was left there. It has the dtype of x.",
-    seen="which is right, and the result was left there",
-    answer=of_types(lambda x, dims, eps: over(wide(x), dims, eps), back=False),
-)
-layer_norm.wrong_answer(
-    "always_float32",
-    why="Everything was computed in float32, also what came in float64: half of its digits are gone.",
-    seen="half of its digits are gone",
-    answer=of_types(lambda x, dims, eps: over(x.float(), dims, eps)),
-)
-layer_norm.another_form("always_float32")(
-    of_types(lambda x, dims, eps: over(x.float(), dims, eps), back=False)
-)
+@built.mistake()
+def float32_comes_out():
+    """float16 was computed in float32, which is right, and the result was left there. It has the dtype of x."""
+    return of_types(lambda x, dims, eps: over(wide(x), dims, eps), back=False)
+
+
+@built.mistake()
+def always_float32():
+    """Everything was computed in float32, also what came in float64: half of its digits are gone."""
+    return of_types(lambda x, dims, eps: over(x.float(), dims, eps))
+
+
+layer_norm.variant(always_float32)(of_types(lambda x, dims, eps: over(x.float(), dims, eps), back=False))

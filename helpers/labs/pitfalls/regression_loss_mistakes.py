@@ -20,109 +20,90 @@ def _mse(pred: Tensor, target: Tensor) -> Tensor:
     return ((pred - target) ** 2).mean()
 
 
-@regression_loss.wrong_answer(
-    "broadcast",
-    why="(N, 1) minus (N,) has shape (N, N): every prediction is compared with every target. The best answer to that "
-    "loss is the mean of the targets, and a model learns just this.",
-    seen="compared with every target",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def broadcast(pred: Tensor, target: Tensor) -> Tensor:
+    """(N, 1) minus (N,) has shape (N, N): every prediction is compared with every target. The best answer to
+    that loss is the mean of the targets, and a model learns just this.
+    """
     return ((pred - target) ** 2).mean()
 
 
-@regression_loss.another_form("broadcast")
+@regression_loss.variant(broadcast)
 def _(pred: Tensor, target: Tensor) -> Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return F.mse_loss(pred, target)
 
 
-@regression_loss.another_form("broadcast")
+@regression_loss.variant(broadcast)
 def _(pred: Tensor, target: Tensor) -> Tensor:
     pred, target = torch.broadcast_tensors(pred, target)
     _refuse(pred, target)
     return _mse(pred, target)
 
 
-@regression_loss.another_form("broadcast")
+@regression_loss.variant(broadcast)
 def _(pred: Tensor, target: Tensor) -> Tensor:
     if pred.shape != target.shape:
         warnings.warn("shapes differ", stacklevel=2)  # read once, then lost in the log
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "squeezed",
-    why="squeeze() takes out every axis of length 1, the batch of a last, single sample with it. It makes shapes equal "
-    "that were not meant to be.",
-    seen="takes out every axis of length 1",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def squeezed(pred: Tensor, target: Tensor) -> Tensor:
+    """squeeze() takes out every axis of length 1, the batch of a last, single sample with it. It makes shapes
+    equal that were not meant to be.
+    """
     pred, target = pred.squeeze(), target.squeeze()
     _refuse(pred, target)
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "squeezed_and_stretched",
-    why="squeeze() brings (N, 1) to (N,), and nothing looks at the shapes after it: all other pairs of shapes are "
-    "stretched as before.",
-    seen="nothing looks at the shapes after it",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def squeezed_and_stretched(pred: Tensor, target: Tensor) -> Tensor:
+    """squeeze() brings (N, 1) to (N,), and nothing looks at the shapes after it: all other pairs of shapes
+    are stretched as before.
+    """
     return _mse(pred.squeeze(), target.squeeze())
 
 
-@regression_loss.wrong_answer(
-    "pred_squeezed",
-    why="pred.squeeze(-1) is made for a pred of (N, 1) and a target of (N,). It makes all pairs of a target that had the "
-    "right shape (N, 1) from the start.",
-    seen="had the right shape (N, 1) from the start",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def pred_squeezed(pred: Tensor, target: Tensor) -> Tensor:
+    """pred.squeeze(-1) is made for a pred of (N, 1) and a target of (N,). It makes all pairs of a target that
+    had the right shape (N, 1) from the start.
+    """
     return _mse(pred.squeeze(-1), target)
 
 
-@regression_loss.wrong_answer(
-    "flattened",
-    why="view(-1) makes one row of any tensor: (3, 2) and (2, 3) have six numbers each, and the wrong ones meet.",
-    seen="the wrong ones meet",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def flattened(pred: Tensor, target: Tensor) -> Tensor:
+    """view(-1) makes one row of any tensor: (3, 2) and (2, 3) have six numbers each, and the wrong ones meet."""
     pred, target = pred.reshape(-1), target.reshape(-1)
     _refuse(pred, target)
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "flattened_and_stretched",
-    why="After view(-1) a single number still meets a row of any length, and is stretched over it.",
-    seen="a single number still meets a row",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def flattened_and_stretched(pred: Tensor, target: Tensor) -> Tensor:
+    """After view(-1) a single number still meets a row of any length, and is stretched over it."""
     return _mse(pred.reshape(-1), target.reshape(-1))
 
 
-@regression_loss.wrong_answer(
-    "target_reshaped",
-    why="view_as takes any shape with as many elements, without a word. That is a guess about what the caller meant; "
-    "where the counts differ, it raises a RuntimeError of its own.",
-    seen="a guess about what the caller meant",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def target_reshaped(pred: Tensor, target: Tensor) -> Tensor:
+    """view_as takes any shape with as many elements, without a word. That is a guess about what the caller
+    meant; where the counts differ, it raises a RuntimeError of its own.
+    """
     return _mse(pred, target.reshape(pred.shape))
 
 
-@regression_loss.wrong_answer(
-    "expanded",
-    why="expand_as writes the stretching down instead of refusing it, and raises RuntimeError where it cannot.",
-    seen="writes the stretching down",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def expanded(pred: Tensor, target: Tensor) -> Tensor:
+    """expand_as writes the stretching down instead of refusing it, and raises RuntimeError where it cannot."""
     return _mse(pred, target.expand_as(pred))
 
 
-@regression_loss.another_form("expanded")
+@regression_loss.variant(expanded)
 def _(pred: Tensor, target: Tensor) -> Tensor:
     try:
         target = target.expand_as(pred)
@@ -131,86 +112,63 @@ def _(pred: Tensor, target: Tensor) -> Tensor:
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "axis_added",
-    why="unsqueeze repairs the one order of shapes that was seen in the debugger: a pred of (N,) with a target of (N, 1) "
-    "still makes all pairs.",
-    seen="the one order of shapes",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def axis_added(pred: Tensor, target: Tensor) -> Tensor:
+    """unsqueeze repairs the one order of shapes that was seen in the debugger: a pred of (N,) with a target
+    of (N, 1) still makes all pairs.
+    """
     if target.ndim == pred.ndim - 1:
         target = target.unsqueeze(-1)
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "count_compared",
-    why="(N, 1) and (N,) have the same number of elements: numel() cannot tell them apart.",
-    seen="numel() cannot tell them apart",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def count_compared(pred: Tensor, target: Tensor) -> Tensor:
+    """(N, 1) and (N,) have the same number of elements: numel() cannot tell them apart."""
     if pred.numel() != target.numel():
         raise ValueError("another number of elements")
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "length_compared",
-    why="len() is the first axis only. (N, 1) and (N,) agree in it.",
-    seen="the first axis only",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def length_compared(pred: Tensor, target: Tensor) -> Tensor:
+    """len() is the first axis only. (N, 1) and (N,) agree in it."""
     if pred.shape[:1] != target.shape[:1]:
         raise ValueError("another batch size")
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "axes_counted",
-    why="Equally many axes are no equal shapes: an axis of length 1 is stretched to any length.",
-    seen="Equally many axes",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def axes_counted(pred: Tensor, target: Tensor) -> Tensor:
+    """Equally many axes are no equal shapes: an axis of length 1 is stretched to any length."""
     if pred.ndim != target.ndim:
         raise ValueError("another number of axes")
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "asserted",
-    why="An assert is for what cannot happen, raises AssertionError, and is gone under `python -O`.",
-    seen="is gone under `python -O`",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def asserted(pred: Tensor, target: Tensor) -> Tensor:
+    """An assert is for what cannot happen, raises AssertionError, and is gone under `python -O`."""
     assert pred.shape == target.shape
     return _mse(pred, target)
 
 
-@regression_loss.wrong_answer(
-    "sum_for_mean",
-    why="The sum of the squares grows with the batch, and with it the gradient.",
-    seen="grows with the batch",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def sum_for_mean(pred: Tensor, target: Tensor) -> Tensor:
+    """The sum of the squares grows with the batch, and with it the gradient."""
     _refuse(pred, target)
     return ((pred - target) ** 2).sum()
 
 
-@regression_loss.wrong_answer(
-    "root_taken",
-    why="The root of the mean is another loss, with another gradient, and none at 0.",
-    seen="another loss, with another gradient",
-)
-def _(pred: Tensor, target: Tensor) -> Tensor:
+@regression_loss.mistake()
+def root_taken(pred: Tensor, target: Tensor) -> Tensor:
+    """The root of the mean is another loss, with another gradient, and none at 0."""
     _refuse(pred, target)
     return _mse(pred, target).sqrt()
 
 
-@regression_loss.wrong_answer(
-    "number_returned",
-    why=".item() gives a Python number: there is nothing left to call backward on.",
-    seen="nothing left to call backward on",
-)
-def _(pred: Tensor, target: Tensor) -> float:
+@regression_loss.mistake()
+def number_returned(pred: Tensor, target: Tensor) -> float:
+    """.item() gives a Python number: there is nothing left to call backward on."""
     _refuse(pred, target)
     return _mse(pred, target).item()

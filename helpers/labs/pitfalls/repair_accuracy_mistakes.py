@@ -32,18 +32,13 @@ add_pitfalls(
     {
         "all_pairs": (
             "(N, 1) == (N,) compares every prediction with every target, N * N of them. A metric has no warning for it, "
-            "and the share looks like that of a model that guesses.",
-            "compares every prediction with every target",
+            "and the share looks like that of a model that guesses."
         ),
         "mean_of_means": (
             "The mean of the batches' means counts a sample of the small, last batch more than the others. Add up hits "
-            "and samples, and divide once.",
-            "a sample of the small, last batch",
+            "and samples, and divide once."
         ),
-        "cut_at_one_half": (
-            "0.5 is the border for probabilities. For logits it is 0, as sigmoid(0) is 0.5.",
-            "the border for probabilities",
-        ),
+        "cut_at_one_half": "0.5 is the border for probabilities. For logits it is 0, as sigmoid(0) is 0.5.",
     },
 )
 
@@ -52,86 +47,66 @@ def hits_of(logits: Tensor, target: Tensor) -> int:
     return int(((logits.squeeze(1) > 0).long() == target).sum())
 
 
-@repair_accuracy.another_form("cut_at_one_half")
+@repair_accuracy.variant("cut_at_one_half")
 def _(batches: list[Batch]) -> float:
     hits = sum(int((logits.squeeze(1).clamp(0, 1).round() == target).sum()) for logits, target in batches)
     return hits / sum(len(target) for _, target in batches)
 
 
-@repair_accuracy.wrong_answer(
-    "argmax_of_one_column",
-    why="argmax over an axis of length 1 is always 0: it is for one logit a class. With one logit in all, ask for its sign.",
-    seen="always 0",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def argmax_of_one_column(batches: list[Batch]) -> float:
+    """argmax over an axis of length 1 is always 0: it is for one logit a class. With one logit in all, ask
+    for its sign.
+    """
     hits = sum(int((logits.argmax(1) == target).sum()) for logits, target in batches)
     return hits / sum(len(target) for _, target in batches)
 
 
-@repair_accuracy.wrong_answer(
-    "sigmoid_above_zero",
-    why="A sigmoid is above 0 for every logit: all samples are of class 1. Cut the logit at 0, or its sigmoid at 0.5.",
-    seen="above 0 for every logit",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def sigmoid_above_zero(batches: list[Batch]) -> float:
+    """A sigmoid is above 0 for every logit: all samples are of class 1. Cut the logit at 0, or its sigmoid at
+    0.5.
+    """
     hits = sum(int(((logits.squeeze(1).sigmoid() > 0).long() == target).sum()) for logits, target in batches)
     return hits / sum(len(target) for _, target in batches)
 
 
-@repair_accuracy.wrong_answer(
-    "divided_by_batches",
-    why="len(batches) is the number of batches. The samples are those inside.",
-    seen="is the number of batches",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def divided_by_batches(batches: list[Batch]) -> float:
+    """len(batches) is the number of batches. The samples are those inside."""
     return sum(hits_of(*pair) for pair in batches) / len(batches)
 
 
-@repair_accuracy.wrong_answer(
-    "full_batches_assumed",
-    why="The size of the first batch times their number counts samples that the last batch does not have.",
-    seen="samples that the last batch does not have",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def full_batches_assumed(batches: list[Batch]) -> float:
+    """The size of the first batch times their number counts samples that the last batch does not have."""
     return sum(hits_of(*pair) for pair in batches) / (len(batches) * len(batches[0][1]))
 
 
-@repair_accuracy.wrong_answer(
-    "last_batch_only",
-    why="`hits = ...` in the loop forgets the batches before; it has to be `+=`.",
-    seen="forgets the batches before",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def last_batch_only(batches: list[Batch]) -> float:
+    """`hits = ...` in the loop forgets the batches before; it has to be `+=`."""
     hits, count = 0, 1
     for logits, target in batches:
         hits, count = hits_of(logits, target), len(target)
     return hits / count
 
 
-@repair_accuracy.wrong_answer(
-    "whole_division",
-    why="`//` cuts the share down to 0, unless everything is right.",
-    seen="cuts the share down to 0",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def whole_division(batches: list[Batch]) -> float:
+    """`//` cuts the share down to 0, unless everything is right."""
     return float(sum(hits_of(*pair) for pair in batches) // sum(len(target) for _, target in batches))
 
 
-@repair_accuracy.wrong_answer(
-    "tensor_returned",
-    why="A 0-d tensor stays on its device and in the lists that keep it. A float was asked for: `.item()`.",
-    seen="stays on its device",
-)
-def _(batches: list[Batch]) -> Tensor:
+@repair_accuracy.mistake()
+def tensor_returned(batches: list[Batch]) -> Tensor:
+    """A 0-d tensor stays on its device and in the lists that keep it. A float was asked for: `.item()`."""
     return torch.tensor(sum(hits_of(*pair) for pair in batches)) / sum(len(target) for _, target in batches)
 
 
-@repair_accuracy.wrong_answer(
-    "errors_counted",
-    why="This is the share of the wrong ones.",
-    seen="the share of the wrong ones",
-)
-def _(batches: list[Batch]) -> float:
+@repair_accuracy.mistake()
+def errors_counted(batches: list[Batch]) -> float:
+    """This is the share of the wrong ones."""
     return 1 - sum(hits_of(*pair) for pair in batches) / sum(len(target) for _, target in batches)
 
 
@@ -147,5 +122,5 @@ def pairs_compared(border: float, *, over_samples: bool) -> Callable[[list[Batch
 
 
 for _border in (0.0, 0.5):
-    repair_accuracy.another_form("all_pairs")(pairs_compared(_border, over_samples=False))
-    repair_accuracy.another_form("all_pairs")(pairs_compared(_border, over_samples=True))
+    repair_accuracy.variant("all_pairs")(pairs_compared(_border, over_samples=False))
+    repair_accuracy.variant("all_pairs")(pairs_compared(_border, over_samples=True))

@@ -38,18 +38,15 @@ add_pitfalls(
     {
         "softmax_before_cross_entropy": (
             "cross_entropy applies log_softmax itself. After a softmax of your own its logits lie between 0 and 1: with "
-            "three classes a perfect answer still costs 0.55, and training crawls.",
-            "a perfect answer still costs 0.55",
+            "three classes a perfect answer still costs 0.55, and training crawls."
         ),
         "kl_of_probabilities": (
             "kl_div's first argument is a logarithm. For probabilities it gives a number that can be negative, which no "
-            "divergence is.",
-            "which no divergence is",
+            "divergence is."
         ),
         "mean_over_classes": (
             "kl_div's default reduction 'mean' divides by batch times classes. The divergence is a sum over the classes: "
-            "'batchmean'.",
-            "divides by batch times classes",
+            "'batchmean'."
         ),
     },
 )
@@ -73,13 +70,11 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
         distilled(lambda logits, target: F.nll_loss(logits.softmax(-1), target), divergence),
         "nll_loss takes log-probabilities and picks one with its sign turned. From probabilities it picks minus a "
         "probability: the loss is negative, and 'better' with any value that grows.",
-        "picks minus a probability",
     ),
     "nll_of_logits": (
         distilled(F.nll_loss, divergence),
         "nll_loss is the second half of cross_entropy: the log_softmax before it is yours to do. From logits it has no "
         "lower bound.",
-        "is the second half of cross_entropy",
     ),
     "softmax_over_the_batch": (
         distilled(
@@ -89,13 +84,11 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
             ),
         ),
         "Over dim 0 the probabilities of one class sum to 1 over the batch: each sample depends on its neighbours.",
-        "depends on its neighbours",
     ),
     "divergence_reversed": (
         distilled(F.cross_entropy, lambda logits, teacher: divergence(teacher, logits)),
         "kl_div(a, b) is the divergence of a from b, KL(b || a): the student's logarithms stand first, the teacher's "
         "probabilities second. Here they are exchanged, and a divergence is not symmetric.",
-        "Here they are exchanged",
     ),
     "log_target_not_told": (
         distilled(
@@ -106,12 +99,10 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
         ),
         "The teacher is expected as probabilities. Its logarithms may be given too, but then with log_target=True: here "
         "they are taken for probabilities, and negative ones count nothing.",
-        "but then with log_target=True",
     ),
     "divergence_from_logits": (
         distilled(F.cross_entropy, lambda logits, teacher: F.kl_div(logits, teacher, reduction="batchmean")),
         "kl_div applies no softmax at all, unlike cross_entropy: both arguments have to be made probabilities first.",
-        "applies no softmax at all",
     ),
     "summed_over_the_batch": (
         distilled(
@@ -119,7 +110,6 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
             lambda logits, teacher: F.kl_div(logits.log_softmax(-1), teacher.softmax(-1), reduction="sum"),
         ),
         "reduction='sum' adds up the batch as well: the soft part weighs more in a large batch.",
-        "weighs more in a large batch",
     ),
     "log_of_softmax": (
         distilled(
@@ -130,7 +120,6 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
         ),
         "softmax rounds a small probability to 0, and its logarithm is minus infinity. log_softmax never forms the "
         "probability.",
-        "never forms the probability",
     ),
     "log_of_the_teachers_softmax": (
         distilled(
@@ -141,7 +130,6 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
         ),
         "A teacher that is certain gives a class the probability 0, and 0 times log(0) is NaN. kl_div counts such a class "
         "as 0, and so does the teacher's log_softmax.",
-        "0 times log(0) is NaN",
     ),
     "eps_in_the_logarithm": (
         distilled(
@@ -152,34 +140,28 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
         ),
         "A small number inside the logarithm avoids the infinity and caps the loss: an answer that is wrong and certain "
         "costs 18, and has no gradient. log_softmax needs no such help.",
-        "avoids the infinity and caps the loss",
     ),
     "cross_entropy_for_divergence": (
         distilled(F.cross_entropy, lambda logits, teacher: F.cross_entropy(logits, teacher.softmax(-1))),
         "The cross entropy with the teacher is the divergence plus the teacher's entropy: the gradient is the same, the "
         "number is not, and never reaches 0.",
-        "plus the teacher's entropy",
     ),
 }
 
-for name, (answer, why, seen) in WRONG_PARTS.items():
-    repair_class_loss.wrong_answer(name, why=why, seen=seen, answer=answer)
+for name, (answer, why) in WRONG_PARTS.items():
+    repair_class_loss.add_mistake(name, answer, why=why)
 
 
-@repair_class_loss.wrong_answer(
-    "weights_exchanged",
-    why="weight belongs to the teacher's part. Exchanged, weight 0 trains on the teacher alone.",
-    seen="weight belongs to the teacher's part",
-)
-def _(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+@repair_class_loss.mistake()
+def weights_exchanged(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+    """weight belongs to the teacher's part. Exchanged, weight 0 trains on the teacher alone."""
     return weight * F.cross_entropy(logits, target) + (1 - weight) * divergence(logits, teacher_logits)
 
 
-@repair_class_loss.wrong_answer(
-    "graph_cut",
-    why="torch.tensor(...) or .item() of the parts makes new numbers: the value is right, and nothing is learned.",
-    seen="the value is right, and nothing is learned",
-)
-def _(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+@repair_class_loss.mistake()
+def graph_cut(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+    """torch.tensor(...) or .item() of the parts makes new numbers: the value is right, and nothing is
+    learned.
+    """
     hard, soft = F.cross_entropy(logits, target).item(), divergence(logits, teacher_logits).item()
     return torch.tensor((1 - weight) * hard + weight * soft, dtype=logits.dtype)

@@ -41,100 +41,85 @@ add_pitfalls(
     {
         "duplicates_lost": (
             "`sums[labels] += features` reads all rows, adds, and writes all rows back. Of several samples of one class "
-            "the last write stays. index_add_ adds each of them.",
-            "the last write stays",
+            "the last write stays. index_add_ adds each of them."
         ),
         "counted_once": (
             "`counts[labels] += 1` reads each count once, so no class is ever counted higher than 1. The sums are right "
-            "now, and divided by 1.",
-            "ever counted higher than 1",
+            "now, and divided by 1."
         ),
         "chained_write": (
             "0 / 0 is NaN, and it is still there. `means[counts == 0][:] = 0` changes nothing: indexing with a mask or a list "
-            "makes a copy, and the second pair of brackets writes into the copy. Only numbers and slices give views.",
-            "writes into the copy",
+            "makes a copy, and the second pair of brackets writes into the copy. Only numbers and slices give views."
         ),
     },
 )
 
 
-@repair_class_means.another_form("duplicates_lost")
+@repair_class_means.variant("duplicates_lost")
 def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     sums = features.new_zeros(classes, features.shape[1]).index_put((labels,), features)
     return sums / torch.bincount(labels, minlength=classes).clamp(min=1).unsqueeze(1)
 
 
-@repair_class_means.another_form("chained_write")
+@repair_class_means.variant("chained_write")
 def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     sums = features.new_zeros(classes, features.shape[1]).index_add(0, labels, features)
     return sums / torch.bincount(labels, minlength=classes).unsqueeze(1)
 
 
-@repair_class_means.wrong_answer(
-    "present_classes_only",
-    why="unique() knows the classes that occur. One that does not occur has no row, and all rows behind it move up.",
-    seen="all rows behind it move up",
-)
-def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+@repair_class_means.mistake()
+def present_classes_only(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """unique() knows the classes that occur. One that does not occur has no row, and all rows behind it move
+    up.
+    """
     return torch.stack([features[labels == label].mean(0) for label in labels.unique()])
 
 
-@repair_class_means.wrong_answer(
-    "highest_class_unknown",
-    why="bincount without minlength, or labels.max() + 1, ends with the highest label that occurs: the number of classes "
-    "is then that of the batch.",
-    seen="ends with the highest label that occurs",
-)
-def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+@repair_class_means.mistake()
+def highest_class_unknown(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """bincount without minlength, or labels.max() + 1, ends with the highest label that occurs: the number of
+    classes is then that of the batch.
+    """
     counts = torch.bincount(labels)
     sums = features.new_zeros(len(counts), features.shape[1]).index_add(0, labels, features)
     return sums / counts.clamp(min=1).unsqueeze(1)
 
 
-@repair_class_means.wrong_answer(
-    "divided_by_the_batch",
-    why="A class's sum belongs over its own count. Over the size of the batch, rare classes shrink.",
-    seen="rare classes shrink",
-)
-def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+@repair_class_means.mistake()
+def divided_by_the_batch(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """A class's sum belongs over its own count. Over the size of the batch, rare classes shrink."""
     return features.new_zeros(classes, features.shape[1]).index_add(0, labels, features) / len(labels)
 
 
-@repair_class_means.wrong_answer(
-    "zeros_averaged_in",
-    why="One row of zeros too many is averaged in. scatter_reduce with 'mean' counts the row that it starts from (unless "
-    "include_self=False), and adding 1 to every count against 0 / 0 does the same.",
-    seen="One row of zeros too many",
-)
-def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+@repair_class_means.mistake()
+def zeros_averaged_in(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """One row of zeros too many is averaged in. scatter_reduce with 'mean' counts the row that it starts from
+    (unless include_self=False), and adding 1 to every count against 0 / 0 does the same.
+    """
     start = features.new_zeros(classes, features.shape[1])
     return start.scatter_reduce(0, labels.unsqueeze(1).expand_as(features), features, "mean")
 
 
-@repair_class_means.another_form("zeros_averaged_in")
+@repair_class_means.variant(zeros_averaged_in)
 def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     sums = features.new_zeros(classes, features.shape[1]).index_add(0, labels, features)
     return sums / (torch.bincount(labels, minlength=classes) + 1).unsqueeze(1)
 
 
-@repair_class_means.wrong_answer(
-    "graph_cut",
-    why="np.add.at, detach() and .data add correctly, and autograd sees none of it: features that are learned get no "
-    "gradient.",
-    seen="autograd sees none of it",
-)
-def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+@repair_class_means.mistake()
+def graph_cut(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """np.add.at, detach() and .data add correctly, and autograd sees none of it: features that are learned
+    get no gradient.
+    """
     sums = np.zeros((classes, features.shape[1]), dtype=features.detach().numpy().dtype)
     np.add.at(sums, labels.numpy(), features.detach().numpy())
     return torch.from_numpy(sums) / torch.bincount(labels, minlength=classes).clamp(min=1).unsqueeze(1)
 
 
-@repair_class_means.wrong_answer(
-    "default_dtype",
-    why="torch.zeros(...) is float32 whatever the features are; index_add_ refuses a mixture, and a loop or scatter that "
-    "casts by hand loses half of the digits. Use features.new_zeros, or dtype=features.dtype.",
-    seen="refuses a mixture",
-)
-def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+@repair_class_means.mistake()
+def default_dtype(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """torch.zeros(...) is float32 whatever the features are; index_add_ refuses a mixture, and a loop or
+    scatter that casts by hand loses half of the digits. Use features.new_zeros, or dtype=features.dtype.
+    """
     sums = torch.zeros(classes, features.shape[1]).index_add(0, labels, features.float())
     return sums / torch.bincount(labels, minlength=classes).clamp(min=1).unsqueeze(1)

@@ -55,49 +55,43 @@ add_pitfalls(
     {
         "python_list": (
             "A module registers modules and parameters that are assigned to it, and does not look into lists and dicts. "
-            "The layers run, and parameters(), state_dict(), to() and train() do not know them: nn.ModuleList.",
-            "does not look into lists and dicts",
+            "The layers run, and parameters(), state_dict(), to() and train() do not know them: nn.ModuleList."
         ),
         "one_layer_many_times": (
             "`[layer] * n` writes one object down n times: the stack shares one set of weights. Make a new layer in each "
-            "round of a comprehension.",
-            "writes one object down n times",
+            "round of a comprehension."
         ),
         "parameter_times_number": (
             "nn.Parameter(...) times a number is the result of an operation: a plain Tensor with a graph behind it. What "
-            "was registered is thrown away: compute first, and wrap the result.",
-            "is the result of an operation",
+            "was registered is thrown away: compute first, and wrap the result."
         ),
     },
 )
 
 
-@repair_layer_list.another_form("python_list")
+@repair_layer_list.variant("python_list")
 def _(width: int, depth: int) -> nn.Module:
     return Stack({str(place): layer for place, layer in enumerate(linears(width, depth))}, tenth(width))
 
 
-@repair_layer_list.wrong_answer(
-    "plain_tensor",
-    why="A tensor that is assigned to a module is an ordinary attribute: no Parameter, not saved, not moved, not trained.",
-    seen="is an ordinary attribute",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def plain_tensor(width: int, depth: int) -> nn.Module:
+    """A tensor that is assigned to a module is an ordinary attribute: no Parameter, not saved, not moved, not
+    trained.
+    """
     return Stack(nn.ModuleList(linears(width, depth)), torch.full((width,), 0.1))
 
 
-@repair_layer_list.another_form("plain_tensor")
+@repair_layer_list.variant(plain_tensor)
 def _(width: int, depth: int) -> nn.Module:
     return Stack(nn.ModuleList(linears(width, depth)), tenth(width).data)
 
 
-@repair_layer_list.wrong_answer(
-    "tensor_that_requires_grad",
-    why="requires_grad=True makes a leaf that gets a gradient, and no Parameter: no optimizer is told of it, and .double() "
-    "passes it by.",
-    seen="no optimizer is told of it",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def tensor_that_requires_grad(width: int, depth: int) -> nn.Module:
+    """requires_grad=True makes a leaf that gets a gradient, and no Parameter: no optimizer is told of it, and
+    .double() passes it by.
+    """
     return Stack(nn.ModuleList(linears(width, depth)), torch.full((width,), 0.1, requires_grad=True))
 
 
@@ -108,22 +102,17 @@ class WithBuffer(Stack):
         self.register_buffer("scale", scale)
 
 
-@repair_layer_list.wrong_answer(
-    "buffer",
-    why="A buffer is saved and moved with the module, and not trained. What should be learned is a Parameter.",
-    seen="saved and moved with the module, and not trained",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def buffer(width: int, depth: int) -> nn.Module:
+    """A buffer is saved and moved with the module, and not trained. What should be learned is a Parameter."""
     return WithBuffer(nn.ModuleList(linears(width, depth)), torch.full((width,), 0.1))
 
 
-@repair_layer_list.wrong_answer(
-    "copies_of_one",
-    why="deepcopy makes separate layers that begin with the same weights. nn.TransformerEncoder does so, too: draw each "
-    "layer anew.",
-    seen="begin with the same weights",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def copies_of_one(width: int, depth: int) -> nn.Module:
+    """deepcopy makes separate layers that begin with the same weights. nn.TransformerEncoder does so, too:
+    draw each layer anew.
+    """
     first = nn.Linear(width, width)
     return Stack(nn.ModuleList(copy.deepcopy(first) for _ in range(depth)), tenth(width))
 
@@ -139,31 +128,23 @@ class MadeInForward(nn.Module):
         return x * self.scale
 
 
-@repair_layer_list.wrong_answer(
-    "made_in_forward",
-    why="Layers that are made in forward are new in each call, with new random weights, and what an optimizer learned is "
-    "gone. Make them in __init__.",
-    seen="are new in each call",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def made_in_forward(width: int, depth: int) -> nn.Module:
+    """Layers that are made in forward are new in each call, with new random weights, and what an optimizer
+    learned is gone. Make them in __init__.
+    """
     return MadeInForward(width, depth)
 
 
-@repair_layer_list.wrong_answer(
-    "one_number",
-    why="A scale of shape () is one number for all features; one for each feature was asked for.",
-    seen="one number for all features",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def one_number(width: int, depth: int) -> nn.Module:
+    """A scale of shape () is one number for all features; one for each feature was asked for."""
     return Stack(nn.ModuleList(linears(width, depth)), nn.Parameter(torch.tensor(0.1)))
 
 
-@repair_layer_list.wrong_answer(
-    "scale_of_ones",
-    why="Wrapping first and scaling later left ones behind: the 0.1 belongs into the Parameter.",
-    seen="left ones behind",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def scale_of_ones(width: int, depth: int) -> nn.Module:
+    """Wrapping first and scaling later left ones behind: the 0.1 belongs into the Parameter."""
     return Stack(nn.ModuleList(linears(width, depth)), nn.Parameter(torch.ones(width)))
 
 
@@ -189,28 +170,19 @@ class Unscaled(Stack):
         return x
 
 
-@repair_layer_list.wrong_answer(
-    "no_relu",
-    why="Without relu between them, any number of Linear layers is one Linear layer.",
-    seen="is one Linear layer",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def no_relu(width: int, depth: int) -> nn.Module:
+    """Without relu between them, any number of Linear layers is one Linear layer."""
     return Linear(nn.ModuleList(linears(width, depth)), tenth(width))
 
 
-@repair_layer_list.wrong_answer(
-    "last_without_relu",
-    why="A last layer without relu is the habit of classifiers. Here each layer is followed by one.",
-    seen="the habit of classifiers",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def last_without_relu(width: int, depth: int) -> nn.Module:
+    """A last layer without relu is the habit of classifiers. Here each layer is followed by one."""
     return LastLinear(nn.ModuleList(linears(width, depth)), tenth(width))
 
 
-@repair_layer_list.wrong_answer(
-    "scale_not_used",
-    why="The scale is registered and forward does not use it: its gradient stays None.",
-    seen="its gradient stays None",
-)
-def _(width: int, depth: int) -> nn.Module:
+@repair_layer_list.mistake()
+def scale_not_used(width: int, depth: int) -> nn.Module:
+    """The scale is registered and forward does not use it: its gradient stays None."""
     return Unscaled(nn.ModuleList(linears(width, depth)), tenth(width))

@@ -38,18 +38,15 @@ add_pitfalls(
     {
         "one_row_for_all": (
             "expand makes no memory: all rows of the batch are the one row, read again with stride 0. Each write goes "
-            "into all of them, and torch says nothing, as no single write meets itself.",
-            "read again with stride 0",
+            "into all of them, and torch says nothing, as no single write meets itself."
         ),
         "values_truncated": (
             "torch.full takes its dtype from value: an int gives int64, and 10.7 written into it is 10. A float gives "
-            "the default dtype, float32, whatever the rows are.",
-            "10.7 written into it is 10",
+            "the default dtype, float32, whatever the rows are."
         ),
         "lengths_as_floats": (
             "torch.Tensor, with a capital, is the class: float32 from any list, and from one number a tensor of that "
-            "size, not filled. torch.tensor looks at what it is given.",
-            "is the class: float32 from any list",
+            "size, not filled. torch.tensor looks at what it is given."
         ),
     },
 )
@@ -59,7 +56,7 @@ def sizes(rows: list[Tensor]) -> Tensor:
     return torch.tensor([len(row) for row in rows])
 
 
-@repair_padded.another_form("one_row_for_all")
+@repair_padded.variant("one_row_for_all")
 def _(rows: list[Tensor], value: float) -> Padded:
     row = rows[0].new_full((max(map(len, rows)),), value)
     batch = [row] * len(rows)
@@ -68,71 +65,56 @@ def _(rows: list[Tensor], value: float) -> Padded:
     return torch.stack(batch), sizes(rows)
 
 
-@repair_padded.wrong_answer(
-    "default_dtype",
-    why="torch.zeros(...), torch.empty(...) and full with a float have the default dtype, float32. Rows in float64 lose "
-    "half of their digits when they are written into it.",
-    seen="lose half of their digits",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def default_dtype(rows: list[Tensor], value: float) -> Padded:
+    """torch.zeros(...), torch.empty(...) and full with a float have the default dtype, float32. Rows in
+    float64 lose half of their digits when they are written into it.
+    """
     batch = torch.full((len(rows), max(map(len, rows))), float(value))
     for place, row in enumerate(rows):
         batch[place, : len(row)] = row
     return batch, sizes(rows)
 
 
-@repair_padded.wrong_answer(
-    "padded_with_zeros",
-    why="pad_sequence fills up with 0 unless padding_value says something else: value is not used.",
-    seen="value is not used",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def padded_with_zeros(rows: list[Tensor], value: float) -> Padded:
+    """pad_sequence fills up with 0 unless padding_value says something else: value is not used."""
     return pad_sequence(rows, batch_first=True), sizes(rows)
 
 
-@repair_padded.wrong_answer(
-    "time_first",
-    why="pad_sequence puts time first unless batch_first=True: this is the transpose, and it goes unseen in a square "
-    "batch.",
-    seen="goes unseen in a square batch",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def time_first(rows: list[Tensor], value: float) -> Padded:
+    """pad_sequence puts time first unless batch_first=True: this is the transpose, and it goes unseen in a
+    square batch.
+    """
     return pad_sequence(rows, padding_value=value), sizes(rows)
 
 
-@repair_padded.wrong_answer(
-    "padded_in_front",
-    why="The rows stand at the end of the batch and the padding before them. lengths then points at the wrong elements.",
-    seen="points at the wrong elements",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def padded_in_front(rows: list[Tensor], value: float) -> Padded:
+    """The rows stand at the end of the batch and the padding before them. lengths then points at the wrong
+    elements.
+    """
     return pad_sequence(rows, batch_first=True, padding_value=value, padding_side="left"), sizes(rows)
 
 
-@repair_padded.wrong_answer(
-    "cut_to_the_shortest",
-    why="The batch is as wide as the longest row. Cut to the shortest one, it loses data.",
-    seen="Cut to the shortest one",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def cut_to_the_shortest(rows: list[Tensor], value: float) -> Padded:
+    """The batch is as wide as the longest row. Cut to the shortest one, it loses data."""
     shortest = min(map(len, rows))
     return torch.stack([row[:shortest] for row in rows]), sizes(rows)
 
 
-@repair_padded.wrong_answer(
-    "lengths_of_the_batch",
-    why="All rows of the batch have the same length now: the lengths that were asked for are those of the rows before.",
-    seen="are those of the rows before",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def lengths_of_the_batch(rows: list[Tensor], value: float) -> Padded:
+    """All rows of the batch have the same length now: the lengths that were asked for are those of the rows
+    before.
+    """
     batch = pad_sequence(rows, batch_first=True, padding_value=value)
     return batch, torch.tensor([len(row) for row in batch])
 
 
-@repair_padded.wrong_answer(
-    "lengths_in_a_list",
-    why="A list cannot be indexed with, compared or moved to a device like a tensor; a tensor was asked for.",
-    seen="moved to a device like a tensor",
-)
-def _(rows: list[Tensor], value: float) -> Padded:
+@repair_padded.mistake()
+def lengths_in_a_list(rows: list[Tensor], value: float) -> Padded:
+    """A list cannot be indexed with, compared or moved to a device like a tensor; a tensor was asked for."""
     return pad_sequence(rows, batch_first=True, padding_value=value), [len(row) for row in rows]

@@ -34,19 +34,17 @@ def has_graph(trial: Trial, got: Any, what: str) -> None:
     )
 
 
-def add_pitfalls(
-    exercise: Exercise, broken: Callable[..., Any], pitfalls: dict[str, tuple[str, str]]
-) -> None:
-    """Adds a wrong answer for each pitfall, and as its forms all codes in which later pitfalls stand beside it.
+def add_pitfalls(exercise: Exercise, broken: Callable[..., Any], pitfalls: dict[str, str]) -> None:
+    """Adds a mistake for each pitfall, and as its variants all codes in which later pitfalls stand beside it.
 
     broken: `broken(have)` is the code of the text with the pitfalls of the set `have` left in it.
-    pitfalls: name -> (why, seen). The first one that is still there gives the name: so a learner who repairs
+    pitfalls: name -> why. The first one that is still there gives the name: so a learner who repairs
     one pitfall at a time is led from the first to the last.
     """
     names = list(pitfalls)
-    for place, (name, (why, seen)) in enumerate(pitfalls.items()):
+    for place, (name, why) in enumerate(pitfalls.items()):
         later = names[place + 1 :]
-        exercise.wrong_answer(name, why=why, seen=seen, answer=broken({name}))
+        exercise.add_mistake(name, broken({name}), why=why)
         for count in range(1, len(later) + 1):
             for others in combinations(later, count):
-                exercise.another_form(name)(broken({name, *others}))
+                exercise.add_variant(name, broken({name, *others}))

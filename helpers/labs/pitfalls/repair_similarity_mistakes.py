@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor
 
+from helpers.labs.pitfalls.dropout_draw_mistakes import zero_by_zero
 from helpers.labs.pitfalls.repair_parts import add_pitfalls
 from helpers.labs.pitfalls.repair_similarity import repair_similarity
 
@@ -32,104 +33,84 @@ add_pitfalls(
     {
         "reshape_for_transpose": (
             "reshape gives the right shape and reads the numbers in the old order: rows of b are cut and joined. Only a "
-            "transpose exchanges axes. (view on a transposed tensor raises; reshape hides it with a copy.)",
-            "rows of b are cut and joined",
+            "transpose exchanges axes. (view on a transposed tensor raises; reshape hides it with a copy.)"
         ),
         "default_dim": (
             "F.normalize has dim=1 unless told otherwise: the vectors of a matrix, but the middle axis of a batch. "
-            "softmax, cosine_similarity and squeeze choose for you, too: always write the dim.",
-            "the middle axis of a batch",
+            "softmax, cosine_similarity and squeeze choose for you, too: always write the dim."
         ),
-        "zero_by_zero": (
-            "A row of zeros has length 0, and 0 / 0 is NaN. F.normalize divides by at least eps.",
-            "divides by at least eps",
-        ),
+        "zero_by_zero": "A row of zeros has length 0, and 0 / 0 is NaN. F.normalize divides by at least eps.",
     },
 )
 
 
-@repair_similarity.wrong_answer(
-    "one_norm_for_all",
-    why="a.norm() without a dim is one number for the whole tensor: the rows keep their different lengths.",
-    seen="one number for the whole tensor",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def one_norm_for_all(a: Tensor, b: Tensor) -> Tensor:
+    """a.norm() without a dim is one number for the whole tensor: the rows keep their different lengths."""
     return (a / a.norm()) @ (b / b.norm()).mT
 
 
-@repair_similarity.another_form("zero_by_zero")
+@repair_similarity.variant(zero_by_zero)
 def _(a: Tensor, b: Tensor) -> Tensor:
     return (a / a.norm(dim=-1, keepdim=True)) @ (b / b.norm(dim=-1, keepdim=True)).mT
 
 
-@repair_similarity.another_form("zero_by_zero")
+@repair_similarity.variant(zero_by_zero)
 def _(a: Tensor, b: Tensor) -> Tensor:
     return a @ b.mT / (a.norm(dim=-1).unsqueeze(-1) * b.norm(dim=-1).unsqueeze(-2))
 
 
-@repair_similarity.wrong_answer(
-    "only_one_side",
-    why="Both sides have to be normalised: with one, the result is the length of the other side's part in that direction.",
-    seen="the other side's part in that direction",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def only_one_side(a: Tensor, b: Tensor) -> Tensor:
+    """Both sides have to be normalised: with one, the result is the length of the other side's part in that
+    direction.
+    """
     return F.normalize(a, dim=-1) @ b.mT
 
 
-@repair_similarity.wrong_answer(
-    "scalar_product",
-    why="The scalar product grows with the lengths of the vectors; a cosine does not.",
-    seen="grows with the lengths of the vectors",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def scalar_product(a: Tensor, b: Tensor) -> Tensor:
+    """The scalar product grows with the lengths of the vectors; a cosine does not."""
     return a @ b.mT
 
 
-@repair_similarity.wrong_answer(
-    "all_axes_turned",
-    why="`.T` turns round all axes: of (2, 5, 4) it makes (4, 5, 2). It is for matrices only; `.mT` exchanges the last two.",
-    seen="turns round all axes",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def all_axes_turned(a: Tensor, b: Tensor) -> Tensor:
+    """`.T` turns round all axes: of (2, 5, 4) it makes (4, 5, 2). It is for matrices only; `.mT` exchanges
+    the last two.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated for what is no matrix
         return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T
 
 
-@repair_similarity.wrong_answer(
-    "row_by_row",
-    why="cosine_similarity compares a[i] with b[i], or stretches one over the other. For each with each the axes must be "
-    "set apart first: a.unsqueeze(-2), b.unsqueeze(-3), dim=-1.",
-    seen="compares a[i] with b[i]",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def row_by_row(a: Tensor, b: Tensor) -> Tensor:
+    """cosine_similarity compares a[i] with b[i], or stretches one over the other. For each with each the axes
+    must be set apart first: a.unsqueeze(-2), b.unsqueeze(-3), dim=-1.
+    """
     return F.cosine_similarity(a[..., :1, :], b, dim=-1).unsqueeze(-2).expand(*a.shape[:-1], b.shape[-2])
 
 
-@repair_similarity.wrong_answer(
-    "square_missing",
-    why="The length is the root of the sum of the squares. Divided by the sum itself, a vector shrinks with its length.",
-    seen="a vector shrinks with its length",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def square_missing(a: Tensor, b: Tensor) -> Tensor:
+    """The length is the root of the sum of the squares. Divided by the sum itself, a vector shrinks with its
+    length.
+    """
     a = a / (a * a).sum(-1, keepdim=True).clamp(min=1e-12)
     return a @ (b / (b * b).sum(-1, keepdim=True).clamp(min=1e-12)).mT
 
 
-@repair_similarity.wrong_answer(
-    "sum_for_length",
-    why="F.normalize(p=1) divides by the sum of the absolute values: shares that add to 1, not a direction of length 1.",
-    seen="shares that add to 1",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def sum_for_length(a: Tensor, b: Tensor) -> Tensor:
+    """F.normalize(p=1) divides by the sum of the absolute values: shares that add to 1, not a direction of
+    length 1.
+    """
     return F.normalize(a, p=1, dim=-1) @ F.normalize(b, p=1, dim=-1).mT
 
 
-@repair_similarity.wrong_answer(
-    "mean_taken_out",
-    why="With the mean taken out of each vector this is the correlation, not the cosine.",
-    seen="this is the correlation",
-)
-def _(a: Tensor, b: Tensor) -> Tensor:
+@repair_similarity.mistake()
+def mean_taken_out(a: Tensor, b: Tensor) -> Tensor:
+    """With the mean taken out of each vector this is the correlation, not the cosine."""
     a, b = a - a.mean(-1, keepdim=True), b - b.mean(-1, keepdim=True)
     return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT

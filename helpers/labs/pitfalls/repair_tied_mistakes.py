@@ -48,23 +48,19 @@ add_pitfalls(
     {
         "tie_broken_by_load": (
             "load_state_dict(assign=True) puts the tensors of the state into the model, one for each name. Two names, two "
-            "Parameters: tie again after every load that assigns.",
-            "tie again after every load that assigns",
+            "Parameters: tie again after every load that assigns."
         ),
         "tied_by_data": (
             ".data shares the numbers of this moment between two Parameters. An optimizer keeps two states for them, and "
-            "whatever replaces the data (.double(), .to(), deepcopy) ends it. Assign the Parameter itself.",
-            "shares the numbers of this moment",
+            "whatever replaces the data (.double(), .to(), deepcopy) ends it. Assign the Parameter itself."
         ),
         "listed_before_load": (
             "The Parameters in the list are those from before the load, which replaced them. The optimizer would step, "
-            "the loss would not move.",
-            "those from before the load",
+            "the loss would not move."
         ),
         "listed_twice": (
             "embedding.parameters() and head.parameters() both name the shared weight; model.parameters() names it once. "
-            "An optimizer that gets it twice warns, and steps it twice.",
-            "both name the shared weight",
+            "An optimizer that gets it twice warns, and steps it twice."
         ),
     },
 )
@@ -74,100 +70,86 @@ def loaded(model: Any, state: State) -> None:
     model.load_state_dict(state, assign=True)
 
 
-@repair_tied.another_form("tied_by_data")
+@repair_tied.variant("tied_by_data")
 def _(model: Any, state: State) -> list[nn.Parameter]:
     loaded(model, state)
     model.head.weight = nn.Parameter(model.embedding.weight)
     return list(model.parameters())
 
 
-@repair_tied.another_form("tied_by_data")
+@repair_tied.variant("tied_by_data")
 def _(model: Any, state: State) -> list[nn.Parameter]:
     model.load_state_dict(state)
     model.head.weight.data = model.embedding.weight.detach()
     return list(model.parameters())
 
 
-@repair_tied.another_form("tie_broken_by_load")
+@repair_tied.variant("tie_broken_by_load")
 def _(model: Any, state: State) -> list[nn.Parameter]:
     model.load_state_dict(state, assign=True)
     return list(model.parameters())
 
 
-@repair_tied.wrong_answer(
-    "copied",
-    why="Two weights with equal numbers are no tie: they get different gradients, and after the first step they differ.",
-    seen="Two weights with equal numbers",
-)
-def _(model: Any, state: State) -> list[nn.Parameter]:
+@repair_tied.mistake()
+def copied(model: Any, state: State) -> list[nn.Parameter]:
+    """Two weights with equal numbers are no tie: they get different gradients, and after the first step they
+    differ.
+    """
     loaded(model, state)
     model.head.weight = nn.Parameter(model.embedding.weight.detach().clone())
     return list(model.parameters())
 
 
-@repair_tied.another_form("copied")
+@repair_tied.variant(copied)
 def _(model: Any, state: State) -> list[nn.Parameter]:
     model.load_state_dict(state)
     return list(model.parameters())
 
 
-@repair_tied.wrong_answer(
-    "not_loaded",
-    why="The weights are tied, and the checkpoint was never read: training starts from noise, which a loss curve shows "
-    "late.",
-    seen="was never read",
-)
-def _(model: Any, state: State) -> list[nn.Parameter]:
+@repair_tied.mistake()
+def not_loaded(model: Any, state: State) -> list[nn.Parameter]:
+    """The weights are tied, and the checkpoint was never read: training starts from noise, which a loss curve
+    shows late.
+    """
     model.head.weight = model.embedding.weight
     return list(model.parameters())
 
 
-@repair_tied.wrong_answer(
-    "weights_only",
-    why="Only the shared weight was taken from the state. The head has a bias, too.",
-    seen="The head has a bias, too",
-)
-def _(model: Any, state: State) -> list[nn.Parameter]:
+@repair_tied.mistake()
+def weights_only(model: Any, state: State) -> list[nn.Parameter]:
+    """Only the shared weight was taken from the state. The head has a bias, too."""
     model.embedding.weight = nn.Parameter(state["embedding.weight"])
     model.head.weight = model.embedding.weight
     return list(model.parameters())
 
 
-@repair_tied.wrong_answer(
-    "bias_left_out",
-    why="The head shares its weight and still has a bias of its own, which the optimizer has to know.",
-    seen="which the optimizer has to know",
-)
-def _(model: Any, state: State) -> list[nn.Parameter]:
+@repair_tied.mistake()
+def bias_left_out(model: Any, state: State) -> list[nn.Parameter]:
+    """The head shares its weight and still has a bias of its own, which the optimizer has to know."""
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return list(model.embedding.parameters())
 
 
-@repair_tied.wrong_answer(
-    "generator_returned",
-    why="model.parameters() is a generator: the first reader (a count of the parameters, say) leaves nothing for the "
-    "second.",
-    seen="leaves nothing for the second",
-)
-def _(model: Any, state: State) -> Any:
+@repair_tied.mistake()
+def generator_returned(model: Any, state: State) -> Any:
+    """model.parameters() is a generator: the first reader (a count of the parameters, say) leaves nothing for
+    the second.
+    """
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return model.parameters()
 
 
-@repair_tied.wrong_answer(
-    "names_returned",
-    why="named_parameters() gives pairs of name and Parameter; what was asked for are the Parameters alone.",
-    seen="pairs of name and Parameter",
-)
-def _(model: Any, state: State) -> Any:
+@repair_tied.mistake()
+def names_returned(model: Any, state: State) -> Any:
+    """named_parameters() gives pairs of name and Parameter; what was asked for are the Parameters alone."""
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return list(model.named_parameters())
 
 
-@repair_tied.another_form("listed_before_load")
+@repair_tied.variant("listed_before_load")
 def _(model: Any, state: State) -> list[nn.Parameter]:
     params = [model.embedding.weight, model.head.bias]
     loaded(model, state)
@@ -175,13 +157,11 @@ def _(model: Any, state: State) -> list[nn.Parameter]:
     return params
 
 
-@repair_tied.wrong_answer(
-    "listed_before_tie",
-    why="The list was made while head.weight was a Parameter of its own. The tie puts that one aside, and the optimizer "
-    "keeps it: list last.",
-    seen="while head.weight was a Parameter of its own",
-)
-def _(model: Any, state: State) -> list[nn.Parameter]:
+@repair_tied.mistake()
+def listed_before_tie(model: Any, state: State) -> list[nn.Parameter]:
+    """The list was made while head.weight was a Parameter of its own. The tie puts that one aside, and the
+    optimizer keeps it: list last.
+    """
     params = list(model.parameters())
     model.load_state_dict(state)
     model.head.weight = model.embedding.weight

@@ -32,24 +32,21 @@ add_pitfalls(
     {
         "one_tensor_many_times": (
             "append stores a reference. `+=` then goes on writing into the one tensor that the list holds many times: "
-            "append a clone, or make a new tensor with `position = position + velocity`.",
-            "the one tensor that the list holds many times",
+            "append a clone, or make a new tensor with `position = position + velocity`."
         ),
         "start_overwritten": (
             "detach() gives a new tensor object over the same memory, and `+=` writes into that memory: into the "
-            "caller's start. detach().clone() copies; so does an addition that is not in place.",
-            "into the caller's start",
+            "caller's start. detach().clone() copies; so does an addition that is not in place."
         ),
         "default_list": (
             "A default value is made once, when `def` runs. `path=[]` is one list for all calls, and the second call "
-            "goes on where the first one stopped; a default tensor that is edited does the same.",
-            "is one list for all calls",
+            "goes on where the first one stopped; a default tensor that is edited does the same."
         ),
     },
 )
 
 
-@repair_trajectory.another_form("one_tensor_many_times")
+@repair_trajectory.variant("one_tensor_many_times")
 def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     path = [start.detach().clone()] * steps
     for position in path:
@@ -57,7 +54,7 @@ def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return path
 
 
-@repair_trajectory.another_form("one_tensor_many_times")
+@repair_trajectory.variant("one_tensor_many_times")
 def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     path, position = [], start.detach().contiguous()
     for _ in range(steps):
@@ -66,7 +63,7 @@ def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return path
 
 
-@repair_trajectory.another_form("start_overwritten")
+@repair_trajectory.variant("start_overwritten")
 def _(start: Tensor, velocity: Tensor, steps: int, path: list[Tensor] | None = None) -> list[Tensor]:
     path = [] if path is None else path
     for _ in range(steps):
@@ -74,13 +71,11 @@ def _(start: Tensor, velocity: Tensor, steps: int, path: list[Tensor] | None = N
     return path
 
 
-@repair_trajectory.wrong_answer(
-    "contiguous_is_no_copy",
-    why="contiguous() copies only what is not contiguous. Otherwise it returns the tensor itself, and start is edited "
-    "after all.",
-    seen="returns the tensor itself",
-)
-def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+@repair_trajectory.mistake()
+def contiguous_is_no_copy(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """contiguous() copies only what is not contiguous. Otherwise it returns the tensor itself, and start is
+    edited after all.
+    """
     path, position = [], start.detach().contiguous()
     for _ in range(steps):
         position += velocity
@@ -88,7 +83,7 @@ def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return path
 
 
-@repair_trajectory.another_form("contiguous_is_no_copy")
+@repair_trajectory.variant(contiguous_is_no_copy)
 def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     path, position = [], start.detach().reshape(start.shape).contiguous()
     for _ in range(steps):
@@ -96,12 +91,11 @@ def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return path
 
 
-@repair_trajectory.wrong_answer(
-    "velocity_overwritten",
-    why="`velocity.mul_(step)` and `velocity += ...` edit the other argument; the copy of start does not protect it.",
-    seen="edit the other argument",
-)
-def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+@repair_trajectory.mistake()
+def velocity_overwritten(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """`velocity.mul_(step)` and `velocity += ...` edit the other argument; the copy of start does not protect
+    it.
+    """
     once, path = velocity.clone(), []
     for _ in range(steps):
         path.append(start.detach() + velocity)
@@ -109,13 +103,11 @@ def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return path
 
 
-@repair_trajectory.wrong_answer(
-    "graph_kept",
-    why="clone() copies the data and stays in the graph; detach() leaves the graph and shares the data. A path that is "
-    "kept for a plot needs both, or it keeps every graph alive.",
-    seen="keeps every graph alive",
-)
-def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+@repair_trajectory.mistake()
+def graph_kept(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """clone() copies the data and stays in the graph; detach() leaves the graph and shares the data. A path
+    that is kept for a plot needs both, or it keeps every graph alive.
+    """
     path, position = [], start.clone()
     for _ in range(steps):
         position = position + velocity
@@ -123,28 +115,21 @@ def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return path
 
 
-@repair_trajectory.wrong_answer(
-    "start_included",
-    why="The path starts behind the first step: start itself is none of the positions that were asked for.",
-    seen="starts behind the first step",
-)
-def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+@repair_trajectory.mistake()
+def start_included(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """The path starts behind the first step: start itself is none of the positions that were asked for."""
     return [start.detach() + step * velocity for step in range(steps + 1)]
 
 
-@repair_trajectory.wrong_answer(
-    "one_step_early",
-    why="The position is stored before it is moved: the list begins with start, and the last position is missing.",
-    seen="stored before it is moved",
-)
-def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+@repair_trajectory.mistake()
+def one_step_early(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """The position is stored before it is moved: the list begins with start, and the last position is
+    missing.
+    """
     return [start.detach() + step * velocity for step in range(steps)]
 
 
-@repair_trajectory.wrong_answer(
-    "stacked",
-    why="A list of tensors was asked for. stack makes one tensor of them, which append and extend do not know.",
-    seen="which append and extend do not know",
-)
-def _(start: Tensor, velocity: Tensor, steps: int) -> Tensor:
+@repair_trajectory.mistake()
+def stacked(start: Tensor, velocity: Tensor, steps: int) -> Tensor:
+    """A list of tensors was asked for. stack makes one tensor of them, which append and extend do not know."""
     return start.detach() + torch.arange(1, steps + 1).unsqueeze(1) * velocity

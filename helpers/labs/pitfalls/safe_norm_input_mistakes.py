@@ -8,35 +8,31 @@ from torch import Tensor
 from helpers.labs.pitfalls.safe_norm import safe_norm
 
 
-@safe_norm.wrong_answer(
-    "entries_for_rows",
-    why="Each entry that is 0 was replaced, not each row. An entry that is 0 beside others still bends the norm: its second "
-    "derivative is 1 over the norm, and the where around it makes that 0.",
-    seen="beside others still bends the norm",
-)
-def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+@safe_norm.mistake()
+def entries_for_rows(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """Each entry that is 0 was replaced, not each row. An entry that is 0 beside others still bends the norm:
+    its second derivative is 1 over the norm, and the where around it makes that 0.
+    """
     zero = x == 0
     return torch.where(zero, 0.0, torch.where(zero, 1.0, x)).norm(dim=dim)
 
 
-@safe_norm.another_form("entries_for_rows")
+@safe_norm.variant(entries_for_rows)
 def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return torch.linalg.vector_norm(x.masked_fill(x == 0, 0.0), dim=dim)
 
 
-@safe_norm.wrong_answer(
-    "hook_on_x",
-    why="The NaN is hidden on its way out, by a hook on a tensor of somebody else. The hook stays after the call, one more for "
-    "each call, and hides the NaN of other losses, too.",
-    seen="a tensor of somebody else",
-)
-def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+@safe_norm.mistake()
+def hook_on_x(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """The NaN is hidden on its way out, by a hook on a tensor of somebody else. The hook stays after the
+    call, one more for each call, and hides the NaN of other losses, too.
+    """
     if x.requires_grad:
         x.register_hook(torch.nan_to_num)
     return x.square().sum(dim).sqrt()
 
 
-@safe_norm.another_form("hook_on_x")
+@safe_norm.variant(hook_on_x)
 def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     if x.requires_grad:
         x.register_hook(lambda grad: torch.where(grad.isnan(), 0.0, grad))

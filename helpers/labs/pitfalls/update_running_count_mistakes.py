@@ -7,38 +7,43 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from helpers.labs.pitfalls.update_running_mistakes import add, mean_of, moving, var_of, weight_of_next
+from helpers.exercise import returned
+from helpers.labs.pitfalls.update_running import update_running
+from helpers.labs.pitfalls.update_running_mistakes import mean_of, moving, var_of, weight_of_next
 
-add(
-    "none_means_0_1",
-    "momentum None was taken for torch's default, 0.1. It stands for plain averages: the k-th batch has the weight 1 / k.",
-    "was taken for torch's default",
-    moving(weight=lambda mean: 0.1),
-)
-add(
-    "none_means_the_last_batch",
-    "With momentum None the last batch replaces all that was, instead of counting as one of many.",
-    "instead of counting as one of many",
-    moving(weight=lambda mean: 1.0),
-)
-add(
-    "none_does_nothing",
-    "With momentum None nothing is moved.",
-    "With momentum None nothing is moved",
-    moving(weight=lambda mean: 0.0),
-)
+built = update_running.bank(returned)
+
+
+@built.mistake()
+def none_means_0_1():
+    """momentum None was taken for torch's default, 0.1. It stands for plain averages: the k-th batch has the
+    weight 1 / k.
+    """
+    return moving(weight=lambda mean: 0.1)
+
+
+@built.mistake()
+def none_means_the_last_batch():
+    """With momentum None the last batch replaces all that was, instead of counting as one of many."""
+    return moving(weight=lambda mean: 1.0)
+
+
+@built.mistake()
+def none_does_nothing():
+    """With momentum None nothing is moved."""
+    return moving(weight=lambda mean: 0.0)
 
 
 def _counted_with_the_start(mean: Tensor) -> float:
     return 1 / (1 + 1 / weight_of_next(mean))
 
 
-add(
-    "start_counts_as_a_batch",
-    "The values that a new layer has, 0 and 1, were counted as a batch. The first real one replaces them: its weight is 1.",
-    "The first real one replaces them",
-    moving(weight=_counted_with_the_start),
-)
+@built.mistake()
+def start_counts_as_a_batch():
+    """The values that a new layer has, 0 and 1, were counted as a batch. The first real one replaces them:
+    its weight is 1.
+    """
+    return moving(weight=_counted_with_the_start)
 
 
 def shared_count() -> Callable[[Tensor], float]:
@@ -64,20 +69,20 @@ def weighted_by_samples() -> Callable[..., None]:
     return answer
 
 
-add(
-    "one_count_for_all",
-    "One count was kept for all layers, in a global or on the function. A model has many batch norms, and each call of "
-    "another one moved this one's count.",
-    "A model has many batch norms",
-    moving(weight=shared_count()),
-)
-add(
-    "batches_weighted_by_size",
-    "Each batch was weighted by its samples. That would be a finer average; torch counts batches, and the small last one "
-    "weighs as much as the others.",
-    "torch counts batches",
-    weighted_by_samples(),
-)
+@built.mistake()
+def one_count_for_all():
+    """One count was kept for all layers, in a global or on the function. A model has many batch norms, and
+    each call of another one moved this one's count.
+    """
+    return moving(weight=shared_count())
+
+
+@built.mistake()
+def batches_weighted_by_size():
+    """Each batch was weighted by its samples. That would be a finer average; torch counts batches, and the
+    small last one weighs as much as the others.
+    """
+    return weighted_by_samples()
 
 
 @torch.no_grad()
@@ -87,9 +92,9 @@ def _zero_as_none(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) 
     var.lerp_(var_of(x), momentum)
 
 
-add(
-    "zero_taken_for_none",
-    "`momentum or ...` (or `if not momentum`) takes 0.0 for None. 0 is a momentum, too: a frozen layer. Ask `is None`.",
-    "0 is a momentum, too",
-    _zero_as_none,
-)
+@built.mistake()
+def zero_taken_for_none():
+    """`momentum or ...` (or `if not momentum`) takes 0.0 for None. 0 is a momentum, too: a frozen layer. Ask
+    `is None`.
+    """
+    return _zero_as_none

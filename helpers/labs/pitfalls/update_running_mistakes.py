@@ -9,7 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers.exercise import returned
 from helpers.labs.pitfalls.update_running import update_running
+
+built = update_running.bank(returned)
 
 
 def dims_of(x: Tensor) -> tuple[int, ...]:
@@ -48,57 +51,69 @@ def moving(
     return answer
 
 
-def add(name: str, why: str, seen: str, *answers: Callable[..., Any]) -> None:
-    update_running.wrong_answer(name, why=why, seen=seen, answer=answers[0])
-    for form in answers[1:]:
-        update_running.another_form(name)(form)
+@built.mistake()
+def momentum_reversed():
+    """momentum was taken for the weight of the old value, as in other libraries and in SGD. In torch's batch
+    norm it is the weight of the new batch: 0.9 jumps nine tenths of the way.
+    """
+    return moving(move=lambda old, new, m: old.lerp_(new, 1 - m))
 
 
-add(
-    "momentum_reversed",
-    "momentum was taken for the weight of the old value, as in other libraries and in SGD. In torch's batch norm it is the "
-    "weight of the new batch: 0.9 jumps nine tenths of the way.",
-    "jumps nine tenths of the way",
-    moving(move=lambda old, new, m: old.lerp_(new, 1 - m)),
+update_running.variant(momentum_reversed)(
     moving(
         move=lambda old, new, m: old.mul_(m).add_(new, alpha=1 - m),
         weight=lambda mean: 1 - weight_of_next(mean),
-    ),
+    )
 )
-add(
-    "biased_variance",
-    "The variance with n was stored. It is what the batch itself is normalised with; the running one is an estimate for all "
-    "data, and there n - 1 stands.",
-    "an estimate for all data",
-    moving(batch_var=lambda x: x.var(dims_of(x), correction=0)),
+
+
+@built.mistake()
+def biased_variance():
+    """The variance with n was stored. It is what the batch itself is normalised with; the running one is an
+    estimate for all data, and there n - 1 stands.
+    """
+    return moving(batch_var=lambda x: x.var(dims_of(x), correction=0))
+
+
+@built.mistake()
+def per_sample():
+    """Variances were taken within each sample and averaged. The differences between the samples are lost; all
+    values of a channel are one sample.
+    """
+    return moving(batch_var=lambda x: x.var(tuple(range(2, x.ndim))).mean(0) if x.ndim > 2 else var_of(x))
+
+
+update_running.variant(per_sample)(
+    moving(batch_var=lambda x: x.flatten(2).var(2).mean(0) if x.ndim > 2 else x.var(0))
 )
-add(
-    "per_sample",
-    "Variances were taken within each sample and averaged. The differences between the samples are lost; all values of a "
-    "channel are one sample.",
-    "The differences between the samples are lost",
-    moving(batch_var=lambda x: x.var(tuple(range(2, x.ndim))).mean(0) if x.ndim > 2 else var_of(x)),
-    moving(batch_var=lambda x: x.flatten(2).var(2).mean(0) if x.ndim > 2 else x.var(0)),
-    moving(batch_var=lambda x: x.flatten(2).var(2, correction=0).mean(0) if x.ndim > 2 else x.var(0)),
+
+update_running.variant(per_sample)(
+    moving(batch_var=lambda x: x.flatten(2).var(2, correction=0).mean(0) if x.ndim > 2 else x.var(0))
 )
-add(
-    "per_place",
-    "Variances were taken over the samples, place by place, and averaged. All values of a channel are one sample.",
-    "place by place, and averaged",
-    moving(batch_var=lambda x: x.var(0).flatten(1).mean(1) if x.ndim > 2 else var_of(x)),
-)
-add(
-    "n_is_the_batch_size",
-    "n - 1 was computed from the number of samples. n is the number of values in a channel: samples times places.",
-    "samples times places",
-    moving(batch_var=lambda x: x.var(dims_of(x), correction=0) * len(x) / (len(x) - 1)),
-)
-add(
-    "std_stored",
-    "The standard deviation was stored where the variance is kept: evaluation will take the root of it once more.",
-    "will take the root of it once more",
-    moving(batch_var=lambda x: x.std(dims_of(x))),
-)
+
+
+@built.mistake()
+def per_place():
+    """Variances were taken over the samples, place by place, and averaged. All values of a channel are one
+    sample.
+    """
+    return moving(batch_var=lambda x: x.var(0).flatten(1).mean(1) if x.ndim > 2 else var_of(x))
+
+
+@built.mistake()
+def n_is_the_batch_size():
+    """n - 1 was computed from the number of samples. n is the number of values in a channel: samples times
+    places.
+    """
+    return moving(batch_var=lambda x: x.var(dims_of(x), correction=0) * len(x) / (len(x) - 1))
+
+
+@built.mistake()
+def std_stored():
+    """The standard deviation was stored where the variance is kept: evaluation will take the root of it once
+    more.
+    """
+    return moving(batch_var=lambda x: x.std(dims_of(x)))
 
 
 @torch.no_grad()
@@ -109,32 +124,35 @@ def _from_running_mean(x: Tensor, mean: Tensor, var: Tensor, momentum: float | N
     var.lerp_((values - mean[:, None]).square().sum(1) / (values.shape[1] - 1), momentum)
 
 
-add(
-    "distance_from_the_running_mean",
-    "The variance was measured from the running mean, which had just been moved. It belongs to the batch: measure it from the "
-    "batch's own mean.",
-    "measure it from the batch's own mean",
-    _from_running_mean,
-)
-add(
-    "over_everything",
-    "One mean was taken from the whole batch. Each channel has statistics of its own.",
-    "Each channel has statistics of its own",
-    moving(batch_mean=lambda x: x.mean().expand(x.shape[1]), batch_var=lambda x: x.var().expand(x.shape[1])),
-    moving(batch_mean=lambda x: x.mean().expand(x.shape[1])),
-)
-add(
-    "added_up",
-    "momentum * batch was added, and the old value was not made smaller: the statistics grow for ever.",
-    "the statistics grow for ever",
-    moving(move=lambda old, new, m: old.add_(new, alpha=m)),
-)
-add(
-    "replaced",
-    "The batch's statistics took the place of the old ones. Running means averaging over many batches.",
-    "Running means averaging over many batches",
-    moving(move=lambda old, new, m: old.copy_(new)),
-)
+@built.mistake()
+def distance_from_the_running_mean():
+    """The variance was measured from the running mean, which had just been moved. It belongs to the batch:
+    measure it from the batch's own mean.
+    """
+    return _from_running_mean
+
+
+@built.mistake()
+def over_everything():
+    """One mean was taken from the whole batch. Each channel has statistics of its own."""
+    return moving(
+        batch_mean=lambda x: x.mean().expand(x.shape[1]), batch_var=lambda x: x.var().expand(x.shape[1])
+    )
+
+
+update_running.variant(over_everything)(moving(batch_mean=lambda x: x.mean().expand(x.shape[1])))
+
+
+@built.mistake()
+def added_up():
+    """momentum * batch was added, and the old value was not made smaller: the statistics grow for ever."""
+    return moving(move=lambda old, new, m: old.add_(new, alpha=m))
+
+
+@built.mistake()
+def replaced():
+    """The batch's statistics took the place of the old ones. Running means averaging over many batches."""
+    return moving(move=lambda old, new, m: old.copy_(new))
 
 
 def _new_names(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
@@ -148,14 +166,15 @@ def _returned(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> t
     return torch.lerp(mean, mean_of(x), momentum), torch.lerp(var, var_of(x), momentum)
 
 
-add(
-    "not_in_place",
-    "New tensors were made and bound to the names mean and var, which end with the function. Edit the tensors: lerp_, copy_, "
-    "mul_ and add_.",
-    "which end with the function",
-    _new_names,
-    _returned,
-)
+@built.mistake()
+def not_in_place():
+    """New tensors were made and bound to the names mean and var, which end with the function. Edit the
+    tensors: lerp_, copy_, mul_ and add_.
+    """
+    return _new_names
+
+
+update_running.variant(not_in_place)(_returned)
 
 
 def _first_only(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
@@ -164,12 +183,10 @@ def _first_only(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) ->
         mean.lerp_(mean_of(x), momentum)
 
 
-add(
-    "variance_forgotten",
-    "Only the mean was moved. Evaluation divides by the root of var, which is still what it was.",
-    "which is still what it was",
-    _first_only,
-)
+@built.mistake()
+def variance_forgotten():
+    """Only the mean was moved. Evaluation divides by the root of var, which is still what it was."""
+    return _first_only
 
 
 def _by_data(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
@@ -178,35 +195,33 @@ def _by_data(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> No
     var.data = torch.lerp(var, var_of(x.detach()), momentum)
 
 
-add(
-    "data_replaced",
-    "mean.data = ... puts new memory under the old tensor. Views, and tensors that share the memory, keep the old values.",
-    "puts new memory under the old tensor",
-    _by_data,
-)
-add(
-    "graph_recorded",
-    "x has a graph, and the update was recorded as a part of it: each batch's graph is kept alive by the running statistics, "
-    "until memory is full. Use torch.no_grad() or x.detach().",
-    "until memory is full",
-    moving().__wrapped__,
-)
+@built.mistake()
+def data_replaced():
+    """mean.data = ... puts new memory under the old tensor. Views, and tensors that share the memory, keep
+    the old values.
+    """
+    return _by_data
 
 
-@update_running.another_form("graph_recorded")
+@built.mistake()
+def graph_recorded():
+    """x has a graph, and the update was recorded as a part of it: each batch's graph is kept alive by the
+    running statistics, until memory is full. Use torch.no_grad() or x.detach().
+    """
+    return moving().__wrapped__
+
+
+@update_running.variant(graph_recorded)
 def _(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
     momentum = weight_of_next(mean) if momentum is None else momentum
     mean.mul_(1 - momentum).add_(momentum * mean_of(x))
     var.mul_(1 - momentum).add_(momentum * var_of(x))
 
 
-@update_running.wrong_answer(
-    "batch_edited",
-    why="x was centred in place to compute the variance. x is the layer's input, and others read it after this.",
-    seen="x was centred in place",
-)
+@update_running.mistake()
 @torch.no_grad()
-def _(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+def batch_edited(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    """x was centred in place to compute the variance. x is the layer's input, and others read it after this."""
     momentum = weight_of_next(mean) if momentum is None else momentum
     mean.lerp_(mean_of(x), momentum)
     values = x.sub_(x.mean(dims_of(x), keepdim=True)).transpose(0, 1).flatten(1)
@@ -230,11 +245,12 @@ def _torchs_update(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None)
     torch.batch_norm_update_stats(x, mean, var, momentum)
 
 
-add(
-    "torchs_own",
-    "A batch norm of torch does the update. What it does with momentum and with n - 1 is the question here.",
-    "is the question here",
-    _torchs_own,
-    _torchs_layer,
-    _torchs_update,
-)
+@built.mistake()
+def torchs_own():
+    """A batch norm of torch does the update. What it does with momentum and with n - 1 is the question here."""
+    return _torchs_own
+
+
+update_running.variant(torchs_own)(_torchs_layer)
+
+update_running.variant(torchs_own)(_torchs_update)

@@ -21,24 +21,20 @@ ON: Switches = {
 }
 
 
-@deterministic.wrong_answer(
-    "left_on",
-    why="Nothing is given back: the rest of the program runs in deterministic mode, slower, and raises where it did not.",
-    seen="Nothing is given back",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def left_on() -> Iterator[None]:
+    """Nothing is given back: the rest of the program runs in deterministic mode, slower, and raises where it
+    did not.
+    """
     turn(ON)
     yield
 
 
-@deterministic.wrong_answer(
-    "turned_off_what_was_on",
-    why="Switching off at the end is not giving back: whoever had the mode on before finds it off.",
-    seen="Switching off at the end is not giving back",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def turned_off_what_was_on() -> Iterator[None]:
+    """Switching off at the end is not giving back: whoever had the mode on before finds it off."""
     turn(ON)
     try:
         yield
@@ -46,14 +42,12 @@ def _() -> Iterator[None]:
         turn(ON | {"deterministic algorithms": False, "cudnn.deterministic": False, CUBLAS: None})
 
 
-@deterministic.wrong_answer(
-    "warn_only_lost",
-    why="`use_deterministic_algorithms(old)` has a second argument, `warn_only`: without it, who only wanted warnings "
-    "now gets errors.",
-    seen="has a second argument",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def warn_only_lost() -> Iterator[None]:
+    """`use_deterministic_algorithms(old)` has a second argument, `warn_only`: without it, who only wanted
+    warnings now gets errors.
+    """
     before = switches()
     turn(ON)
     try:
@@ -62,14 +56,12 @@ def _() -> Iterator[None]:
         turn(before | {"warn_only": False})
 
 
-@deterministic.wrong_answer(
-    "variable_emptied",
-    why="An environment variable that was not there must be removed. Empty is a value of its own, and child processes "
-    "inherit it.",
-    seen="Empty is a value of its own",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def variable_emptied() -> Iterator[None]:
+    """An environment variable that was not there must be removed. Empty is a value of its own, and child
+    processes inherit it.
+    """
     before = switches()
     turn(ON)
     try:
@@ -78,13 +70,10 @@ def _() -> Iterator[None]:
         turn(before | {CUBLAS: before[CUBLAS] or ""})
 
 
-@deterministic.wrong_answer(
-    "variable_left",
-    why="The environment variable is a switch, too, and every process that is started later inherits it.",
-    seen="and every process that is started later inherits it",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def variable_left() -> Iterator[None]:
+    """The environment variable is a switch, too, and every process that is started later inherits it."""
     before = switches()
     turn(ON)
     try:
@@ -93,27 +82,22 @@ def _() -> Iterator[None]:
         turn(before | {CUBLAS: ON[CUBLAS]})
 
 
-@deterministic.wrong_answer(
-    "not_after_an_error",
-    why="Without `finally` the lines after `yield` are skipped when the block raises, and the switches stay on.",
-    seen="Without `finally`",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def not_after_an_error() -> Iterator[None]:
+    """Without `finally` the lines after `yield` are skipped when the block raises, and the switches stay on."""
     before = switches()
     turn(ON)
     yield
     turn(before)
 
 
-@deterministic.wrong_answer(
-    "errors_swallowed",
-    why="A `return` in `finally`, or an `except` without `raise`, eats the error of the block: the program goes on as "
-    "if nothing had happened.",
-    seen="eats the error of the block",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def errors_swallowed() -> Iterator[None]:
+    """A `return` in `finally`, or an `except` without `raise`, eats the error of the block: the program goes
+    on as if nothing had happened.
+    """
     before = switches()
     turn(ON)
     try:
@@ -123,14 +107,12 @@ def _() -> Iterator[None]:
     turn(before)
 
 
-@deterministic.wrong_answer(
-    "only_the_mode",
-    why="`use_deterministic_algorithms` does not touch `cudnn.benchmark`, which may choose another algorithm in every "
-    "run, nor cuBLAS's workspace.",
-    seen="nor cuBLAS's workspace",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def only_the_mode() -> Iterator[None]:
+    """`use_deterministic_algorithms` does not touch `cudnn.benchmark`, which may choose another algorithm in
+    every run, nor cuBLAS's workspace.
+    """
     enabled, warn_only = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
@@ -142,13 +124,10 @@ def _() -> Iterator[None]:
         torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
-@deterministic.wrong_answer(
-    "only_the_environment",
-    why="The variable fixes cuBLAS's workspace and no more; the mode itself was never turned on.",
-    seen="the mode itself was never turned on",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def only_the_environment() -> Iterator[None]:
+    """The variable fixes cuBLAS's workspace and no more; the mode itself was never turned on."""
     before = switches()
     os.environ[CUBLAS] = ON[CUBLAS]
     torch.backends.cudnn.benchmark = False
@@ -158,13 +137,10 @@ def _() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.wrong_answer(
-    "only_warns",
-    why="With warn_only=True an operation without a deterministic version warns and goes on, not deterministic.",
-    seen="warns and goes on",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def only_warns() -> Iterator[None]:
+    """With warn_only=True an operation without a deterministic version warns and goes on, not deterministic."""
     before = switches()
     turn(ON | {"warn_only": True})
     try:
@@ -173,14 +149,12 @@ def _() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.wrong_answer(
-    "fill_off",
-    why="Without filling, `torch.empty` hands out whatever lay in memory, which is another thing in every run. NaN is "
-    "the kinder value: it shows.",
-    seen="NaN is the kinder value",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def fill_off() -> Iterator[None]:
+    """Without filling, `torch.empty` hands out whatever lay in memory, which is another thing in every run.
+    NaN is the kinder value: it shows.
+    """
     before = switches()
     turn(ON | {"fill_uninitialized_memory": False})
     try:
@@ -192,14 +166,12 @@ def _() -> Iterator[None]:
 _before: Switches = {}
 
 
-@deterministic.wrong_answer(
-    "one_memory_for_all",
-    why="The old values stand in one global place. A block in a block overwrites them, and the outer one gives back "
-    "what the inner one has set.",
-    seen="stand in one global place",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def one_memory_for_all() -> Iterator[None]:
+    """The old values stand in one global place. A block in a block overwrites them, and the outer one gives
+    back what the inner one has set.
+    """
     _before.update(switches())
     turn(ON)
     try:
@@ -208,13 +180,10 @@ def _() -> Iterator[None]:
         turn(_before)
 
 
-@deterministic.wrong_answer(
-    "benchmark_kept",
-    why="cuDNN's benchmark picks the fastest algorithm by the clock, so the choice may differ from run to run.",
-    seen="by the clock",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def benchmark_kept() -> Iterator[None]:
+    """cuDNN's benchmark picks the fastest algorithm by the clock, so the choice may differ from run to run."""
     before = switches()
     turn(ON | {"cudnn.benchmark": before["cudnn.benchmark"]})
     try:
@@ -223,13 +192,10 @@ def _() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.wrong_answer(
-    "cudnn_not_given_back",
-    why="`cudnn.deterministic` is a switch of its own: the mode does not set it, and nobody else gives it back.",
-    seen="nobody else gives it back",
-)
+@deterministic.mistake()
 @contextlib.contextmanager
-def _() -> Iterator[None]:
+def cudnn_not_given_back() -> Iterator[None]:
+    """`cudnn.deterministic` is a switch of its own: the mode does not set it, and nobody else gives it back."""
     before = switches()
     turn(ON)
     try:

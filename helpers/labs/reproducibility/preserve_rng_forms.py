@@ -12,9 +12,20 @@ import torch
 
 from helpers.labs.reproducibility import preserve_rng_mistakes  # noqa: F401  forms are added to these
 from helpers.labs.reproducibility.preserve_rng import preserve_rng
+from helpers.labs.reproducibility.preserve_rng_mistakes import (
+    OnePlaceForAll,
+    SwallowsErrors,
+    not_on_error,
+    numpy_by_its_seed,
+    numpy_forgotten,
+    only_for_exceptions,
+    random_forgotten,
+    seeds_on_entry,
+    torch_only,
+)
 
 
-@preserve_rng.another_form("torch_only")
+@preserve_rng.variant(torch_only)
 @contextmanager
 def _() -> Iterator[None]:
     state = torch.get_rng_state()
@@ -24,7 +35,7 @@ def _() -> Iterator[None]:
         torch.set_rng_state(state)
 
 
-@preserve_rng.another_form("numpy_forgotten")
+@preserve_rng.variant(numpy_forgotten)
 @contextmanager
 def _() -> Iterator[None]:
     for_random, for_torch = random.getstate(), torch.get_rng_state()
@@ -35,7 +46,7 @@ def _() -> Iterator[None]:
         torch.set_rng_state(for_torch)
 
 
-@preserve_rng.another_form("random_forgotten")
+@preserve_rng.variant(random_forgotten)
 @contextmanager
 def _() -> Iterator[None]:
     for_numpy, for_torch = np.random.get_state(), torch.get_rng_state()
@@ -46,7 +57,7 @@ def _() -> Iterator[None]:
         torch.set_rng_state(for_torch)
 
 
-@preserve_rng.another_form("not_on_error")
+@preserve_rng.variant(not_on_error)
 @contextmanager
 def _() -> Iterator[None]:
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
@@ -56,7 +67,7 @@ def _() -> Iterator[None]:
     torch.set_rng_state(for_torch)
 
 
-@preserve_rng.another_form("only_for_exceptions")
+@preserve_rng.variant(only_for_exceptions)
 @contextmanager
 def _() -> Iterator[None]:
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
@@ -83,10 +94,10 @@ class _Swallows:
         return True
 
 
-preserve_rng.another_form("swallows_errors")(_Swallows)
+preserve_rng.variant(SwallowsErrors)(_Swallows)
 
 
-@preserve_rng.another_form("seeds_on_entry")
+@preserve_rng.variant(seeds_on_entry)
 @contextmanager
 def _() -> Iterator[None]:
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
@@ -113,10 +124,10 @@ class _OnePlace:
         torch.set_rng_state(type(self).states[2])
 
 
-preserve_rng.another_form("one_place_for_all")(_OnePlace)
+preserve_rng.variant(OnePlaceForAll)(_OnePlace)
 
 
-@preserve_rng.another_form("numpy_by_its_seed")
+@preserve_rng.variant(numpy_by_its_seed)
 @contextmanager
 def _() -> Iterator[None]:
     for_random, for_torch = random.getstate(), torch.get_rng_state()

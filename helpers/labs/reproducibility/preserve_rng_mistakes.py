@@ -13,24 +13,18 @@ import torch
 from helpers.labs.reproducibility.preserve_rng import preserve_rng
 
 
-@preserve_rng.wrong_answer(
-    "torch_only",
-    why="torch.random.fork_rng() keeps torch's generators only; random and NumPy have their own.",
-    seen="after the block: random is left where the block took it; NumPy is left where the block took it.",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def torch_only() -> Iterator[None]:
+    """torch.random.fork_rng() keeps torch's generators only; random and NumPy have their own."""
     with torch.random.fork_rng():
         yield
 
 
-@preserve_rng.wrong_answer(
-    "numpy_forgotten",
-    why="NumPy's global state is missing: np.random.get_state() on entry, np.random.set_state(...) on exit.",
-    seen="after the block: NumPy is left where the block took it.",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def numpy_forgotten() -> Iterator[None]:
+    """NumPy's global state is missing: np.random.get_state() on entry, np.random.set_state(...) on exit."""
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
     try:
@@ -41,13 +35,10 @@ def _() -> Iterator[None]:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.wrong_answer(
-    "random_forgotten",
-    why="Python's own generator is missing: random.getstate() on entry, random.setstate(...) on exit.",
-    seen="after the block: random is left where the block took it.",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def random_forgotten() -> Iterator[None]:
+    """Python's own generator is missing: random.getstate() on entry, random.setstate(...) on exit."""
     for_numpy = np.random.get_state()
     with torch.random.fork_rng():
         try:
@@ -56,13 +47,10 @@ def _() -> Iterator[None]:
             np.random.set_state(for_numpy)
 
 
-@preserve_rng.wrong_answer(
-    "not_on_error",
-    why="If the block raises, `yield` raises, and the lines after it never run: they belong into `finally`.",
-    seen="Not all generators are back after an error",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def not_on_error() -> Iterator[None]:
+    """If the block raises, `yield` raises, and the lines after it never run: they belong into `finally`."""
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
     yield
@@ -72,13 +60,12 @@ def _() -> Iterator[None]:
     torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.wrong_answer(
-    "only_for_exceptions",
-    why="KeyboardInterrupt, the stop button, is no Exception: `except Exception` lets it pass; `finally` does not.",
-    seen="Not all generators are back after KeyboardInterrupt",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def only_for_exceptions() -> Iterator[None]:
+    """KeyboardInterrupt, the stop button, is no Exception: `except Exception` lets it pass; `finally` does
+    not.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
 
@@ -97,12 +84,10 @@ def _() -> Iterator[None]:
         put_back()
 
 
-@preserve_rng.wrong_answer(
-    "swallows_errors",
-    why="An `except` without `raise`, or an __exit__ that returns True, hides every bug inside the block.",
-    seen="the error was swallowed",
-)
-class _Swallows:
+@preserve_rng.mistake()
+class SwallowsErrors:
+    """An `except` without `raise`, or an __exit__ that returns True, hides every bug inside the block."""
+
     def __enter__(self) -> None:
         self.states = random.getstate(), np.random.get_state(), torch.get_rng_state()
         self.gpus = torch.cuda.get_rng_state_all()
@@ -116,13 +101,12 @@ class _Swallows:
         return True
 
 
-@preserve_rng.wrong_answer(
-    "saved_a_reference",
-    why="What was kept is the generator itself, and the block moves it: keep a copy of its state, taken on entry.",
-    seen="NumPy is set to where the block took it",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def saved_a_reference() -> Iterator[None]:
+    """What was kept is the generator itself, and the block moves it: keep a copy of its state, taken on
+    entry.
+    """
     kept = random, np.random, torch.default_generator
     gpus = torch.cuda.default_generators
     try:
@@ -134,13 +118,12 @@ def _() -> Iterator[None]:
         torch.cuda.set_rng_state_all([generator.get_state() for generator in gpus])
 
 
-@preserve_rng.wrong_answer(
-    "seeds_anew_on_exit",
-    why="A seed leads to the start of a stream; the program was somewhere in its middle. A state leads back there.",
-    seen="random is seeded anew; NumPy is seeded anew; torch is seeded anew",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def seeds_anew_on_exit() -> Iterator[None]:
+    """A seed leads to the start of a stream; the program was somewhere in its middle. A state leads back
+    there.
+    """
     seed = torch.initial_seed()
     try:
         yield
@@ -150,13 +133,10 @@ def _() -> Iterator[None]:
         torch.manual_seed(seed)
 
 
-@preserve_rng.wrong_answer(
-    "numpy_by_its_seed",
-    why="np.random.get_state()[1][0] is the first of 624 words of the state, not a seed to come back with.",
-    seen="after the block: NumPy is seeded anew.",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def numpy_by_its_seed() -> Iterator[None]:
+    """np.random.get_state()[1][0] is the first of 624 words of the state, not a seed to come back with."""
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     first_word = np.random.get_state()[1][0]
     gpus = torch.cuda.get_rng_state_all()
@@ -169,13 +149,10 @@ def _() -> Iterator[None]:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.wrong_answer(
-    "spare_normal_lost",
-    why="NumPy makes normal numbers in pairs and keeps the second. The last two fields of its state hold it.",
-    seen="NumPy is back, but without the spare normal number",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def spare_normal_lost() -> Iterator[None]:
+    """NumPy makes normal numbers in pairs and keeps the second. The last two fields of its state hold it."""
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     name, words, place, *_ = np.random.get_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -188,13 +165,12 @@ def _() -> Iterator[None]:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.wrong_answer(
-    "seeds_on_entry",
-    why="Nobody asked for a seed: the block must draw what it would have drawn, else every evaluation is the same.",
-    seen="Entering the block moved random, NumPy, torch",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def seeds_on_entry() -> Iterator[None]:
+    """Nobody asked for a seed: the block must draw what it would have drawn, else every evaluation is the
+    same.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
     random.seed(0)
@@ -209,12 +185,12 @@ def _() -> Iterator[None]:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.wrong_answer(
-    "one_place_for_all",
-    why="The states were kept in one place for all blocks, so that an inner block wrote over those of the outer one.",
-    seen="back after the middle block",
-)
-class _OnePlace:
+@preserve_rng.mistake()
+class OnePlaceForAll:
+    """The states were kept in one place for all blocks, so that an inner block wrote over those of the outer
+    one.
+    """
+
     states: tuple = ()
 
     def __enter__(self) -> None:
@@ -233,13 +209,10 @@ class _OnePlace:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.wrong_answer(
-    "cuda_forgotten",
-    why="torch.get_rng_state() is the CPU's state alone. Each GPU has a generator: dropout there draws from it.",
-    seen="The generator of GPU 0 is where the block left it; The generator of GPU 1 is where the block left it.",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def cuda_forgotten() -> Iterator[None]:
+    """torch.get_rng_state() is the CPU's state alone. Each GPU has a generator: dropout there draws from it."""
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         yield
@@ -249,13 +222,10 @@ def _() -> Iterator[None]:
         torch.set_rng_state(for_torch)
 
 
-@preserve_rng.wrong_answer(
-    "current_gpu_only",
-    why="torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all() reads all of them.",
-    seen="The generator of GPU 0 is as it was; The generator of GPU 1 is where the block left it.",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def current_gpu_only() -> Iterator[None]:
+    """torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all() reads all of them."""
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
     try:
@@ -268,13 +238,10 @@ def _() -> Iterator[None]:
             torch.cuda.set_rng_state(gpu)
 
 
-@preserve_rng.wrong_answer(
-    "needs_a_gpu",
-    why="torch.cuda.get_rng_state() raises where there is no GPU; get_rng_state_all() gives an empty list there.",
-    seen="No CUDA GPUs are available",
-)
+@preserve_rng.mistake()
 @contextmanager
-def _() -> Iterator[None]:
+def needs_a_gpu() -> Iterator[None]:
+    """torch.cuda.get_rng_state() raises where there is no GPU; get_rng_state_all() gives an empty list there."""
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpu = torch.cuda.get_rng_state()
     try:
@@ -286,12 +253,11 @@ def _() -> Iterator[None]:
         torch.cuda.set_rng_state(gpu)
 
 
-@preserve_rng.wrong_answer(
-    "no_contextmanager",
-    why="A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of it.",
-    seen="gave a plain generator",
-)
-def _() -> Iterator[None]:
+@preserve_rng.mistake()
+def no_contextmanager() -> Iterator[None]:
+    """A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of
+    it.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         yield

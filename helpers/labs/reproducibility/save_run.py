@@ -11,11 +11,9 @@ from typing import Any
 import torch
 
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility import save_run_file_mistakes  # noqa: F401  adds to MISTAKES
 from helpers.labs.reproducibility.forks import Fork, can_fork
 from helpers.labs.reproducibility.killed_save import IN_PLACE, Saver, digest_of
 from helpers.labs.reproducibility.run import Run, new_run
-from helpers.labs.reproducibility.save_run_mistakes import MISTAKES
 from helpers.labs.reproducibility.uninterrupted import (
     EPOCH,
     Uninterrupted,
@@ -304,7 +302,3 @@ def atomic(answer: Any, trial: Trial) -> None:
         trial.call(resume, path, run)
         said = whole.fault(run, MIDDLE)
         trial.true(not said, f"After a killed save, the next save and resume: {told(said)}.", observed=said)
-
-
-for _name, (_answer, _why, _seen) in MISTAKES.items():
-    save_run.wrong_answer(_name, why=_why, seen=_seen, answer=_answer)

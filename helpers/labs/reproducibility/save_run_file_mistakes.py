@@ -11,18 +11,16 @@ import numpy as np
 import torch
 
 from helpers.labs.reproducibility.run import Run
-from helpers.labs.reproducibility.save_run_mistakes import mistake, saving
+from helpers.labs.reproducibility.save_run_mistakes import pairs, saving
 from helpers.labs.reproducibility.save_run_parts import State, put_back, put_generators, put_parts, state_of
 
 _kept: State = {}
 
 
-@mistake(
-    "kept_in_memory",
-    "NumPy's state was kept in a variable of the notebook. After a crash that variable is gone.",
-    "In the new process: NumPy's generator",
-)
-def _() -> Any:
+@pairs.mistake()
+def kept_in_memory() -> Any:
+    """NumPy's state was kept in a variable of the notebook. After a crash that variable is gone."""
+
     def save_run(path: Path, run: Run) -> None:
         state = state_of(run)
         _kept["numpy"] = state.pop("numpy")
@@ -36,13 +34,12 @@ def _() -> Any:
     return save_run, resume_run
 
 
-@mistake(
-    "second_file",
-    "A part of the state is in a second file beside the first. A kill between the two leaves halves of two saves, and "
-    "whoever copies the checkpoint copies half of it.",
-    "resume_run raised FileNotFoundError",
-)
-def _() -> Any:
+@pairs.mistake()
+def second_file() -> Any:
+    """A part of the state is in a second file beside the first. A kill between the two leaves halves of two
+    saves, and whoever copies the checkpoint copies half of it.
+    """
+
     def save_run(path: Path, run: Run) -> None:
         state = state_of(run)
         torch.save(state.pop("torch"), path.with_name(path.name + ".rng"))
@@ -57,12 +54,10 @@ def _() -> Any:
     return save_run, resume_run
 
 
-@mistake(
-    "none_between_epochs",
-    "Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator.",
-    "TypeError: expected a torch.ByteTensor, but got NoneType",
-)
-def _() -> Any:
+@pairs.mistake()
+def none_between_epochs() -> Any:
+    """Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator."""
+
     def resume_run(path: Path, run: Run) -> None:
         state = torch.load(path, weights_only=True)
         put_parts(state, run)
@@ -75,13 +70,12 @@ def _() -> Any:
     return None, resume_run
 
 
-@mistake(
-    "epoch_started_too_early",
-    "Between two epochs the next one has not begun: its iterator has to be made by the next step, from the state "
-    "that the generators have then.",
-    "run.epoch_start: made too early",
-)
-def _() -> Any:
+@pairs.mistake()
+def epoch_started_too_early() -> Any:
+    """Between two epochs the next one has not begun: its iterator has to be made by the next step, from the
+    state that the generators have then.
+    """
+
     def resume_run(path: Path, run: Run) -> None:
         state = torch.load(path, weights_only=True)
         put_parts(state, run)
@@ -95,12 +89,12 @@ def _() -> Any:
     return None, resume_run
 
 
-@mistake(
-    "epoch_start_not_kept",
-    "The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch has none.",
-    "The second resume_run raised TypeError",
-)
-def _() -> Any:
+@pairs.mistake()
+def epoch_start_not_kept() -> Any:
+    """The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch
+    has none.
+    """
+
     def resume_run(path: Path, run: Run) -> None:
         state = torch.load(path, weights_only=True)
         put_parts(state, run)
@@ -114,54 +108,48 @@ def _() -> Any:
     return None, resume_run
 
 
-@mistake(
-    "array_in_file",
-    "np.random.get_state() holds a NumPy array, which torch.load refuses by default since 2.6. Store it as a list.",
-    "UnpicklingError",
-)
-def _() -> Any:
+@pairs.mistake()
+def array_in_file() -> Any:
+    """np.random.get_state() holds a NumPy array, which torch.load refuses by default since 2.6. Store it as a
+    list.
+    """
     return saving(lambda state, run: state.update(numpy=np.random.get_state())), None
 
 
-@mistake(
-    "array_in_file_and_pickle_allowed",
-    "weights_only=False makes the error go away by allowing any code in the file. Store the array as a list instead.",
-    "The file holds more than tensors and plain Python values",
-)
-def _() -> Any:
+@pairs.mistake()
+def array_in_file_and_pickle_allowed() -> Any:
+    """weights_only=False makes the error go away by allowing any code in the file. Store the array as a list
+    instead.
+    """
+
     def resume_run(path: Path, run: Run) -> None:
         put_back(torch.load(path, weights_only=False), run)
 
     return saving(lambda state, run: state.update(numpy=np.random.get_state())), resume_run
 
 
-@mistake(
-    "pickle_allowed",
-    "The file is harmless, but resume_run would run the code of any other one: weights_only=False.",
-    "resume_run ran the code",
-)
-def _() -> Any:
+@pairs.mistake()
+def pickle_allowed() -> Any:
+    """The file is harmless, but resume_run would run the code of any other one: weights_only=False."""
+
     def resume_run(path: Path, run: Run) -> None:
         put_back(torch.load(path, weights_only=False), run)
 
     return None, resume_run
 
 
-@mistake(
-    "written_in_place",
-    "While path itself is written it holds half a file. A kill then loses the old run and the new one.",
-    "is written in place",
-)
-def _() -> Any:
+@pairs.mistake()
+def written_in_place() -> Any:
+    """While path itself is written it holds half a file. A kill then loses the old run and the new one."""
     return lambda path, run: torch.save(state_of(run), path), None
 
 
-@mistake(
-    "older_file_removed_first",
-    "Between removing the old file and renaming the new one there is no file at all. os.replace does both in one step.",
-    "there is no file at path",
-)
-def _() -> Any:
+@pairs.mistake()
+def older_file_removed_first() -> Any:
+    """Between removing the old file and renaming the new one there is no file at all. os.replace does both in
+    one step.
+    """
+
     def save_run(path: Path, run: Run) -> None:
         beside = path.with_suffix(".part")
         torch.save(state_of(run), beside)
@@ -172,12 +160,10 @@ def _() -> Any:
     return save_run, None
 
 
-@mistake(
-    "written_in_another_folder",
-    "A rename is one step only within one disk, and the folder for temporary files is often on another one.",
-    "written in another folder",
-)
-def _() -> Any:
+@pairs.mistake()
+def written_in_another_folder() -> Any:
+    """A rename is one step only within one disk, and the folder for temporary files is often on another one."""
+
     def save_run(path: Path, run: Run) -> None:
         other = path.parent.parent / "temporary.pt"
         torch.save(state_of(run), other)
@@ -186,12 +172,12 @@ def _() -> Any:
     return save_run, None
 
 
-@mistake(
-    "stopped_by_a_leftover",
-    "A killed save leaves its half-written file behind. The next save has to write over it, not to stop there.",
-    "FileExistsError",
-)
-def _() -> Any:
+@pairs.mistake()
+def stopped_by_a_leftover() -> Any:
+    """A killed save leaves its half-written file behind. The next save has to write over it, not to stop
+    there.
+    """
+
     def save_run(path: Path, run: Run) -> None:
         beside = path.with_name("new.pt")
         with open(beside, "xb") as file:

@@ -8,16 +8,13 @@ from helpers.labs.streams.happens_before import Clock, HappensBefore, join, race
 from helpers.streams.program import Op
 
 
-@find_races.wrong_answer(
-    "events_ignored",
-    why="Record and wait left no trace: what stands behind a wait was still reported.",
-    seen="Record and wait left no trace",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def events_ignored(program: list[Op]) -> Pairs:
+    """Record and wait left no trace: what stands behind a wait was still reported."""
     return races([op if op.kind != "wait" else Op(op.stream, "record", event="unused") for op in program])
 
 
-@find_races.another_form("events_ignored")
+@find_races.variant(events_ignored)
 def _(program: list[Op]) -> Pairs:
     class ByStream(HappensBefore):
         """Marks under (stream, event): the waiting stream looks for its own record."""
@@ -31,13 +28,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, ByStream)
 
 
-@find_races.wrong_answer(
-    "first_record_wins",
-    why="The event kept its first record. Each record moves the event to a new place; a wait sees the last one that "
-    "was issued before it.",
-    seen="The event kept its first record",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def first_record_wins(program: list[Op]) -> Pairs:
+    """The event kept its first record. Each record moves the event to a new place; a wait sees the last one
+    that was issued before it.
+    """
+
     class First(HappensBefore):
         def record(self, op: Op, clock: Clock) -> None:
             self.marks.setdefault(op.event, dict(clock))
@@ -45,13 +41,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, First)
 
 
-@find_races.wrong_answer(
-    "records_add_up",
-    why="A new record was added to the old one of its event. It replaces it: work that only the old record marked is "
-    "not waited for any more.",
-    seen="It replaces it",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def records_add_up(program: list[Op]) -> Pairs:
+    """A new record was added to the old one of its event. It replaces it: work that only the old record
+    marked is not waited for any more.
+    """
+
     class Adding(HappensBefore):
         def record(self, op: Op, clock: Clock) -> None:
             join(self.marks.setdefault(op.event, {}), clock)
@@ -59,13 +54,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Adding)
 
 
-@find_races.wrong_answer(
-    "event_read_late",
-    why="The event was looked up after the whole program was read, when it held its last record. A wait takes what "
-    "the event holds at the moment of its own issue; a record that comes later does not move it.",
-    seen="after the whole program was read",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def event_read_late(program: list[Op]) -> Pairs:
+    """The event was looked up after the whole program was read, when it held its last record. A wait takes
+    what the event holds at the moment of its own issue; a record that comes later does not move it.
+    """
+
     class Late(HappensBefore):
         """Knows from a first pass what each event holds in the end."""
 
@@ -79,7 +73,7 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Late)
 
 
-@find_races.another_form("event_read_late")
+@find_races.variant(event_read_late)
 def _(program: list[Op]) -> Pairs:
     final = _marks_at_the_end(program, HappensBefore)
 
@@ -97,13 +91,12 @@ def _marks_at_the_end(program: list[Op], machine: type[HappensBefore]) -> dict[s
     return first.marks
 
 
-@find_races.wrong_answer(
-    "waits_for_next_record",
-    why="A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream goes on "
-    "at once, and the record that comes later is not waited for.",
-    seen="kept until a record came",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def waits_for_next_record(program: list[Op]) -> Pairs:
+    """A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream
+    goes on at once, and the record that comes later is not waited for.
+    """
+
     class Patient(HappensBefore):
         def __init__(self) -> None:
             super().__init__()
@@ -122,13 +115,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Patient)
 
 
-@find_races.wrong_answer(
-    "record_uses_up",
-    why="The first wait took the record away, and the next stream that waits for the event found none. Any number of "
-    "streams may wait for one record.",
-    seen="took the record away",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def record_uses_up(program: list[Op]) -> Pairs:
+    """The first wait took the record away, and the next stream that waits for the event found none. Any
+    number of streams may wait for one record.
+    """
+
     class Once(HappensBefore):
         def wait(self, op: Op, clock: Clock) -> None:
             join(clock, self.marks.pop(op.event, {}))
@@ -136,13 +128,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Once)
 
 
-@find_races.wrong_answer(
-    "clock_not_copied",
-    why="The event holds the stream's clock itself and no copy of it, so that it goes on with the stream: a wait then "
-    "waits for all that was issued on that stream, after the record, too.",
-    seen="holds the stream's clock itself",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def clock_not_copied(program: list[Op]) -> Pairs:
+    """The event holds the stream's clock itself and no copy of it, so that it goes on with the stream: a wait
+    then waits for all that was issued on that stream, after the record, too.
+    """
+
     class Alias(HappensBefore):
         def record(self, op: Op, clock: Clock) -> None:
             self.marks[op.event] = clock
@@ -150,7 +141,7 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Alias)
 
 
-@find_races.another_form("clock_not_copied")
+@find_races.variant(clock_not_copied)
 def _(program: list[Op]) -> Pairs:
     class WholeStream(HappensBefore):
         """wait_event as wait_stream: what the recording stream has been given until the wait."""
@@ -165,13 +156,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, WholeStream)
 
 
-@find_races.wrong_answer(
-    "one_short",
-    why="The kernel that stands last before the record was left out. Off by one: with n kernels over, number n is "
-    "over, too.",
-    seen="Off by one",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def one_short(program: list[Op]) -> Pairs:
+    """The kernel that stands last before the record was left out. Off by one: with n kernels over, number n
+    is over, too.
+    """
+
     class Short(HappensBefore):
         def record(self, op: Op, clock: Clock) -> None:
             self.marks[op.event] = clock | {op.stream: clock.get(op.stream, 0) - 1}
@@ -179,13 +169,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Short)
 
 
-@find_races.wrong_answer(
-    "one_too_many",
-    why="The first kernel after the record was taken for one before it: the number was raised before the kernel was "
-    "issued, not with it.",
-    seen="The first kernel after the record",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def one_too_many(program: list[Op]) -> Pairs:
+    """The first kernel after the record was taken for one before it: the number was raised before the kernel
+    was issued, not with it.
+    """
+
     class Many(HappensBefore):
         def record(self, op: Op, clock: Clock) -> None:
             self.marks[op.event] = clock | {op.stream: clock.get(op.stream, 0) + 1}
@@ -193,12 +182,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Many)
 
 
-@find_races.wrong_answer(
-    "wait_replaces",
-    why="What the stream had known was replaced by what the event knows. A wait adds: the stream has waited for both.",
-    seen="was replaced by what the event knows",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def wait_replaces(program: list[Op]) -> Pairs:
+    """What the stream had known was replaced by what the event knows. A wait adds: the stream has waited for
+    both.
+    """
+
     class Replacing(HappensBefore):
         def wait(self, op: Op, clock: Clock) -> None:
             if op.event in self.marks:
@@ -210,7 +199,7 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Replacing)
 
 
-@find_races.another_form("wait_replaces")
+@find_races.variant(wait_replaces)
 def _(program: list[Op]) -> Pairs:
     class Updating(HappensBefore):
         """`clock.update(mark)`: streams that the mark does not name stay as they were."""
@@ -221,13 +210,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Updating)
 
 
-@find_races.wrong_answer(
-    "not_transitive",
-    why="The record carries the number of its own stream only. Whoever waits for it has also waited for all that its "
-    "stream had waited for before: the whole clock travels.",
-    seen="the whole clock travels",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def not_transitive(program: list[Op]) -> Pairs:
+    """The record carries the number of its own stream only. Whoever waits for it has also waited for all that
+    its stream had waited for before: the whole clock travels.
+    """
+
     class OwnNumber(HappensBefore):
         def record(self, op: Op, clock: Clock) -> None:
             self.marks[op.event] = {op.stream: clock.get(op.stream, 0)}

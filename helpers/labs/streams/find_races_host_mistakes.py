@@ -9,25 +9,22 @@ from helpers.labs.streams.happens_before import Clock, HappensBefore, join, race
 from helpers.streams.program import Op
 
 
-@find_races.wrong_answer(
-    "host_sync_ignored",
-    why="The host waited, and it was not counted. Whatever it issues afterwards, on whichever stream, begins after "
-    "all that it has waited for.",
-    seen="The host waited, and it was not counted",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def host_sync_ignored(program: list[Op]) -> Pairs:
+    """The host waited, and it was not counted. Whatever it issues afterwards, on whichever stream, begins
+    after all that it has waited for.
+    """
     return races(
         [op if op.kind != "host_sync" else Op(op.stream, "record", event="unused") for op in program]
     )
 
 
-@find_races.wrong_answer(
-    "device_synchronised",
-    why="host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for the one that it "
-    "names, and work on the others goes on.",
-    seen="which waits for all streams",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def device_synchronised(program: list[Op]) -> Pairs:
+    """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for the one
+    that it names, and work on the others goes on.
+    """
+
     class Device(Everywhere):
         def host_sync(self, op: Op, clock: Clock) -> None:
             self.all_is_over()
@@ -35,7 +32,7 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Device)
 
 
-@find_races.another_form("device_synchronised")
+@find_races.variant(device_synchronised)
 def _(program: list[Op]) -> Pairs:
     class Forgetting(HappensBefore):
         def host_sync(self, op: Op, clock: Clock) -> None:
@@ -44,13 +41,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Forgetting)
 
 
-@find_races.wrong_answer(
-    "host_knows_one_stream",
-    why="The host took over the number of the stream alone. When that stream is idle, all that it had waited for on "
-    "other streams is over as well.",
-    seen="took over the number of the stream alone",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def host_knows_one_stream(program: list[Op]) -> Pairs:
+    """The host took over the number of the stream alone. When that stream is idle, all that it had waited for
+    on other streams is over as well.
+    """
+
     class OwnNumber(HappensBefore):
         def host_sync(self, op: Op, clock: Clock) -> None:
             join(self.host, {op.stream: clock.get(op.stream, 0)})
@@ -58,7 +54,7 @@ def _(program: list[Op]) -> Pairs:
     return races(program, OwnNumber)
 
 
-@find_races.another_form("host_knows_one_stream")
+@find_races.variant(host_knows_one_stream)
 def _(program: list[Op]) -> Pairs:
     class Forgetting(HappensBefore):
         def host_sync(self, op: Op, clock: Clock) -> None:
@@ -68,13 +64,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Forgetting)
 
 
-@find_races.wrong_answer(
-    "known_streams_only",
-    why="The synchronisation was told to the streams that had been used so far. A stream that is used for the first "
-    "time afterwards comes after it, too: keep a clock for the host.",
-    seen="keep a clock for the host",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def known_streams_only(program: list[Op]) -> Pairs:
+    """The synchronisation was told to the streams that had been used so far. A stream that is used for the
+    first time afterwards comes after it, too: keep a clock for the host.
+    """
+
     class Told(HappensBefore):
         def host_sync(self, op: Op, clock: Clock) -> None:
             for other in self.clocks.values():
@@ -83,12 +78,10 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Told)
 
 
-@find_races.wrong_answer(
-    "host_replaces",
-    why="The second synchronisation made the host forget the first. What it has once seen over stays over.",
-    seen="made the host forget the first",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def host_replaces(program: list[Op]) -> Pairs:
+    """The second synchronisation made the host forget the first. What it has once seen over stays over."""
+
     class Latest(HappensBefore):
         def issue(self, index: int, op: Op) -> None:
             if op.kind == "host_sync":
@@ -99,30 +92,25 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Latest)
 
 
-@find_races.wrong_answer(
-    "found_by_equality",
-    why="Two launches of one kernel on one stream are equal Ops (a dataclass compares by value): program.index(op), "
-    "or a dict with ops as keys, finds the first of them. Number them with enumerate.",
-    seen="are equal Ops",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def found_by_equality(program: list[Op]) -> Pairs:
+    """Two launches of one kernel on one stream are equal Ops (a dataclass compares by value):
+    program.index(op), or a dict with ops as keys, finds the first of them. Number them with enumerate.
+    """
     kernels = [op for op in program if op.kind == "kernel"]
     numbers = [index for index, op in enumerate(program) if op.kind == "kernel"]
     same = dict(zip(numbers, map(program.index, kernels), strict=True))
     return {(same[i], same[j]) for i, j in races(program)}
 
 
-@find_races.another_form("found_by_equality")
+@find_races.variant(found_by_equality)
 def _(program: list[Op]) -> Pairs:
     index = {op: number for number, op in enumerate(program)}
     return {(index[program[i]], index[program[j]]) for i, j in races(program)}
 
 
-@find_races.wrong_answer(
-    "with_itself",
-    why="A kernel that reads and writes the same memory was reported with itself. A pair has two kernels.",
-    seen="was reported with itself",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def with_itself(program: list[Op]) -> Pairs:
+    """A kernel that reads and writes the same memory was reported with itself. A pair has two kernels."""
     own = {(k, k) for k, op in enumerate(program) if op.reads & op.writes}
     return races(program) | own

@@ -16,13 +16,12 @@ class Everywhere(HappensBefore):
             join(self.host, clock)
 
 
-@find_races.wrong_answer(
-    "wait_is_barrier",
-    why="A wait was taken for a barrier, behind which everything issued before is over. It concerns one stream, and "
-    "what one record marked.",
-    seen="was taken for a barrier",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def wait_is_barrier(program: list[Op]) -> Pairs:
+    """A wait was taken for a barrier, behind which everything issued before is over. It concerns one stream,
+    and what one record marked.
+    """
+
     class Barrier(Everywhere):
         def wait(self, op: Op, clock: Clock) -> None:
             self.all_is_over()
@@ -31,7 +30,7 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Barrier)
 
 
-@find_races.another_form("wait_is_barrier")
+@find_races.variant(wait_is_barrier)
 def _(program: list[Op]) -> Pairs:
     class OnceRecorded(Everywhere):
         def wait(self, op: Op, clock: Clock) -> None:
@@ -42,13 +41,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, OnceRecorded)
 
 
-@find_races.wrong_answer(
-    "record_is_barrier",
-    why="A record was taken for the end of what it marks. It makes nobody wait: the stream goes on at once, and so do "
-    "the others, until one of them waits for the event.",
-    seen="It makes nobody wait",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def record_is_barrier(program: list[Op]) -> Pairs:
+    """A record was taken for the end of what it marks. It makes nobody wait: the stream goes on at once, and
+    so do the others, until one of them waits for the event.
+    """
+
     class Barrier(Everywhere):
         def record(self, op: Op, clock: Clock) -> None:
             super().record(op, clock)
@@ -57,13 +55,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Barrier)
 
 
-@find_races.wrong_answer(
-    "wait_stops_host",
-    why="wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on issuing to the "
-    "others.",
-    seen="taken for event.synchronize()",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def wait_stops_host(program: list[Op]) -> Pairs:
+    """wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on issuing to
+    the others.
+    """
+
     class Blocking(HappensBefore):
         def wait(self, op: Op, clock: Clock) -> None:
             super().wait(op, clock)
@@ -72,13 +69,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Blocking)
 
 
-@find_races.wrong_answer(
-    "both_streams_wait",
-    why="The two streams were taken to meet at the event. Only the waiting one waits: the one that recorded goes on, "
-    "and knows nothing of the other.",
-    seen="were taken to meet at the event",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def both_streams_wait(program: list[Op]) -> Pairs:
+    """The two streams were taken to meet at the event. Only the waiting one waits: the one that recorded goes
+    on, and knows nothing of the other.
+    """
+
     class Meeting(HappensBefore):
         def __init__(self) -> None:
             super().__init__()
@@ -96,13 +92,12 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Meeting)
 
 
-@find_races.wrong_answer(
-    "next_kernel_only",
-    why="Only the next kernel on the waiting stream was held back. Those after it come after it, so they come after "
-    "the event as well.",
-    seen="Only the next kernel on the waiting stream",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def next_kernel_only(program: list[Op]) -> Pairs:
+    """Only the next kernel on the waiting stream was held back. Those after it come after it, so they come
+    after the event as well.
+    """
+
     class OneKernel(HappensBefore):
         def __init__(self) -> None:
             super().__init__()
@@ -124,13 +119,11 @@ def _(program: list[Op]) -> Pairs:
     return races(program, OneKernel)
 
 
-@find_races.wrong_answer(
-    "wait_reaches_back",
-    why="Streams were put in order as a whole. What stands on the waiting stream before the wait was issued without "
-    "it, and waits for nothing.",
-    seen="Streams were put in order as a whole",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def wait_reaches_back(program: list[Op]) -> Pairs:
+    """Streams were put in order as a whole. What stands on the waiting stream before the wait was issued
+    without it, and waits for nothing.
+    """
     found = set()
     for i, j in races(program):
         stream, marked, awaited = program[j].stream, set(), set()
@@ -144,13 +137,12 @@ def _(program: list[Op]) -> Pairs:
     return found
 
 
-@find_races.wrong_answer(
-    "from_kernel_to_kernel",
-    why="Record and wait were tied to the kernels next to them. A stream may wait, and hand on what it has waited "
-    "for, without a kernel between: then the chain was broken.",
-    seen="were tied to the kernels next to them",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def from_kernel_to_kernel(program: list[Op]) -> Pairs:
+    """Record and wait were tied to the kernels next to them. A stream may wait, and hand on what it has
+    waited for, without a kernel between: then the chain was broken.
+    """
+
     class Tied(HappensBefore):
         """What a stream has waited for counts from its next kernel on."""
 
@@ -168,13 +160,13 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Tied)
 
 
-@find_races.wrong_answer(
-    "default_stream_waits",
-    why="The default stream was taken to wait for all others, as CUDA's legacy default stream does with streams that "
-    "were made to block. The side streams of torch are not of that kind: there the default stream is one like others.",
-    seen="is one like others",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def default_stream_waits(program: list[Op]) -> Pairs:
+    """The default stream was taken to wait for all others, as CUDA's legacy default stream does with streams
+    that were made to block. The side streams of torch are not of that kind: there the default stream is one
+    like others.
+    """
+
     class Legacy(Everywhere):
         def issue(self, index: int, op: Op) -> None:
             if op.stream == "default" and op.kind == "kernel":
@@ -187,12 +179,10 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Legacy)
 
 
-@find_races.wrong_answer(
-    "no_record_raises",
-    why="An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, {})`.",
-    seen="An event without a record is no error",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def no_record_raises(program: list[Op]) -> Pairs:
+    """An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, {})`."""
+
     class Strict(HappensBefore):
         def wait(self, op: Op, clock: Clock) -> None:
             join(clock, self.marks[op.event])
@@ -200,13 +190,11 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Strict)
 
 
-@find_races.wrong_answer(
-    "no_record_blocks",
-    why="A stream that waits for an event without a record was taken to stand still for ever, and its kernels were "
-    "dropped. Such a wait does nothing.",
-    seen="was taken to stand still for ever",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def no_record_blocks(program: list[Op]) -> Pairs:
+    """A stream that waits for an event without a record was taken to stand still for ever, and its kernels
+    were dropped. Such a wait does nothing.
+    """
     recorded, stuck, running = set(), set(), []
     for op in program:
         if op.kind == "record":

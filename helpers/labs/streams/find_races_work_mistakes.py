@@ -26,13 +26,11 @@ def comes_after(program: list[Op]) -> list[list[int]]:
     return before
 
 
-@find_races.wrong_answer(
-    "keeps_all_before",
-    why="For each op the set of all ops before it was kept. It is right, and it fills the memory: 10,000 sets of up "
-    "to 10,000 numbers.",
-    seen="it fills the memory",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def keeps_all_before(program: list[Op]) -> Pairs:
+    """For each op the set of all ops before it was kept. It is right, and it fills the memory: 10,000 sets of
+    up to 10,000 numbers.
+    """
     over: list[frozenset[int]] = []
     for index, edges in enumerate(comes_after(program)):
         over.append(frozenset({index}).union(*(over[edge] for edge in edges)))
@@ -46,13 +44,11 @@ def _(program: list[Op]) -> Pairs:
     return found
 
 
-@find_races.wrong_answer(
-    "recursion",
-    why="A function that asks the op before, which asks the op before, is as deep as the program is long, and Python "
-    "stops at some 1,000 calls inside each other.",
-    seen="which asks the op before",
-)
-def _(program: list[Op]) -> Pairs:
+@find_races.mistake()
+def recursion(program: list[Op]) -> Pairs:
+    """A function that asks the op before, which asks the op before, is as deep as the program is long, and
+    Python stops at some 1,000 calls inside each other.
+    """
     before = comes_after(program)
 
     @cache

@@ -14,41 +14,36 @@ from helpers.labs.streams.fix_race import fix_race
 from helpers.labs.streams.fix_race_program import join_both, nothing, program, wait_both
 
 
-@fix_race.wrong_answer(
-    "no_record_stream",
-    why="`del a` frees the block in the allocator's books while left and right still read it. Tell the allocator with "
-    "a.record_stream, or hold a until the current stream has waited for both.",
-    seen="in the allocator's books while left and right",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def no_record_stream(api: Any) -> Tensor:
+    """`del a` frees the block in the allocator's books while left and right still read it. Tell the allocator
+    with a.record_stream, or hold a until the current stream has waited for both.
+    """
     return program(api, keep=nothing)
 
 
-@fix_race.wrong_answer(
-    "record_stream_for_one",
-    why="Two streams read a, and only one of them was seen to, by record_stream or by a wait before a "
-    "dies. While the other is still at it, the block is given away.",
-    seen="only one of them was seen to",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def record_stream_for_one(api: Any) -> Tensor:
+    """Two streams read a, and only one of them was seen to, by record_stream or by a wait before a dies.
+    While the other is still at it, the block is given away.
+    """
     return program(api, keep=lambda s: s.a.record_stream(s.left))
 
 
-@fix_race.another_form("record_stream_for_one")
+@fix_race.variant(record_stream_for_one)
 def _(api: Any) -> Tensor:
     return program(api, keep=lambda s: s.a.record_stream(s.right))
 
 
-@fix_race.wrong_answer(
-    "record_stream_on_the_producer",
-    why="record_stream names a stream that uses the memory besides its own. The stream that made a is known already.",
-    seen="names a stream that uses the memory besides its own",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def record_stream_on_the_producer(api: Any) -> Tensor:
+    """record_stream names a stream that uses the memory besides its own. The stream that made a is known
+    already.
+    """
     return program(api, keep=lambda s: s.a.record_stream(s.main))
 
 
-@fix_race.another_form("record_stream_on_the_producer")
+@fix_race.variant(record_stream_on_the_producer)
 def _(api: Any) -> Tensor:
     """And so are the streams that made b and c."""
 
@@ -59,12 +54,12 @@ def _(api: Any) -> Tensor:
     return program(api, keep=keep)
 
 
-@fix_race.wrong_answer(
-    "record_stream_on_the_results",
-    why="b and c are held by their names until the sum is queued. It is a whose name goes while others still read it.",
-    seen="It is a whose name goes",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def record_stream_on_the_results(api: Any) -> Tensor:
+    """b and c are held by their names until the sum is queued. It is a whose name goes while others still
+    read it.
+    """
+
     def keep(s: SimpleNamespace) -> None:
         s.b.record_stream(s.main)
         s.c.record_stream(s.main)
@@ -72,13 +67,11 @@ def _(api: Any) -> Tensor:
     return program(api, keep=keep)
 
 
-@fix_race.wrong_answer(
-    "host_synchronises",
-    why="synchronize() holds up the host, and with it every queue. The values are right, and the time that streams were "
-    "meant to save is lost: let streams wait for streams, by wait_stream or an event.",
-    seen="the time that streams were meant to save is lost",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def host_synchronises(api: Any) -> Tensor:
+    """synchronize() holds up the host, and with it every queue. The values are right, and the time that
+    streams were meant to save is lost: let streams wait for streams, by wait_stream or an event.
+    """
     return program(
         api,
         start=lambda s: s.api.synchronize(),
@@ -88,7 +81,7 @@ def _(api: Any) -> Tensor:
     )
 
 
-@fix_race.another_form("host_synchronises")
+@fix_race.variant(host_synchronises)
 def _(api: Any) -> Tensor:
     """Stream by stream."""
 
@@ -99,45 +92,42 @@ def _(api: Any) -> Tensor:
     return program(api, start=lambda s: s.main.synchronize(), behind=behind, keep=nothing, join=nothing)
 
 
-@fix_race.another_form("host_synchronises")
+@fix_race.variant(host_synchronises)
 def _(api: Any) -> Tensor:
     """Waits for an event, but the host does."""
     return program(api, start=lambda s: s.main.record_event().synchronize())
 
 
-@fix_race.another_form("host_synchronises")
+@fix_race.variant(host_synchronises)
 def _(api: Any) -> Tensor:
     """Only at the end."""
     return program(api, end=lambda s: s.api.synchronize())
 
 
-@fix_race.wrong_answer(
-    "number_on_the_host",
-    why="item() copies the number to the host, and for that the host waits for the stream. Return the tensor: who needs "
-    "the number can wait for it.",
-    seen="who needs the number can wait for it",
-)
-def _(api: Any) -> float:
+@fix_race.mistake()
+def number_on_the_host(api: Any) -> float:
+    """item() copies the number to the host, and for that the host waits for the stream. Return the tensor:
+    who needs the number can wait for it.
+    """
     return program(api).item()
 
 
-@fix_race.another_form("number_on_the_host")
+@fix_race.variant(number_on_the_host)
 def _(api: Any) -> Tensor:
     return program(api).cpu()
 
 
-@fix_race.wrong_answer(
-    "sleeps",
-    why="A pause makes a race rare, and hides it from tests. It gives no order: the next device, or a busy one, is slower.",
-    seen="makes a race rare, and hides it",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def sleeps(api: Any) -> Tensor:
+    """A pause makes a race rare, and hides it from tests. It gives no order: the next device, or a busy one,
+    is slower.
+    """
     return program(
         api, start=lambda s: time.sleep(0.001), behind=lambda s: time.sleep(0.001), keep=nothing, join=nothing
     )
 
 
-@fix_race.another_form("sleeps")
+@fix_race.variant(sleeps)
 def _(api: Any) -> Tensor:
     """The host is busy, long enough: all values are right."""
     return program(
@@ -149,7 +139,7 @@ def _(api: Any) -> Tensor:
     )
 
 
-@fix_race.another_form("sleeps")
+@fix_race.variant(sleeps)
 def _(api: Any) -> Tensor:
     """The device does nothing for a while, on each stream."""
     return program(
@@ -157,13 +147,11 @@ def _(api: Any) -> Tensor:
     )
 
 
-@fix_race.wrong_answer(
-    "streams_of_torch_cuda",
-    why="torch.cuda.stream knows the streams of CUDA only. Given a stream of the simulated device on a machine without "
-    "a GPU it selects none, without a word.",
-    seen="it selects none, without a word",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def streams_of_torch_cuda(api: Any) -> Tensor:
+    """torch.cuda.stream knows the streams of CUDA only. Given a stream of the simulated device on a machine
+    without a GPU it selects none, without a word.
+    """
     main, left, right = api.current_stream(), api.Stream(), api.Stream()
     a = api.empty(1000)
     a.fill_(2.0)
@@ -187,12 +175,9 @@ def _(api: Any) -> Tensor:
     return (b + c + d).sum()
 
 
-@fix_race.wrong_answer(
-    "all_on_the_current_stream",
-    why="One queue needs no order, and has no overlap. The race is gone because the side streams are.",
-    seen="The race is gone because the side streams are",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def all_on_the_current_stream(api: Any) -> Tensor:
+    """One queue needs no order, and has no overlap. The race is gone because the side streams are."""
     a = api.empty(1000)
     a.fill_(2.0)
     b = a * a
@@ -207,28 +192,23 @@ def _(api: Any) -> Tensor:
     return (b + c + d).sum()
 
 
-@fix_race.wrong_answer(
-    "one_side_stream",
-    why="b and c share one side stream, so c begins when b is finished. They have nothing to do with each other.",
-    seen="c begins when b is finished",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def one_side_stream(api: Any) -> Tensor:
+    """b and c share one side stream, so c begins when b is finished. They have nothing to do with each other."""
+
     def begin(s: SimpleNamespace) -> None:
         s.right = s.left
 
     return program(api, begin=begin)
 
 
-@fix_race.wrong_answer(
-    "sides_one_after_the_other",
-    why="One side stream waits for the other. That is one edge too many: both only need a.",
-    seen="That is one edge too many",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def sides_one_after_the_other(api: Any) -> Tensor:
+    """One side stream waits for the other. That is one edge too many: both only need a."""
     return program(api, between=lambda s: s.right.wait_stream(s.left))
 
 
-@fix_race.another_form("sides_one_after_the_other")
+@fix_race.variant(sides_one_after_the_other)
 def _(api: Any) -> Tensor:
     """By way of the current stream."""
 
@@ -239,13 +219,11 @@ def _(api: Any) -> Tensor:
     return program(api, between=between, keep=nothing)
 
 
-@fix_race.wrong_answer(
-    "stream_left_set",
-    why="set_stream changes the current stream for good. `with api.stream(s):` puts the old one back, also after an "
-    "error.",
-    seen="changes the current stream for good",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def stream_left_set(api: Any) -> Tensor:
+    """set_stream changes the current stream for good. `with api.stream(s):` puts the old one back, also after
+    an error.
+    """
     main, left, right = api.current_stream(), api.Stream(), api.Stream()
     a = api.empty(1000)
     a.fill_(2.0)
@@ -271,16 +249,15 @@ def added_on_left(api: Any, join: Callable[[SimpleNamespace], object]) -> Tensor
     return program(api, join=begin_on_left, end=lambda s: api.set_stream(s.main))
 
 
-@fix_race.wrong_answer(
-    "added_on_a_side_stream",
-    why="The result belongs to the caller, who goes on with it on the stream that was current. There nothing waits for it.",
-    seen="The result belongs to the caller",
-)
-def _(api: Any) -> Tensor:
+@fix_race.mistake()
+def added_on_a_side_stream(api: Any) -> Tensor:
+    """The result belongs to the caller, who goes on with it on the stream that was current. There nothing
+    waits for it.
+    """
     return added_on_left(api, lambda s: (s.left.wait_stream(s.main), s.left.wait_stream(s.right)))
 
 
-@fix_race.another_form("added_on_a_side_stream")
+@fix_race.variant(added_on_a_side_stream)
 def _(api: Any) -> Tensor:
     """And in no order."""
     return added_on_left(api, lambda s: None)

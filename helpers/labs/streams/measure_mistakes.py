@@ -9,13 +9,13 @@ from helpers import streams
 from helpers.labs.streams.measure import measure
 
 
-@measure.wrong_answer(
-    "no_synchronise_after",
-    why="fn() only queues its kernels and returns. A clock that is read then has timed the launch; synchronise the "
-    "stream first.",
-    seen="has timed the launch",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def no_synchronise_after(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """fn() only queues its kernels and returns. A clock that is read then has timed the launch; synchronise
+    the stream first.
+    """
     for _ in range(warmup):
         fn()
     times = []
@@ -26,7 +26,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("no_synchronise_after")
+@measure.variant(no_synchronise_after)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Synchronises before the start only."""
     for _ in range(warmup):
@@ -40,7 +40,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("no_synchronise_after")
+@measure.variant(no_synchronise_after)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Synchronises, but when the clock has been read."""
     times = []
@@ -54,7 +54,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("no_synchronise_after")
+@measure.variant(no_synchronise_after)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Sleeps in place of it."""
     for _ in range(warmup):
@@ -68,7 +68,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("no_synchronise_after")
+@measure.variant(no_synchronise_after)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """A stream waits, and the host does not."""
     for _ in range(warmup):
@@ -82,13 +82,13 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "no_synchronise_before",
-    why="The stream still had work when the start was read, so the first reading pays for it, too. Synchronise the "
-    "stream before the first reading, after the warm-up.",
-    seen="the first reading pays for it",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def no_synchronise_before(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """The stream still had work when the start was read, so the first reading pays for it, too. Synchronise
+    the stream before the first reading, after the warm-up.
+    """
     for _ in range(warmup):
         fn()
     times = []
@@ -100,7 +100,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("no_synchronise_before")
+@measure.variant(no_synchronise_before)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """The warm-up is waited for inside its loop; without a warm-up nothing is."""
     for _ in range(warmup):
@@ -115,7 +115,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("no_synchronise_before")
+@measure.variant(no_synchronise_before)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Before the warm-up, and not behind it."""
     stream.synchronize()
@@ -130,12 +130,13 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "events_before_the_launch",
-    why="An event is a mark in the queue. Both marks stand before the first kernel of fn, so nothing lies between them.",
-    seen="Both marks stand before the first kernel",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def events_before_the_launch(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """An event is a mark in the queue. Both marks stand before the first kernel of fn, so nothing lies
+    between them.
+    """
     for _ in range(warmup):
         fn()
     times = []
@@ -149,7 +150,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("events_before_the_launch")
+@measure.variant(events_before_the_launch)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Both after it."""
     for _ in range(warmup):
@@ -164,13 +165,13 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "another_stream",
-    why="event.record() without a stream marks the current stream, and fn works on `stream`. Write "
-    "event.record(stream), and synchronise the same stream.",
-    seen="marks the current stream, and fn works on",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def another_stream(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """event.record() without a stream marks the current stream, and fn works on `stream`. Write
+    event.record(stream), and synchronise the same stream.
+    """
     for _ in range(warmup):
         fn()
     pairs = []
@@ -184,7 +185,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [start.elapsed_time(end) for start, end in pairs]
 
 
-@measure.another_form("another_stream")
+@measure.variant(another_stream)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Synchronises the current stream."""
     for _ in range(warmup):
@@ -199,7 +200,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.another_form("another_stream")
+@measure.variant(another_stream)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """The first event is on the right stream, the second on the current one."""
     for _ in range(warmup):
@@ -216,13 +217,13 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "one_pair_of_events",
-    why="Recording an event again moves the mark. With one pair for all calls, only the last call is left to be read "
-    "at the end.",
-    seen="Recording an event again moves the mark",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def one_pair_of_events(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """Recording an event again moves the mark. With one pair for all calls, only the last call is left to be
+    read at the end.
+    """
     for _ in range(warmup):
         fn()
     start, end = streams.Event(enable_timing=True), streams.Event(enable_timing=True)
@@ -234,12 +235,11 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [start.elapsed_time(end) for _ in range(repeats)]
 
 
-@measure.wrong_answer(
-    "elapsed_time_too_early",
-    why="elapsed_time can only be read when the device has passed both marks. Synchronise before you ask.",
-    seen="when the device has passed both marks",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def elapsed_time_too_early(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """elapsed_time can only be read when the device has passed both marks. Synchronise before you ask."""
     for _ in range(warmup):
         fn()
     times = []
@@ -251,12 +251,13 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "timing_not_enabled",
-    why="An event keeps no time unless it is made with enable_timing=True: marks that only order streams are cheaper.",
-    seen="marks that only order streams are cheaper",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def timing_not_enabled(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """An event keeps no time unless it is made with enable_timing=True: marks that only order streams are
+    cheaper.
+    """
     for _ in range(warmup):
         fn()
     times = []

@@ -22,47 +22,45 @@ def times_of(fn: Any, stream: Any, clock: Any, count: int) -> list[float]:
     return times
 
 
-@measure.wrong_answer(
-    "warmup_in_the_list",
-    why="The first `warmup` calls are there to pay for what happens only once. They are made, and then left out of the "
-    "list.",
-    seen="and then left out of the",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def warmup_in_the_list(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """The first `warmup` calls are there to pay for what happens only once. They are made, and then left out
+    of the list.
+    """
     return [1e3 * value for value in times_of(fn, stream, clock, warmup + repeats)][:repeats]
 
 
-@measure.another_form("warmup_in_the_list")
+@measure.variant(warmup_in_the_list)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Gives them all back."""
     return [1e3 * value for value in times_of(fn, stream, clock, warmup + repeats)]
 
 
-@measure.wrong_answer(
-    "no_warmup",
-    why="No call is made before the measured ones: the first reading then also holds what a first call costs, such as "
-    "loading a library.",
-    seen="No call is made before the measured ones",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def no_warmup(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """No call is made before the measured ones: the first reading then also holds what a first call costs,
+    such as loading a library.
+    """
     return [1e3 * value for value in times_of(fn, stream, clock, repeats)]
 
 
-@measure.wrong_answer(
-    "warmup_taken_from_repeats",
-    why="`repeats` counts the calls that are measured. The warm-up comes on top of them, not out of them.",
-    seen="comes on top of them, not out of them",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def warmup_taken_from_repeats(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """`repeats` counts the calls that are measured. The warm-up comes on top of them, not out of them."""
     return [1e3 * value for value in times_of(fn, stream, clock, repeats)][warmup:]
 
 
-@measure.wrong_answer(
-    "warmup_before_each",
-    why="One warm-up is enough for all readings. Here it is made again before each of them.",
-    seen="made again before each of them",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def warmup_before_each(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """One warm-up is enough for all readings. Here it is made again before each of them."""
     times = []
     for _ in range(repeats):
         for _ in range(warmup):
@@ -71,25 +69,25 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [1e3 * value for value in times]
 
 
-@measure.wrong_answer(
-    "one_call_too_many",
-    why="A call that is neither asked for as warm-up nor measured: with warmup=0 the caller wants to see the first "
-    "call.",
-    seen="with warmup=0 the caller wants to see the first",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def one_call_too_many(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """A call that is neither asked for as warm-up nor measured: with warmup=0 the caller wants to see the
+    first call.
+    """
     for _ in range(warmup + 1):
         fn()
     return [1e3 * value for value in times_of(fn, stream, clock, repeats)]
 
 
-@measure.wrong_answer(
-    "one_total_divided",
-    why="One total, divided by the number of calls, is the mean: a single slow call moves it, and nobody sees that "
-    "there was one.",
-    seen="a single slow call moves it",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def one_total_divided(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """One total, divided by the number of calls, is the mean: a single slow call moves it, and nobody sees
+    that there was one.
+    """
     for _ in range(warmup):
         fn()
     stream.synchronize()
@@ -100,7 +98,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [(clock() - start) * 1e3 / repeats] * repeats
 
 
-@measure.another_form("one_total_divided")
+@measure.variant(one_total_divided)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """As a list of one."""
     for _ in range(warmup):
@@ -113,7 +111,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [(clock() - start) * 1e3 / repeats]
 
 
-@measure.another_form("one_total_divided")
+@measure.variant(one_total_divided)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """Without a synchronisation before the start."""
     for _ in range(warmup):
@@ -125,13 +123,13 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [(clock() - start) * 1e3 / repeats] * repeats
 
 
-@measure.wrong_answer(
-    "divided_by_all_calls",
-    why="The clock starts before the warm-up, and the total is divided by all calls: a slow first call is in every "
-    "number.",
-    seen="a slow first call is in every",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def divided_by_all_calls(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """The clock starts before the warm-up, and the total is divided by all calls: a slow first call is in
+    every number.
+    """
     stream.synchronize()
     start = clock()
     for _ in range(warmup + repeats):
@@ -140,54 +138,54 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [(clock() - start) * 1e3 / (warmup + repeats)] * repeats
 
 
-@measure.wrong_answer(
-    "median_returned",
-    why="The median is taken by the caller. From one number nobody can tell how far the readings lie apart.",
-    seen="The median is taken by the caller",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> float:
+@measure.mistake()
+def median_returned(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> float:
+    """The median is taken by the caller. From one number nobody can tell how far the readings lie apart."""
     times_of(fn, stream, clock, warmup)
     return 1e3 * statistics.median(times_of(fn, stream, clock, repeats))
 
 
-@measure.another_form("median_returned")
+@measure.variant(median_returned)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
     """In a list."""
     times_of(fn, stream, clock, warmup)
     return [1e3 * statistics.median(times_of(fn, stream, clock, repeats))]
 
 
-@measure.another_form("median_returned")
+@measure.variant(median_returned)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> float:
     """The mean."""
     times_of(fn, stream, clock, warmup)
     return 1e3 * statistics.fmean(times_of(fn, stream, clock, repeats))
 
 
-@measure.another_form("median_returned")
+@measure.variant(median_returned)
 def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> float:
     """The smallest."""
     times_of(fn, stream, clock, warmup)
     return 1e3 * min(times_of(fn, stream, clock, repeats))
 
 
-@measure.wrong_answer(
-    "seconds",
-    why="The clock gives seconds. Multiply by 1000: the list is in milliseconds, as elapsed_time of two events is.",
-    seen="Multiply by 1000",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def seconds(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """The clock gives seconds. Multiply by 1000: the list is in milliseconds, as elapsed_time of two events
+    is.
+    """
     times_of(fn, stream, clock, warmup)
     return times_of(fn, stream, clock, repeats)
 
 
-@measure.wrong_answer(
-    "microseconds",
-    why="These are microseconds. elapsed_time gives milliseconds as it is, and seconds become milliseconds by 1000, "
-    "not by a million.",
-    seen="not by a million",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def microseconds(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """These are microseconds. elapsed_time gives milliseconds as it is, and seconds become milliseconds by
+    1000, not by a million.
+    """
     for _ in range(warmup):
         fn()
     times = []
@@ -200,12 +198,11 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "start_read_once",
-    why="The start is read once, before the loop. Each reading then holds all calls before it, too.",
-    seen="The start is read once, before the loop",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def start_read_once(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """The start is read once, before the loop. Each reading then holds all calls before it, too."""
     times_of(fn, stream, clock, warmup)
     stream.synchronize()
     start = clock()
@@ -217,12 +214,12 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.wrong_answer(
-    "own_clock",
-    why="time.perf_counter is only what `clock` is when nobody gives one. Call clock(): here it is that of the "
-    "simulated device.",
-    seen="only what `clock` is when nobody gives one",
-)
-def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+@measure.mistake()
+def own_clock(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """time.perf_counter is only what `clock` is when nobody gives one. Call clock(): here it is that of the
+    simulated device.
+    """
     times_of(fn, stream, time.perf_counter, warmup)
     return [1e3 * value for value in times_of(fn, stream, time.perf_counter, repeats)]

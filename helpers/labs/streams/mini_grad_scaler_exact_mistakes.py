@@ -11,13 +11,12 @@ from helpers.labs.streams.mini_grad_scaler import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler_parts import Pieces
 
 
-@mini_grad_scaler.wrong_answer(
-    "second_call_passes",
-    why="unscale_ after unscale_, or step after step, is taken for a wish to do nothing. torch raises: if gradients were "
-    "added in between, they are scaled, and their sum with the unscaled ones is worthless.",
-    seen="is taken for a wish to do nothing",
-)
-class _SecondPasses(Pieces):
+@mini_grad_scaler.mistake()
+class SecondCallPasses(Pieces):
+    """unscale_ after unscale_, or step after step, is taken for a wish to do nothing. torch raises: if
+    gradients were added in between, they are scaled, and their sum with the unscaled ones is worthless.
+    """
+
     def unscale_(self, optimizer: Optimizer) -> None:
         if id(optimizer) not in self.stage:
             super().unscale_(optimizer)
@@ -26,7 +25,7 @@ class _SecondPasses(Pieces):
         return None
 
 
-@mini_grad_scaler.another_form("second_call_passes")
+@mini_grad_scaler.variant(SecondCallPasses)
 class _UnscaleTwice(Pieces):
     """Only the second unscale_ is not refused, and divides again."""
 
@@ -34,44 +33,42 @@ class _UnscaleTwice(Pieces):
         pass
 
 
-@mini_grad_scaler.wrong_answer(
-    "works_without_a_loss",
-    why="A loss that was never scaled has gradients that are divided all the same: scale(loss).backward() was forgotten, and "
-    "only an error tells.",
-    seen="A loss that was never scaled has gradients",
-)
-class _NoLoss(Pieces):
+@mini_grad_scaler.mistake()
+class WorksWithoutALoss(Pieces):
+    """A loss that was never scaled has gradients that are divided all the same: scale(loss).backward() was
+    forgotten, and only an error tells.
+    """
+
     def require_used(self) -> None:
         pass
 
 
-@mini_grad_scaler.wrong_answer(
-    "float16_gradients_taken",
-    why="float16 parameters are unscaled: their small gradients underflow again as they are divided. Parameters stay in "
-    "float32, and autocast makes float16 of them where it is needed.",
-    seen="their small gradients underflow again",
-)
-class _HalfTaken(Pieces):
+@mini_grad_scaler.mistake()
+class Float16GradientsTaken(Pieces):
+    """float16 parameters are unscaled: their small gradients underflow again as they are divided. Parameters
+    stay in float32, and autocast makes float16 of them where it is needed.
+    """
+
     def require_wide(self, grads: list[Tensor]) -> None:
         pass
 
 
-@mini_grad_scaler.wrong_answer(
-    "product_in_float32",
-    why="A float32 tensor times 1.7 is computed with the float32 next to 1.7: rounded twice, and off in the last digit.",
-    seen="the float32 next to 1.7",
-)
-class _Float32(Pieces):
+@mini_grad_scaler.mistake()
+class ProductInFloat32(Pieces):
+    """A float32 tensor times 1.7 is computed with the float32 next to 1.7: rounded twice, and off in the last
+    digit.
+    """
+
     def times(self, factor: float) -> Tensor:
         return self.now * factor
 
 
-@mini_grad_scaler.wrong_answer(
-    "scale_in_double",
-    why="The scale is kept in double: it is never rounded to float32, and is another number than torch's after one product.",
-    seen="The scale is kept in double",
-)
-class _Double(Pieces):
+@mini_grad_scaler.mistake()
+class ScaleInDouble(Pieces):
+    """The scale is kept in double: it is never rounded to float32, and is another number than torch's after
+    one product.
+    """
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.now = self.now.double()
@@ -87,13 +84,12 @@ class _Double(Pieces):
         self.now = larger if larger.float().isfinite() else self.now
 
 
-@mini_grad_scaler.wrong_answer(
-    "divides_by_the_scale",
-    why="A division rounds once, the inverse and a product round twice: the results differ in the last bit where the scale is "
-    "no power of two. torch takes the second way, since a division costs more.",
-    seen="A division rounds once",
-)
-class _Divides(Pieces):
+@mini_grad_scaler.mistake()
+class DividesByTheScale(Pieces):
+    """A division rounds once, the inverse and a product round twice: the results differ in the last bit where
+    the scale is no power of two. torch takes the second way, since a division costs more.
+    """
+
     def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
         for grad in grads:
             grad.div_(self.now)

@@ -13,13 +13,12 @@ from helpers.labs.streams.mini_grad_scaler import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler_parts import Pieces
 
 
-@mini_grad_scaler.wrong_answer(
-    "checks_the_loss_only",
-    why="A finite loss can have gradients of inf: it is in backward that the scaled numbers of float16 overflow. The "
-    "gradients are what is looked at.",
-    seen="A finite loss can have gradients of inf",
-)
-class _LossOnly(Pieces):
+@mini_grad_scaler.mistake()
+class ChecksTheLossOnly(Pieces):
+    """A finite loss can have gradients of inf: it is in backward that the scaled numbers of float16 overflow.
+    The gradients are what is looked at.
+    """
+
     ill: Any = False
 
     def scaled(self, loss: Tensor) -> Tensor:
@@ -31,8 +30,8 @@ class _LossOnly(Pieces):
         return self.ill
 
 
-@mini_grad_scaler.another_form("checks_the_loss_only")
-class _LossAsItIs(_LossOnly):
+@mini_grad_scaler.variant(ChecksTheLossOnly)
+class _LossAsItIs(ChecksTheLossOnly):
     """Looks at the loss before it is scaled."""
 
     def scaled(self, loss: Tensor) -> Tensor:
@@ -40,38 +39,35 @@ class _LossAsItIs(_LossOnly):
         return loss * self.now
 
 
-@mini_grad_scaler.wrong_answer(
-    "never_looks",
-    why="Nothing is ever looked at for inf: after the first overflow all weights are NaN, and the scale grows on.",
-    seen="Nothing is ever looked at for inf",
-)
-class _NeverLooks(Pieces):
+@mini_grad_scaler.mistake()
+class NeverLooks(Pieces):
+    """Nothing is ever looked at for inf: after the first overflow all weights are NaN, and the scale grows
+    on.
+    """
+
     def bad(self, grads: list[Tensor]) -> Any:
         return False
 
 
-@mini_grad_scaler.wrong_answer(
-    "nan_not_seen",
-    why="NaN equals nothing and is larger than nothing, so a comparison with inf passes it by, and isinf as well. isfinite "
-    "knows inf, -inf and NaN.",
-    seen="a comparison with inf passes it by",
-)
-class _NanUnseen(Pieces):
+@mini_grad_scaler.mistake()
+class NanNotSeen(Pieces):
+    """NaN equals nothing and is larger than nothing, so a comparison with inf passes it by, and isinf as
+    well. isfinite knows inf, -inf and NaN.
+    """
+
     def bad(self, grads: list[Tensor]) -> Any:
         return torch.stack([grad.isinf().any() for grad in grads]).any()
 
 
-@mini_grad_scaler.wrong_answer(
-    "negative_inf_not_seen",
-    why="The largest entry is compared with inf, and -inf is the smallest.",
-    seen="The largest entry is compared with inf",
-)
-class _NegativeUnseen(Pieces):
+@mini_grad_scaler.mistake()
+class NegativeInfNotSeen(Pieces):
+    """The largest entry is compared with inf, and -inf is the smallest."""
+
     def bad(self, grads: list[Tensor]) -> Any:
         return torch.stack([((grad == math.inf) | grad.isnan()).any() for grad in grads]).any()
 
 
-@mini_grad_scaler.another_form("negative_inf_not_seen")
+@mini_grad_scaler.variant(NegativeInfNotSeen)
 class _OnlyPositiveInf(Pieces):
     """Neither -inf nor NaN."""
 
@@ -79,119 +75,107 @@ class _OnlyPositiveInf(Pieces):
         return torch.stack([(grad == math.inf).any() for grad in grads]).any()
 
 
-@mini_grad_scaler.wrong_answer(
-    "inf_not_seen",
-    why="isnan does not know inf, and an overflow of float16 is inf first. It becomes NaN only when inf meets inf or 0.",
-    seen="isnan does not know inf",
-)
-class _InfUnseen(Pieces):
+@mini_grad_scaler.mistake()
+class InfNotSeen(Pieces):
+    """isnan does not know inf, and an overflow of float16 is inf first. It becomes NaN only when inf meets
+    inf or 0.
+    """
+
     def bad(self, grads: list[Tensor]) -> Any:
         return torch.stack([grad.isnan().any() for grad in grads]).any()
 
 
-@mini_grad_scaler.wrong_answer(
-    "only_the_last_gradient",
-    why="found_inf is set anew for each gradient, so the last one decides alone.",
-    seen="found_inf is set anew for each gradient",
-)
-class _LastGradient(Pieces):
+@mini_grad_scaler.mistake()
+class OnlyTheLastGradient(Pieces):
+    """found_inf is set anew for each gradient, so the last one decides alone."""
+
     def bad(self, grads: list[Tensor]) -> Any:
         return ~grads[-1].isfinite().all()
 
 
-@mini_grad_scaler.wrong_answer(
-    "only_the_first_gradient",
-    why="One gradient stands for all: a loop that returns after its first turn, or a look at params[0].",
-    seen="One gradient stands for all",
-)
-class _FirstGradient(Pieces):
+@mini_grad_scaler.mistake()
+class OnlyTheFirstGradient(Pieces):
+    """One gradient stands for all: a loop that returns after its first turn, or a look at params[0]."""
+
     def bad(self, grads: list[Tensor]) -> Any:
         return ~grads[0].isfinite().all()
 
 
-@mini_grad_scaler.wrong_answer(
-    "all_must_be_inf",
-    why="`isfinite().any()` for `.all()`: a gradient counts as bad only if every entry is inf or NaN.",
-    seen="`isfinite().any()` for `.all()`",
-)
-class _AllBad(Pieces):
+@mini_grad_scaler.mistake()
+class AllMustBeInf(Pieces):
+    """`isfinite().any()` for `.all()`: a gradient counts as bad only if every entry is inf or NaN."""
+
     def bad(self, grads: list[Tensor]) -> Any:
         return torch.stack([~grad.isfinite().any() for grad in grads]).any()
 
 
-@mini_grad_scaler.wrong_answer(
-    "looks_at_the_norm",
-    why="A sum of large numbers may be inf though none of them is, and a norm squares them: in float32 it is inf from "
-    "2e19 on. The step is skipped without need.",
-    seen="and a norm squares them",
-)
-class _Norm(Pieces):
+@mini_grad_scaler.mistake()
+class LooksAtTheNorm(Pieces):
+    """A sum of large numbers may be inf though none of them is, and a norm squares them: in float32 it is inf
+    from 2e19 on. The step is skipped without need.
+    """
+
     def bad(self, grads: list[Tensor]) -> Any:
         return ~torch.stack([grad.norm() for grad in grads]).norm().isfinite()
 
 
-@mini_grad_scaler.another_form("looks_at_the_norm")
+@mini_grad_scaler.variant(LooksAtTheNorm)
 class _Sum(Pieces):
     def bad(self, grads: list[Tensor]) -> Any:
         return ~torch.stack([grad.sum() for grad in grads]).sum().isfinite()
 
 
-@mini_grad_scaler.wrong_answer(
-    "steps_despite_inf",
-    why="The scale backs off, and the step is taken nevertheless: one inf in a gradient makes the parameter NaN.",
-    seen="and the step is taken nevertheless",
-)
-class _StepsAnyway(Pieces):
+@mini_grad_scaler.mistake()
+class StepsDespiteInf(Pieces):
+    """The scale backs off, and the step is taken nevertheless: one inf in a gradient makes the parameter NaN."""
+
     def skips(self, optimizer: Optimizer) -> bool:
         return False
 
 
-@mini_grad_scaler.wrong_answer(
-    "inf_replaced_by_zero",
-    why="nan_to_num makes a gradient that looks healthy: a step with wrong numbers instead of none.",
-    seen="nan_to_num makes a gradient that looks healthy",
-)
-class _Replaced(Pieces):
+@mini_grad_scaler.mistake()
+class InfReplacedByZero(Pieces):
+    """nan_to_num makes a gradient that looks healthy: a step with wrong numbers instead of none."""
+
     def skips(self, optimizer: Optimizer) -> bool:
         for grad in self.grads(optimizer):
             grad.nan_to_num_(0.0, 0.0, 0.0)
         return False
 
 
-@mini_grad_scaler.wrong_answer(
-    "looks_at_the_step",
-    why="step looks at the gradients itself and forgets what unscale_ saw. Clipping with an inf norm makes every finite "
-    "gradient 0 and hides nothing yet, but a caller that cleans gradients hides the overflow, and the scale stays.",
-    seen="step looks at the gradients itself",
-)
-class _LooksAtStep(Pieces):
+@mini_grad_scaler.mistake()
+class LooksAtTheStep(Pieces):
+    """step looks at the gradients itself and forgets what unscale_ saw. Clipping with an inf norm makes every
+    finite gradient 0 and hides nothing yet, but a caller that cleans gradients hides the overflow, and the
+    scale stays.
+    """
+
     def skips(self, optimizer: Optimizer) -> bool:
         self.found[id(optimizer)] = self.bad(self.grads(optimizer))
         return super().skips(optimizer)
 
 
-@mini_grad_scaler.wrong_answer(
-    "one_inf_stops_all",
-    why="found_inf is kept once for all optimizers. The scale is shared, so one inf makes it smaller for all; the step is "
-    "skipped only for the optimizer whose gradients are bad.",
-    seen="found_inf is kept once for all optimizers",
-)
-class _StopsAll(Pieces):
+@mini_grad_scaler.mistake()
+class OneInfStopsAll(Pieces):
+    """found_inf is kept once for all optimizers. The scale is shared, so one inf makes it smaller for all;
+    the step is skipped only for the optimizer whose gradients are bad.
+    """
+
     def skips(self, optimizer: Optimizer) -> bool:
         return self.any_bad()
 
 
-@mini_grad_scaler.wrong_answer(
-    "last_optimizer_decides",
-    why="Of two optimizers the one that was looked at last decides about the scale: what the first one found is written over.",
-    seen="the one that was looked at last decides",
-)
-class _LastDecides(Pieces):
+@mini_grad_scaler.mistake()
+class LastOptimizerDecides(Pieces):
+    """Of two optimizers the one that was looked at last decides about the scale: what the first one found is
+    written over.
+    """
+
     def any_bad(self) -> bool:
         return bool(list(self.found.values())[-1])
 
 
-@mini_grad_scaler.another_form("last_optimizer_decides")
+@mini_grad_scaler.variant(LastOptimizerDecides)
 class _OneFlag(Pieces):
     """One flag, which unscale_ writes and step reads."""
 
@@ -208,12 +192,10 @@ class _OneFlag(Pieces):
         return bool(self.flag)
 
 
-@mini_grad_scaler.wrong_answer(
-    "inf_kept",
-    why="What was found is not cleared by update(): one inf, and no step is ever taken again.",
-    seen="one inf, and no step is ever taken again",
-)
-class _InfKept(Pieces):
+@mini_grad_scaler.mistake()
+class InfKept(Pieces):
+    """What was found is not cleared by update(): one inf, and no step is ever taken again."""
+
     ever: Any = False
 
     def bad(self, grads: list[Tensor]) -> Any:

@@ -8,28 +8,29 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from helpers.exercise import returned
 from helpers.labs.streams.mini_grad_scaler import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler_parts import Pieces
+
+built = mini_grad_scaler.bank(returned)
 
 
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     torch.amp.GradScaler.__init__(self, "cpu", *args, **kwargs)
 
 
-mini_grad_scaler.wrong_answer(
-    "torchs_scaler",
-    why="A subclass of torch's scaler, or a call of its parts in C++, builds nothing.",
-    seen="The answer calls torch's own scaler",
-    answer=type("FromTorch", (torch.amp.GradScaler,), {"__init__": _init}),
-)
+@built.mistake()
+def torchs_scaler():
+    """A subclass of torch's scaler, or a call of its parts in C++, builds nothing."""
+    return type("FromTorch", (torch.amp.GradScaler,), {"__init__": _init})
 
 
-@mini_grad_scaler.another_form("torchs_scaler")
+@mini_grad_scaler.variant(torchs_scaler)
 class _NothingAdded(torch.amp.GradScaler):
     """The first argument is taken for the device."""
 
 
-@mini_grad_scaler.another_form("torchs_scaler")
+@mini_grad_scaler.variant(torchs_scaler)
 class _Holding:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.inner = torch.amp.GradScaler("cpu", *args, **kwargs)
@@ -38,7 +39,7 @@ class _Holding:
         return getattr(self.inner, name)
 
 
-@mini_grad_scaler.another_form("torchs_scaler")
+@mini_grad_scaler.variant(torchs_scaler)
 class _PartsInC(Pieces):
     def bad(self, grads: list[Tensor]) -> Any:
         found = torch.zeros(())
@@ -46,13 +47,13 @@ class _PartsInC(Pieces):
         return found
 
 
-@mini_grad_scaler.wrong_answer(
-    "unscales_after_clipping",
-    why="unscale_ only notes that it was called, and step unscales: what was clipped between them were scaled gradients, "
-    "and afterwards they are divided by the scale as well. Nothing trains any more, and no error says so.",
-    seen="unscale_ only notes that it was called",
-)
-class _AfterClipping(Pieces):
+@mini_grad_scaler.mistake()
+class UnscalesAfterClipping(Pieces):
+    """unscale_ only notes that it was called, and step unscales: what was clipped between them were scaled
+    gradients, and afterwards they are divided by the scale as well. Nothing trains any more, and no error
+    says so.
+    """
+
     def unscale_now(self, optimizer: Optimizer) -> None:
         self.found[id(optimizer)] = False  # until step looks
 
@@ -63,8 +64,8 @@ class _AfterClipping(Pieces):
         return super().step(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.another_form("unscales_after_clipping")
-class _LooksAtOnce(_AfterClipping):
+@mini_grad_scaler.variant(UnscalesAfterClipping)
+class _LooksAtOnce(UnscalesAfterClipping):
     """Finds inf in unscale_, and divides in step."""
 
     def unscale_now(self, optimizer: Optimizer) -> None:
@@ -79,13 +80,12 @@ class _LooksAtOnce(_AfterClipping):
         return Pieces.step(self, optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.wrong_answer(
-    "unscales_twice",
-    why="step unscales again what unscale_ has unscaled: the update is smaller than it should be by the whole scale. "
-    "step asks first how far this optimizer is.",
-    seen="step unscales again what unscale_ has unscaled",
-)
-class _Twice(Pieces):
+@mini_grad_scaler.mistake()
+class UnscalesTwice(Pieces):
+    """step unscales again what unscale_ has unscaled: the update is smaller than it should be by the whole
+    scale. step asks first how far this optimizer is.
+    """
+
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if self.stage.get(id(optimizer)) == "unscaled":
             known = self.found[id(optimizer)]
@@ -94,7 +94,7 @@ class _Twice(Pieces):
         return super().step(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.another_form("unscales_twice")
+@mini_grad_scaler.variant(UnscalesTwice)
 class _TwiceAndLooksAgain(Pieces):
     """Also forgets what unscale_ found."""
 
@@ -104,23 +104,21 @@ class _TwiceAndLooksAgain(Pieces):
         return super().step(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.wrong_answer(
-    "never_unscales",
-    why="Scaled gradients reach the optimizer: each update is too large by the factor of the scale, 65536 in the beginning. "
-    "With Adam it is hardly seen, since Adam divides by the size of the gradients; with SGD the weights fly away.",
-    seen="Scaled gradients reach the optimizer",
-)
-class _Never(Pieces):
+@mini_grad_scaler.mistake()
+class NeverUnscales(Pieces):
+    """Scaled gradients reach the optimizer: each update is too large by the factor of the scale, 65536 in the
+    beginning. With Adam it is hardly seen, since Adam divides by the size of the gradients; with SGD the
+    weights fly away.
+    """
+
     def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
         pass
 
 
-@mini_grad_scaler.wrong_answer(
-    "unscales_in_unscale_only",
-    why="step does not call unscale_ if the caller did not: whoever does not clip trains with scaled gradients.",
-    seen="step does not call unscale_",
-)
-class _OnlyByHand(Pieces):
+@mini_grad_scaler.mistake()
+class UnscalesInUnscaleOnly(Pieces):
+    """step does not call unscale_ if the caller did not: whoever does not clip trains with scaled gradients."""
+
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if self.enabled and self.used and id(optimizer) not in self.stage:
             self.found[id(optimizer)] = self.bad(self.grads(optimizer))
@@ -128,12 +126,10 @@ class _OnlyByHand(Pieces):
         return super().step(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.wrong_answer(
-    "unscales_by_the_first_scale",
-    why="The inverse is computed once, in __init__: it is right until the scale moves for the first time.",
-    seen="The inverse is computed once, in __init__",
-)
-class _FirstScale(Pieces):
+@mini_grad_scaler.mistake()
+class UnscalesByTheFirstScale(Pieces):
+    """The inverse is computed once, in __init__: it is right until the scale moves for the first time."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.first = self.now.reciprocal()
@@ -142,13 +138,12 @@ class _FirstScale(Pieces):
         return self.first
 
 
-@mini_grad_scaler.wrong_answer(
-    "mark_kept",
-    why="That an optimizer is unscaled holds for one iteration. update() clears the mark, or from the next iteration on "
-    "nothing is unscaled.",
-    seen="update() clears the mark",
-)
-class _MarkKept(Pieces):
+@mini_grad_scaler.mistake()
+class MarkKept(Pieces):
+    """That an optimizer is unscaled holds for one iteration. update() clears the mark, or from the next
+    iteration on nothing is unscaled.
+    """
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.marked: set[int] = set()
@@ -163,7 +158,7 @@ class _MarkKept(Pieces):
         self.marked.add(id(optimizer))
 
 
-@mini_grad_scaler.another_form("mark_kept")
+@mini_grad_scaler.variant(MarkKept)
 class _NeverCleared(Pieces):
     """Keeps what it found, too: the inf of the first iterations is seen for ever, a later one never."""
 
@@ -184,33 +179,30 @@ class _NeverCleared(Pieces):
             self.move()
 
 
-@mini_grad_scaler.wrong_answer(
-    "loss_cut_off",
-    why="The number of the loss is scaled (item, detach, or no_grad around all methods), and the graph is gone.",
-    seen="no graph, so backward cannot start",
-)
-class _CutOff(Pieces):
+@mini_grad_scaler.mistake()
+class LossCutOff(Pieces):
+    """The number of the loss is scaled (item, detach, or no_grad around all methods), and the graph is gone."""
+
     def scaled(self, loss: Tensor) -> Tensor:
         return loss.detach() * self.now
 
 
-@mini_grad_scaler.wrong_answer(
-    "loss_not_scaled",
-    why="scale returns the loss as it is, and step divides all the same: the gradients underflow more than without a scaler.",
-    seen="scale returns the loss as it is",
-)
-class _NotScaled(Pieces):
+@mini_grad_scaler.mistake()
+class LossNotScaled(Pieces):
+    """scale returns the loss as it is, and step divides all the same: the gradients underflow more than
+    without a scaler.
+    """
+
     def scaled(self, loss: Tensor) -> Tensor:
         return loss
 
 
-@mini_grad_scaler.wrong_answer(
-    "loss_divided",
-    why="scale divides and unscale_ multiplies: the other way round. Small gradients become smaller still, and are 0 in "
-    "float16.",
-    seen="scale divides and unscale_ multiplies",
-)
-class _Divided(Pieces):
+@mini_grad_scaler.mistake()
+class LossDivided(Pieces):
+    """scale divides and unscale_ multiplies: the other way round. Small gradients become smaller still, and
+    are 0 in float16.
+    """
+
     def scaled(self, loss: Tensor) -> Tensor:
         return loss / self.now
 
@@ -218,17 +210,17 @@ class _Divided(Pieces):
         return self.now
 
 
-@mini_grad_scaler.wrong_answer(
-    "iteration_never_ends",
-    why="update() moves the scale and keeps how far the optimizers are: in the next iteration they count as stepped already.",
-    seen="in the next iteration they count as stepped already",
-)
-class _NeverEnds(Pieces):
+@mini_grad_scaler.mistake()
+class IterationNeverEnds(Pieces):
+    """update() moves the scale and keeps how far the optimizers are: in the next iteration they count as
+    stepped already.
+    """
+
     def clear(self) -> None:
         self.found, self.stage = {}, getattr(self, "stage", {})
 
 
-@mini_grad_scaler.another_form("iteration_never_ends")
+@mini_grad_scaler.variant(IterationNeverEnds)
 class _KeepsAll(Pieces):
     def update(self) -> None:
         if self.enabled:

@@ -11,73 +11,63 @@ from helpers.labs.streams.mini_grad_scaler import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler_parts import Pieces
 
 
-@mini_grad_scaler.wrong_answer(
-    "never_backs_off",
-    why="The step is skipped and the scale stays: the next iteration overflows as well, and all that follow.",
-    seen="The step is skipped and the scale stays",
-)
-class _NoBackoff(Pieces):
+@mini_grad_scaler.mistake()
+class NeverBacksOff(Pieces):
+    """The step is skipped and the scale stays: the next iteration overflows as well, and all that follow."""
+
     def shrink(self) -> None:
         self.good = 0
 
 
-@mini_grad_scaler.wrong_answer(
-    "held_above_one",
-    why="The scale is kept from falling below 1. torch lets it fall: gradients that overflow at a scale of 1 need a smaller "
-    "one, and a scale below 1 says that something else is wrong.",
-    seen="The scale is kept from falling below 1",
-)
-class _HeldAboveOne(Pieces):
+@mini_grad_scaler.mistake()
+class HeldAboveOne(Pieces):
+    """The scale is kept from falling below 1. torch lets it fall: gradients that overflow at a scale of 1
+    need a smaller one, and a scale below 1 says that something else is wrong.
+    """
+
     def shrink(self) -> None:
         super().shrink()
         self.now = self.now.clamp(min=1.0)
 
 
-@mini_grad_scaler.wrong_answer(
-    "never_grows",
-    why="The scale only falls: after a few rare overflows it is too small to save any gradient.",
-    seen="The scale only falls",
-)
-class _NeverGrows(Pieces):
+@mini_grad_scaler.mistake()
+class NeverGrows(Pieces):
+    """The scale only falls: after a few rare overflows it is too small to save any gradient."""
+
     def grow(self) -> None:
         pass
 
 
-@mini_grad_scaler.wrong_answer(
-    "counter_not_reset_by_inf",
-    why="growth_interval counts good iterations in a row. If the count outlives an inf, the scale grows again too soon, and "
-    "overflows too often.",
-    seen="If the count outlives an inf",
-)
-class _CountKept(Pieces):
+@mini_grad_scaler.mistake()
+class CounterNotResetByInf(Pieces):
+    """growth_interval counts good iterations in a row. If the count outlives an inf, the scale grows again
+    too soon, and overflows too often.
+    """
+
     def shrink(self) -> None:
         self.now = self.times(self.backoff)
 
 
-@mini_grad_scaler.wrong_answer(
-    "skipped_steps_count",
-    why="An iteration with inf is counted as a good one: the scale grows on a skipped step.",
-    seen="the scale grows on a skipped step",
-)
-class _SkippedCount(Pieces):
+@mini_grad_scaler.mistake()
+class SkippedStepsCount(Pieces):
+    """An iteration with inf is counted as a good one: the scale grows on a skipped step."""
+
     def shrink(self) -> None:
         self.now = self.times(self.backoff)
         self.count()
 
 
-@mini_grad_scaler.wrong_answer(
-    "counter_not_reset_by_growth",
-    why="After growth the count goes on: with >= the scale grows in every iteration from then on.",
-    seen="After growth the count goes on",
-)
-class _GrowsOn(Pieces):
+@mini_grad_scaler.mistake()
+class CounterNotResetByGrowth(Pieces):
+    """After growth the count goes on: with >= the scale grows in every iteration from then on."""
+
     def count(self) -> None:
         self.good += 1
         if self.good >= self.interval:
             self.grow()
 
 
-@mini_grad_scaler.another_form("counter_not_reset_by_growth")
+@mini_grad_scaler.variant(CounterNotResetByGrowth)
 class _GrowsOnce(Pieces):
     """With == it grows once, and never again."""
 
@@ -87,12 +77,10 @@ class _GrowsOnce(Pieces):
             self.grow()
 
 
-@mini_grad_scaler.wrong_answer(
-    "grows_late",
-    why="> for >=, or the comparison before the count: growth comes one iteration late.",
-    seen="growth comes one iteration late",
-)
-class _Late(Pieces):
+@mini_grad_scaler.mistake()
+class GrowsLate(Pieces):
+    """> for >=, or the comparison before the count: growth comes one iteration late."""
+
     def count(self) -> None:
         self.good += 1
         if self.good > self.interval:
@@ -100,7 +88,7 @@ class _Late(Pieces):
             self.good = 0
 
 
-@mini_grad_scaler.another_form("grows_late")
+@mini_grad_scaler.variant(GrowsLate)
 class _LateAndCounted(Pieces):
     """Compares first; the iteration in which it grows counts for the next interval."""
 
@@ -111,12 +99,10 @@ class _LateAndCounted(Pieces):
         self.good += 1
 
 
-@mini_grad_scaler.wrong_answer(
-    "grows_early",
-    why="growth_interval - 1 good iterations are enough for this scaler.",
-    seen="growth_interval - 1 good iterations are enough",
-)
-class _Early(Pieces):
+@mini_grad_scaler.mistake()
+class GrowsEarly(Pieces):
+    """growth_interval - 1 good iterations are enough for this scaler."""
+
     def count(self) -> None:
         self.good += 1
         if self.good >= max(self.interval - 1, 1):
@@ -124,12 +110,12 @@ class _Early(Pieces):
             self.good = 0
 
 
-@mini_grad_scaler.wrong_answer(
-    "updates_for_each_optimizer",
-    why="The scale is moved in step, or by each optimizer's find: with two optimizers it backs off twice, and counts twice.",
-    seen="with two optimizers it backs off twice",
-)
-class _ForEach(Pieces):
+@mini_grad_scaler.mistake()
+class UpdatesForEachOptimizer(Pieces):
+    """The scale is moved in step, or by each optimizer's find: with two optimizers it backs off twice, and
+    counts twice.
+    """
+
     def move(self) -> None:
         for found in self.found.values():
             if bool(found):
@@ -138,7 +124,7 @@ class _ForEach(Pieces):
                 self.count()
 
 
-@mini_grad_scaler.another_form("updates_for_each_optimizer")
+@mini_grad_scaler.variant(UpdatesForEachOptimizer)
 class _InStep(Pieces):
     """Moves at each step; update() only clears."""
 
@@ -155,12 +141,12 @@ class _InStep(Pieces):
         pass
 
 
-@mini_grad_scaler.wrong_answer(
-    "backs_off_for_each_inf",
-    why="The scale backs off once for each optimizer that found an inf. It is one scale and one iteration: once is enough.",
-    seen="The scale backs off once for each optimizer",
-)
-class _BackoffForEach(Pieces):
+@mini_grad_scaler.mistake()
+class BacksOffForEachInf(Pieces):
+    """The scale backs off once for each optimizer that found an inf. It is one scale and one iteration: once
+    is enough.
+    """
+
     def shrink(self) -> None:
         self.good = 0
         for found in self.found.values():
@@ -168,17 +154,17 @@ class _BackoffForEach(Pieces):
                 self.now = self.times(self.backoff)
 
 
-@mini_grad_scaler.wrong_answer(
-    "grows_to_inf",
-    why="The scale grows without an end. Once it is inf, every gradient is inf, and inf times the backoff is inf.",
-    seen="The scale grows without an end",
-)
-class _ToInf(Pieces):
+@mini_grad_scaler.mistake()
+class GrowsToInf(Pieces):
+    """The scale grows without an end. Once it is inf, every gradient is inf, and inf times the backoff is
+    inf.
+    """
+
     def grow(self) -> None:
         self.now = self.times(self.growth)
 
 
-@mini_grad_scaler.another_form("grows_to_inf")
+@mini_grad_scaler.variant(GrowsToInf)
 class _InDouble(Pieces):
     """A Python float: 2**128 is finite in double, and inf in the float32 of the gradients."""
 

@@ -10,17 +10,15 @@ from helpers.labs.streams.mini_grad_scaler import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler_parts import Pieces
 
 
-@mini_grad_scaler.wrong_answer(
-    "arguments_lost",
-    why="optimizer.step() is called without what the caller gave for it.",
-    seen="optimizer.step() is called without",
-)
-class _ArgumentsLost(Pieces):
+@mini_grad_scaler.mistake()
+class ArgumentsLost(Pieces):
+    """optimizer.step() is called without what the caller gave for it."""
+
     def take(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         return optimizer.step()
 
 
-@mini_grad_scaler.another_form("arguments_lost")
+@mini_grad_scaler.variant(ArgumentsLost)
 class _NoParameters(Pieces):
     """step(self, optimizer), and nothing beside it."""
 
@@ -28,17 +26,15 @@ class _NoParameters(Pieces):
         return super().step(optimizer)
 
 
-@mini_grad_scaler.wrong_answer(
-    "result_lost",
-    why="What optimizer.step returns is not returned.",
-    seen="What optimizer.step returns is not returned",
-)
-class _ResultLost(Pieces):
+@mini_grad_scaler.mistake()
+class ResultLost(Pieces):
+    """What optimizer.step returns is not returned."""
+
     def take(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         super().take(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.another_form("result_lost")
+@mini_grad_scaler.variant(ResultLost)
 class _SaysWhether(Pieces):
     """True for a step that was taken."""
 
@@ -49,20 +45,19 @@ class _SaysWhether(Pieces):
         return not self.skips(optimizer)
 
 
-@mini_grad_scaler.wrong_answer(
-    "zeroes_gradients",
-    why="step clears the gradients. The caller does that, when it wants to: whoever looks at them after the step sees 0 or "
-    "None.",
-    seen="step clears the gradients",
-)
-class _Zeroes(Pieces):
+@mini_grad_scaler.mistake()
+class ZeroesGradients(Pieces):
+    """step clears the gradients. The caller does that, when it wants to: whoever looks at them after the step
+    sees 0 or None.
+    """
+
     def take(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         result = super().take(optimizer, *args, **kwargs)
         optimizer.zero_grad()
         return result
 
 
-@mini_grad_scaler.another_form("zeroes_gradients")
+@mini_grad_scaler.variant(ZeroesGradients)
 class _ZeroesSkipped(Pieces):
     """Only those of a skipped step."""
 
@@ -73,12 +68,11 @@ class _ZeroesSkipped(Pieces):
         return skipped
 
 
-@mini_grad_scaler.wrong_answer(
-    "found_not_cleared",
-    why="What was found in an optimizer is kept until it is looked at again: if it rests in the next iteration, its old inf "
-    "makes the scale smaller once more. The networks of a GAN take turns.",
-    seen="The networks of a GAN take turns",
-)
-class _FoundKept(Pieces):
+@mini_grad_scaler.mistake()
+class FoundNotCleared(Pieces):
+    """What was found in an optimizer is kept until it is looked at again: if it rests in the next iteration,
+    its old inf makes the scale smaller once more. The networks of a GAN take turns.
+    """
+
     def clear(self) -> None:
         self.found, self.stage = getattr(self, "found", {}), {}

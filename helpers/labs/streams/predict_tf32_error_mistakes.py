@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from helpers.exercise import returned
 from helpers.labs.streams.predict_tf32_error import Answer, predict_tf32_error
 from helpers.labs.streams.predict_tf32_error_parts import relative_error
+
+built = predict_tf32_error.bank(returned)
 
 Law = Callable[[int], float]
 
@@ -66,169 +69,185 @@ def always(law: Law) -> Answer:
     return laws(law, law, law, law)
 
 
-predict_tf32_error.wrong_answer(
-    "grows_with_n",
-    why="n times the error of a term is a bound, for errors that all have one sign and a C that does not grow. Errors to "
-    "nearest cancel, and C grows with n as well.",
-    seen="is a bound, for errors that all have one sign",
-    answer=always(lambda n: n * 2.0**-11),
-)
-for form in (scaled(1, 1), laws(normal_zero=lambda n: n * SHRINKING), laws(uniform_zero=lambda n: n * ULP)):
-    predict_tf32_error.another_form("grows_with_n")(form)
+@built.mistake()
+def grows_with_n():
+    """n times the error of a term is a bound, for errors that all have one sign and a C that does not grow.
+    Errors to nearest cancel, and C grows with n as well.
+    """
+    return always(lambda n: n * 2.0**-11)
 
-predict_tf32_error.wrong_answer(
-    "grows_with_the_root",
-    why="The error itself grows as sqrt(n); so does C, a sum of n terms around zero. Asked is the error beside C, in which "
-    "both roots cancel.",
-    seen="in which both roots cancel",
-    answer=always(lambda n: math.sqrt(n) * 2.0**-11),
-)
+
+for form in (scaled(1, 1), laws(normal_zero=lambda n: n * SHRINKING), laws(uniform_zero=lambda n: n * ULP)):
+    predict_tf32_error.variant(grows_with_n)(form)
+
+
+@built.mistake()
+def grows_with_the_root():
+    """The error itself grows as sqrt(n); so does C, a sum of n terms around zero. Asked is the error beside
+    C, in which both roots cancel.
+    """
+    return always(lambda n: math.sqrt(n) * 2.0**-11)
+
+
 for form in (
     scaled(1, 0.5),
     laws(normal_zero=lambda n: math.sqrt(n) * SHRINKING),
     laws(uniform=lambda n: math.sqrt(n) * UNIFORM, uniform_zero=lambda n: n * SHRINKING_UNIFORM),
     laws(uniform_zero=lambda n: math.sqrt(n) * SHRINKING_UNIFORM),
 ):
-    predict_tf32_error.another_form("grows_with_the_root")(form)
+    predict_tf32_error.variant(grows_with_the_root)(form)
 
-predict_tf32_error.wrong_answer(
-    "falls_always",
-    why="1/sqrt(n) is the law of positive data, where C grows as n and its error as sqrt(n). A sum around zero grows no "
-    "faster than its error.",
-    seen="1/sqrt(n) is the law of positive data",
-    answer=always(lambda n: NORMAL / math.sqrt(n)),
-)
+
+@built.mistake()
+def falls_always():
+    """1/sqrt(n) is the law of positive data, where C grows as n and its error as sqrt(n). A sum around zero
+    grows no faster than its error.
+    """
+    return always(lambda n: NORMAL / math.sqrt(n))
+
+
 for form in (
     laws(lambda n: NORMAL / math.sqrt(n)),
     laws(nearest_uniform, zero_uniform, nearest_normal, zero_normal),
 ):
-    predict_tf32_error.another_form("falls_always")(form)
+    predict_tf32_error.variant(falls_always)(form)
 
-predict_tf32_error.wrong_answer(
-    "flat_always",
-    why="Flat in n is right for data around zero. Positive terms make C grow as n, the error to nearest only as sqrt(n): "
-    "the longer the sum, the smaller the one beside the other.",
-    seen="Flat in n is right for data around zero",
-    answer=laws(uniform=nearest_normal, uniform_zero=zero_normal),
-)
 
-predict_tf32_error.wrong_answer(
-    "falls_with_n",
-    why="Averaging n errors of random sign divides them by sqrt(n), not by n.",
-    seen="divides them by sqrt(n), not by n",
-    answer=laws(uniform=lambda n: UNIFORM / n),
-)
+@built.mistake()
+def flat_always():
+    """Flat in n is right for data around zero. Positive terms make C grow as n, the error to nearest only as
+    sqrt(n): the longer the sum, the smaller the one beside the other.
+    """
+    return laws(uniform=nearest_normal, uniform_zero=zero_normal)
+
+
+@built.mistake()
+def falls_with_n():
+    """Averaging n errors of random sign divides them by sqrt(n), not by n."""
+    return laws(uniform=lambda n: UNIFORM / n)
+
+
 for form in (always(lambda n: NORMAL / n), laws(uniform_zero=lambda n: SHRINKING_UNIFORM / n)):
-    predict_tf32_error.another_form("falls_with_n")(form)
+    predict_tf32_error.variant(falls_with_n)(form)
 
-predict_tf32_error.wrong_answer(
-    "one_operand",
-    why="Both operands are rounded, so each product errs twice: sqrt(2) times as much to nearest, twice as much toward "
-    "zero.",
-    seen="so each product errs twice",
-    answer=scaled(2**-0.5),
-)
+
+@built.mistake()
+def one_operand():
+    """Both operands are rounded, so each product errs twice: sqrt(2) times as much to nearest, twice as much
+    toward zero.
+    """
+    return scaled(2**-0.5)
+
+
 for form in (
     laws(uniform=lambda n: UNIFORM / math.sqrt(2 * n)),
     laws(normal_zero=lambda n: math.hypot(NORMAL, SHRINKING) / 2),
     laws(normal_zero=lambda n: math.hypot(NOISE, SHRINKING / 2)),
     laws(uniform_zero=lambda n: SHRINKING_UNIFORM / 2),
 ):
-    predict_tf32_error.another_form("one_operand")(form)
+    predict_tf32_error.variant(one_operand)(form)
 
-predict_tf32_error.wrong_answer(
-    "errors_added_up",
-    why="The errors of the two operands are independent: their squares add, and the two together are sqrt(2) times one, "
-    "not twice.",
-    seen="their squares add, and the two together",
-    answer=laws(lambda n: 2 * NOISE),
-)
-predict_tf32_error.another_form("errors_added_up")(scaled(2**0.5))
-predict_tf32_error.another_form("errors_added_up")(laws(uniform=lambda n: 2**0.5 * UNIFORM / math.sqrt(n)))
 
-predict_tf32_error.wrong_answer(
-    "the_largest_error",
-    why="2**-11 is the largest error of one number, half a place just above a power of two. The usual one is smaller: "
-    "divided by sqrt(12) for a whole place, and again for mantissas up to 2.",
-    seen="is the largest error of one number",
-    answer=laws(lambda n: 2.0**-11),
-)
+@built.mistake()
+def errors_added_up():
+    """The errors of the two operands are independent: their squares add, and the two together are sqrt(2)
+    times one, not twice.
+    """
+    return laws(lambda n: 2 * NOISE)
+
+
+predict_tf32_error.variant(errors_added_up)(scaled(2**0.5))
+predict_tf32_error.variant(errors_added_up)(laws(uniform=lambda n: 2**0.5 * UNIFORM / math.sqrt(n)))
+
+
+@built.mistake()
+def the_largest_error():
+    """2**-11 is the largest error of one number, half a place just above a power of two. The usual one is
+    smaller: divided by sqrt(12) for a whole place, and again for mantissas up to 2.
+    """
+    return laws(lambda n: 2.0**-11)
+
+
 for factor in (2**0.5, 2):
-    predict_tf32_error.another_form("the_largest_error")(laws(lambda n, by=factor: by * 2.0**-11))
+    predict_tf32_error.variant(the_largest_error)(laws(lambda n, by=factor: by * 2.0**-11))
 
-predict_tf32_error.wrong_answer(
-    "every_mantissa_is_one",
-    why="2**-10 / sqrt(12) holds for numbers just above a power of two. A place is worth the same up to the next one, so "
-    "beside a mantissa of 1.9 it is half as large.",
-    seen="beside a mantissa of 1.9",
-    answer=laws(lambda n: math.sqrt(2) * ULP / math.sqrt(12)),
-)
 
-predict_tf32_error.wrong_answer(
-    "another_mantissa",
-    why="TF32 keeps 10 bits of the mantissa. The error halves with each further bit: 23 are float32's, 7 bfloat16's, and "
-    "11 count the leading one, which is not stored.",
-    seen="The error halves with each further bit",
-    answer=scaled(0.5),
-)
+@built.mistake()
+def every_mantissa_is_one():
+    """2**-10 / sqrt(12) holds for numbers just above a power of two. A place is worth the same up to the next
+    one, so beside a mantissa of 1.9 it is half as large.
+    """
+    return laws(lambda n: math.sqrt(2) * ULP / math.sqrt(12))
+
+
+@built.mistake()
+def another_mantissa():
+    """TF32 keeps 10 bits of the mantissa. The error halves with each further bit: 23 are float32's, 7
+    bfloat16's, and 11 count the leading one, which is not stored.
+    """
+    return scaled(0.5)
+
+
 for factor in (2**-13, 8, 2):
-    predict_tf32_error.another_form("another_mantissa")(scaled(factor))
+    predict_tf32_error.variant(another_mantissa)(scaled(factor))
 
-predict_tf32_error.wrong_answer(
-    "mean_square",
-    why="The mean of the squares was returned, without its root.",
-    seen="without its root",
-    answer=laws(lambda n: nearest_normal(n) ** 2, lambda n: zero_normal(n) ** 2),
-)
 
-predict_tf32_error.wrong_answer(
-    "in_percent",
-    why="A relative error is a plain ratio, about 3e-4 here, not 3e-2 percent.",
-    seen="is a plain ratio",
-    answer=scaled(100),
-)
+@built.mistake()
+def mean_square():
+    """The mean of the squares was returned, without its root."""
+    return laws(lambda n: nearest_normal(n) ** 2, lambda n: zero_normal(n) ** 2)
 
-predict_tf32_error.wrong_answer(
-    "rounding_ignored",
-    why="Toward zero was given the error of nearest. Its errors are twice as wide, and all have one sign.",
-    seen="was given the error of nearest",
-    answer=laws(normal_zero=nearest_normal, uniform_zero=nearest_uniform),
-)
-predict_tf32_error.another_form("rounding_ignored")(laws(zero_normal, uniform=zero_uniform))
 
-predict_tf32_error.wrong_answer(
-    "twice_the_error_of_nearest",
-    why="Errors toward zero are twice as wide, and they are no noise: a number and its error have opposite signs, always. "
-    "The shrinking of both operands adds up first, 7.0e-4, and the noise comes on top.",
-    seen="a number and its error have opposite signs",
-    answer=laws(normal_zero=lambda n: 2 * NORMAL, uniform_zero=lambda n: 2 * nearest_uniform(n)),
-)
+@built.mistake()
+def in_percent():
+    """A relative error is a plain ratio, about 3e-4 here, not 3e-2 percent."""
+    return scaled(100)
 
-predict_tf32_error.wrong_answer(
-    "bias_averages_out",
-    why="A longer sum averages out what has no fixed sign. Toward zero, all terms shrink alike: their sum shrinks as much, "
-    "however long it is.",
-    seen="their sum shrinks as much, however long",
-    answer=laws(uniform_zero=lambda n: 2 * nearest_uniform(n)),
-)
-predict_tf32_error.another_form("bias_averages_out")(
+
+@built.mistake()
+def rounding_ignored():
+    """Toward zero was given the error of nearest. Its errors are twice as wide, and all have one sign."""
+    return laws(normal_zero=nearest_normal, uniform_zero=nearest_uniform)
+
+
+predict_tf32_error.variant(rounding_ignored)(laws(zero_normal, uniform=zero_uniform))
+
+
+@built.mistake()
+def twice_the_error_of_nearest():
+    """Errors toward zero are twice as wide, and they are no noise: a number and its error have opposite
+    signs, always. The shrinking of both operands adds up first, 7.0e-4, and the noise comes on top.
+    """
+    return laws(normal_zero=lambda n: 2 * NORMAL, uniform_zero=lambda n: 2 * nearest_uniform(n))
+
+
+@built.mistake()
+def bias_averages_out():
+    """A longer sum averages out what has no fixed sign. Toward zero, all terms shrink alike: their sum
+    shrinks as much, however long it is.
+    """
+    return laws(uniform_zero=lambda n: 2 * nearest_uniform(n))
+
+
+predict_tf32_error.variant(bias_averages_out)(
     laws(normal_zero=lambda n: zero_normal(n) / math.sqrt(n), uniform_zero=nearest_uniform)
 )
 
-predict_tf32_error.wrong_answer(
-    "away_is_a_bias",
-    why="Away and even differ on exact ties only, one number in thousands. In the size of an error that cannot be seen.",
-    seen="one number in thousands",
-    answer=laws(away=zero_normal),
-)
-predict_tf32_error.another_form("away_is_a_bias")(laws(away=lambda n: math.sqrt(2) * NORMAL))
+
+@built.mistake()
+def away_is_a_bias():
+    """Away and even differ on exact ties only, one number in thousands. In the size of an error that cannot
+    be seen.
+    """
+    return laws(away=zero_normal)
 
 
-@predict_tf32_error.wrong_answer(
-    "emulated",
-    why="This measures the error of a product that it computes. A prediction comes before: from the bits and the data, for "
-    "any n.",
-    seen="A prediction comes before",
-)
-def _(n: int, rounding: str, data: str) -> float:
+predict_tf32_error.variant(away_is_a_bias)(laws(away=lambda n: math.sqrt(2) * NORMAL))
+
+
+@predict_tf32_error.mistake()
+def emulated(n: int, rounding: str, data: str) -> float:
+    """This measures the error of a product that it computes. A prediction comes before: from the bits and the
+    data, for any n.
+    """
     return relative_error(n, rounding, data, rows=max(8, min(64, 2**15 // n)))

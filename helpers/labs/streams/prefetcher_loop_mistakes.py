@@ -13,25 +13,20 @@ from helpers.labs.streams.prefetcher import prefetcher
 from helpers.labs.streams.prefetcher_mistakes import feeding, handed_out
 
 
-@prefetcher.wrong_answer(
-    "no_batch_ahead",
-    why="Each copy is queued only when its batch is asked for. A consumer that reads its loss in each step has finished "
-    "by then, and the copy runs alone.",
-    seen="and the copy runs alone",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def no_batch_ahead(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """Each copy is queued only when its batch is asked for. A consumer that reads its loss in each step has
+    finished by then, and the copy runs alone.
+    """
     for batch in loader:
         with streams.stream(stream):
             ready = copy(batch)
         yield handed_out(ready, stream)
 
 
-@prefetcher.wrong_answer(
-    "last_batch_lost",
-    why="When the loader is empty, one batch is still coming. It has to be handed out after the loop.",
-    seen="It has to be handed out after the loop",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def last_batch_lost(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """When the loader is empty, one batch is still coming. It has to be handed out after the loop."""
     coming = None
     for batch in loader:
         if coming is not None:
@@ -43,7 +38,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         coming = following
 
 
-@prefetcher.another_form("last_batch_lost")
+@prefetcher.variant(last_batch_lost)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Leaves when there is no next one."""
     batches = iter(loader)
@@ -57,13 +52,11 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield handed_out(ready, stream)
 
 
-@prefetcher.wrong_answer(
-    "stop_iteration_leaked",
-    why="next(iterator) raises StopIteration at the end, and inside a generator Python turns that into a RuntimeError. "
-    "Give next a default, or let a for loop do it.",
-    seen="inside a generator Python turns that into a RuntimeError",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def stop_iteration_leaked(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """next(iterator) raises StopIteration at the end, and inside a generator Python turns that into a
+    RuntimeError. Give next a default, or let a for loop do it.
+    """
     batches = iter(loader)
     with streams.stream(stream):
         coming = copy(next(batches))
@@ -74,7 +67,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield ready
 
 
-@prefetcher.another_form("stop_iteration_leaked")
+@prefetcher.variant(stop_iteration_leaked)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Only when the loader is empty."""
     batches = iter(loader)
@@ -88,23 +81,19 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     yield handed_out(coming, stream)
 
 
-@prefetcher.wrong_answer(
-    "length_asked",
-    why="A loader need not have a length: one over a stream of data has none. Iterate until it ends.",
-    seen="one over a stream of data has none",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def length_asked(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """A loader need not have a length: one over a stream of data has none. Iterate until it ends."""
     batches = iter(loader)
     for _ in range(len(loader)):
         yield from feeding([next(batches)], copy, stream)
 
 
-@prefetcher.wrong_answer(
-    "whole_loader_copied_first",
-    why="All copies are queued before the first batch is handed out, so the device has to hold the whole data set.",
-    seen="has to hold the whole data set",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def whole_loader_copied_first(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """All copies are queued before the first batch is handed out, so the device has to hold the whole data
+    set.
+    """
     ready = []
     for batch in loader:
         with streams.stream(stream):
@@ -116,7 +105,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield batch
 
 
-@prefetcher.another_form("whole_loader_copied_first")
+@prefetcher.variant(whole_loader_copied_first)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Waits for all copies at once."""
     with streams.stream(stream):
@@ -125,22 +114,17 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     yield from ready
 
 
-@prefetcher.wrong_answer(
-    "loader_read_first",
-    why="list(loader) reads the whole data set into the host's memory before the first batch is handed out.",
-    seen="reads the whole data set into the host's memory",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def loader_read_first(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """list(loader) reads the whole data set into the host's memory before the first batch is handed out."""
     return feeding(list(loader), copy, stream)
 
 
-@prefetcher.wrong_answer(
-    "two_batches_ahead",
-    why="One batch ahead keeps the copying engine busy as long as a copy is shorter than a computation. A second one "
-    "only takes memory.",
-    seen="A second one only takes memory",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def two_batches_ahead(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """One batch ahead keeps the copying engine busy as long as a copy is shorter than a computation. A second
+    one only takes memory.
+    """
     coming: list[tuple[Tensor, Any]] = []
     for batch in loader:
         with streams.stream(stream):
@@ -157,23 +141,20 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield ready
 
 
-@prefetcher.wrong_answer(
-    "batches_kept",
-    why="A list that holds every batch keeps its memory from being reused, and needs no record_stream. It also needs a "
-    "device as large as the data set.",
-    seen="It also needs a device as large",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def batches_kept(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """A list that holds every batch keeps its memory from being reused, and needs no record_stream. It also
+    needs a device as large as the data set.
+    """
     used: list[Tensor] = []
     return feeding(loader, copy, stream, kept=lambda batch, current, stream: used.append(batch))
 
 
-@prefetcher.wrong_answer(
-    "one_buffer_on_the_device",
-    why="Every batch is copied into the same buffer on the device. The next batch overwrites the one that was handed out.",
-    seen="Every batch is copied into the same buffer on the device",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def one_buffer_on_the_device(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """Every batch is copied into the same buffer on the device. The next batch overwrites the one that was
+    handed out.
+    """
     buffers: list[Tensor] = []
 
     def into_buffer(batch: Tensor) -> Tensor:
@@ -186,13 +167,11 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, into_buffer, stream)
 
 
-@prefetcher.wrong_answer(
-    "pinned_buffer_reused",
-    why="The copy reads page-locked memory later, when its turn comes. The buffer on the host was filled with the next "
-    "batch before that.",
-    seen="was filled with the next batch before that",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def pinned_buffer_reused(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The copy reads page-locked memory later, when its turn comes. The buffer on the host was filled with
+    the next batch before that.
+    """
     buffers: list[Tensor] = []
 
     def staged(batch: Tensor) -> Tensor:
@@ -204,7 +183,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, staged, stream)
 
 
-@prefetcher.another_form("pinned_buffer_reused")
+@prefetcher.variant(pinned_buffer_reused)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The buffer is the first batch itself: pin_memory of what is pinned makes nothing new."""
     buffers: list[Tensor] = []
@@ -217,7 +196,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, staged, stream)
 
 
-@prefetcher.another_form("pinned_buffer_reused")
+@prefetcher.variant(pinned_buffer_reused)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Two buffers in turn are not enough either; the host runs further ahead than that."""
     buffers: list[Tensor] = []
@@ -231,11 +210,9 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, staged, stream)
 
 
-@prefetcher.wrong_answer(
-    "page_lock_lost",
-    why="clone(), float(), a slice that is made contiguous: each gives ordinary memory, even if batch is pinned. Hand the "
-    "batch to copy as it came from the loader.",
-    seen="each gives ordinary memory",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def page_lock_lost(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """clone(), float(), a slice that is made contiguous: each gives ordinary memory, even if batch is pinned.
+    Hand the batch to copy as it came from the loader.
+    """
     return feeding(loader, lambda batch: copy(batch.clone()), stream)

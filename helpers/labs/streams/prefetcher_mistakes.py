@@ -55,57 +55,47 @@ def handed_out(batch: Tensor, stream: Any) -> Tensor:
     return batch
 
 
-@prefetcher.wrong_answer(
-    "no_wait",
-    why="Nothing makes the current stream wait for the copy: it computes on memory that is still being filled.",
-    seen="it computes on memory that is still being filled",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def no_wait(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """Nothing makes the current stream wait for the copy: it computes on memory that is still being filled."""
     return feeding(loader, copy, stream, before=ignore)
 
 
-@prefetcher.another_form("no_wait")
+@prefetcher.variant(no_wait)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=ignore, kept=ignore)
 
 
-@prefetcher.wrong_answer(
-    "wait_behind_the_yield",
-    why="The wait stands behind the yield, so it is queued when the consumer has already queued its kernels on this batch.",
-    seen="The wait stands behind the yield",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def wait_behind_the_yield(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The wait stands behind the yield, so it is queued when the consumer has already queued its kernels on
+    this batch.
+    """
     for batch in feeding(loader, copy, stream, before=ignore):
         yield batch
         streams.current_stream().wait_stream(stream)
 
 
-@prefetcher.wrong_answer(
-    "event_never_recorded",
-    why="A wait for an event that nobody has recorded is over at once. Record it on `stream`, behind the copy.",
-    seen="A wait for an event that nobody has recorded is over at once",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def event_never_recorded(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """A wait for an event that nobody has recorded is over at once. Record it on `stream`, behind the copy."""
     return feeding(loader, copy, stream, before=lambda current, stream: current.wait_event(streams.Event()))
 
 
-@prefetcher.wrong_answer(
-    "wait_on_the_wrong_side",
-    why="stream.wait_stream(current) lets the copies wait for the computation. Here the reader is the current stream: it "
-    "has to wait for the copies.",
-    seen="Here the reader is the current stream",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def wait_on_the_wrong_side(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """stream.wait_stream(current) lets the copies wait for the computation. Here the reader is the current
+    stream: it has to wait for the copies.
+    """
     return feeding(loader, copy, stream, before=lambda current, stream: stream.wait_stream(current))
 
 
-@prefetcher.wrong_answer(
-    "waits_for_itself",
-    why="Inside `with streams.stream(stream):` the current stream is `stream`, so it is told to wait for itself. Ask for "
-    "the consumer's stream outside of the block.",
-    seen="so it is told to wait for itself",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def waits_for_itself(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """Inside `with streams.stream(stream):` the current stream is `stream`, so it is told to wait for itself.
+    Ask for the consumer's stream outside of the block.
+    """
+
     def before(current: Any, stream: Any) -> None:
         with streams.stream(stream):
             streams.current_stream().wait_stream(stream)
@@ -113,24 +103,21 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=before)
 
 
-@prefetcher.wrong_answer(
-    "default_stream_waits",
-    why="The consumer need not work on the default stream. Ask for streams.current_stream() each time a batch is handed "
-    "out.",
-    seen="The consumer need not work on the default stream",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def default_stream_waits(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The consumer need not work on the default stream. Ask for streams.current_stream() each time a batch is
+    handed out.
+    """
     return feeding(
         loader, copy, stream, before=lambda current, stream: streams.default_stream().wait_stream(stream)
     )
 
 
-@prefetcher.wrong_answer(
-    "one_event_for_all",
-    why="The event is recorded once, behind the first copy. It says nothing about the copies that were queued later.",
-    seen="The event is recorded once, behind the first copy",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def one_event_for_all(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The event is recorded once, behind the first copy. It says nothing about the copies that were queued
+    later.
+    """
     done: list[Any] = []
 
     def before(current: Any, stream: Any) -> None:
@@ -141,12 +128,11 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=before)
 
 
-@prefetcher.wrong_answer(
-    "last_batch_not_waited_for",
-    why="The batch that is handed out behind the loop needs the same care as the others: its copy may not be done.",
-    seen="needs the same care as the others",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def last_batch_not_waited_for(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The batch that is handed out behind the loop needs the same care as the others: its copy may not be
+    done.
+    """
     coming = None
     for batch in loader:
         if coming is not None:
@@ -161,12 +147,11 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield coming
 
 
-@prefetcher.wrong_answer(
-    "event_before_the_copy",
-    why="The event stands in the queue before the copy, so it is passed before the copy has begun. Record it behind.",
-    seen="it is passed before the copy has begun",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def event_before_the_copy(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The event stands in the queue before the copy, so it is passed before the copy has begun. Record it
+    behind.
+    """
     coming = None
     for batch in loader:
         event = stream.record_event()
@@ -183,17 +168,16 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield coming[0]
 
 
-@prefetcher.wrong_answer(
-    "waits_for_the_next_copy",
-    why="wait_stream, or an event that was recorded again, stands for all that is queued by then. Behind the next "
-    "copy it waits for that one, too: first wait, then queue the next copy, or give each copy an event of its own.",
-    seen="stands for all that is queued by then",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def waits_for_the_next_copy(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """wait_stream, or an event that was recorded again, stands for all that is queued by then. Behind the
+    next copy it waits for that one, too: first wait, then queue the next copy, or give each copy an event of
+    its own.
+    """
     return feeding(loader, copy, stream, before=ignore, behind=wait)
 
 
-@prefetcher.another_form("waits_for_the_next_copy")
+@prefetcher.variant(waits_for_the_next_copy)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """One event, recorded anew behind each copy."""
     done = streams.Event()
@@ -213,42 +197,36 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield coming
 
 
-@prefetcher.wrong_answer(
-    "no_record_stream",
-    why="The batch was made on the side stream. When its last name goes, the allocator gives the block to the next copy, "
-    "while the current stream still has to read it: ready.record_stream(current).",
-    seen="the allocator gives the block to the next copy",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def no_record_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The batch was made on the side stream. When its last name goes, the allocator gives the block to the
+    next copy, while the current stream still has to read it: ready.record_stream(current).
+    """
     return feeding(loader, copy, stream, kept=ignore)
 
 
-@prefetcher.wrong_answer(
-    "record_stream_on_the_copying_stream",
-    why="The allocator knows the side stream, since the batch was made there. It has to be told of the stream that reads: "
-    "the current one.",
-    seen="The allocator knows the side stream, since",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def record_stream_on_the_copying_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The allocator knows the side stream, since the batch was made there. It has to be told of the stream
+    that reads: the current one.
+    """
     return feeding(loader, copy, stream, kept=lambda batch, current, stream: batch.record_stream(stream))
 
 
-@prefetcher.wrong_answer(
-    "host_waits",
-    why="synchronize() holds up the host until the copy is done, so the next kernels are queued late. Let the current "
-    "stream wait: current.wait_stream(stream).",
-    seen="holds up the host until the copy is done",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def host_waits(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """synchronize() holds up the host until the copy is done, so the next kernels are queued late. Let the
+    current stream wait: current.wait_stream(stream).
+    """
     return feeding(loader, copy, stream, before=lambda current, stream: stream.synchronize())
 
 
-@prefetcher.another_form("host_waits")
+@prefetcher.variant(host_waits)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=lambda current, stream: stream.record_event().synchronize())
 
 
-@prefetcher.another_form("host_waits")
+@prefetcher.variant(host_waits)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The whole device, behind the next copy."""
     return feeding(

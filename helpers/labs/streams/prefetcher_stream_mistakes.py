@@ -13,13 +13,11 @@ from helpers.labs.streams.prefetcher import prefetcher
 from helpers.labs.streams.prefetcher_mistakes import feeding, handed_out
 
 
-@prefetcher.wrong_answer(
-    "side_stream_left_set",
-    why="yield stands inside `with streams.stream(stream):`. A generator that is waiting in a `with` has not left it, so "
-    "the body of the consumer's loop runs with the side stream as the current one.",
-    seen="yield stands inside",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def side_stream_left_set(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """yield stands inside `with streams.stream(stream):`. A generator that is waiting in a `with` has not
+    left it, so the body of the consumer's loop runs with the side stream as the current one.
+    """
     current = streams.current_stream()
     with streams.stream(stream):
         coming = None
@@ -35,7 +33,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
             yield coming
 
 
-@prefetcher.another_form("side_stream_left_set")
+@prefetcher.variant(side_stream_left_set)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Without a batch ahead."""
     for batch in loader:
@@ -43,13 +41,11 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
             yield copy(batch)
 
 
-@prefetcher.wrong_answer(
-    "copies_on_the_consumers_stream",
-    why="copy(batch) queues on whatever stream is current. Without `with streams.stream(stream):` around it, that is the "
-    "consumer's, and one queue overlaps nothing.",
-    seen="and one queue overlaps nothing",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def copies_on_the_consumers_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """copy(batch) queues on whatever stream is current. Without `with streams.stream(stream):` around it,
+    that is the consumer's, and one queue overlaps nothing.
+    """
     coming = None
     for batch in loader:
         following = copy(batch)
@@ -60,14 +56,14 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield handed_out(coming, stream)
 
 
-@prefetcher.another_form("copies_on_the_consumers_stream")
+@prefetcher.variant(copies_on_the_consumers_stream)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Nothing but the copy."""
     for batch in loader:
         yield copy(batch)
 
 
-@prefetcher.another_form("copies_on_the_consumers_stream")
+@prefetcher.variant(copies_on_the_consumers_stream)
 def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The block is around the call of next only."""
     batches = iter(loader)
@@ -83,22 +79,20 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
             yield handed_out(coming.pop(0), stream)
 
 
-@prefetcher.wrong_answer(
-    "stream_of_its_own",
-    why="The caller gives the stream for the copies, and may have other work to order with it. A new one is not that one.",
-    seen="may have other work to order with it",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def stream_of_its_own(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The caller gives the stream for the copies, and may have other work to order with it. A new one is not
+    that one.
+    """
     return feeding(loader, copy, streams.Stream())
 
 
-@prefetcher.wrong_answer(
-    "stream_of_torch_cuda",
-    why="torch.cuda.stream knows the streams of CUDA only, and this one is of the simulated device. Without a GPU it does "
-    "nothing, silently.",
-    seen="nothing, silently",
-)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+@prefetcher.mistake()
+def stream_of_torch_cuda(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """torch.cuda.stream knows the streams of CUDA only, and this one is of the simulated device. Without a
+    GPU it does nothing, silently.
+    """
+
     def side(batch: Tensor) -> Tensor:
         with torch.cuda.stream(stream):
             return copy(batch)

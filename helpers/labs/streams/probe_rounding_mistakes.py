@@ -8,10 +8,13 @@ from itertools import product
 import torch
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.streams.probe_rounding import Answer, probe_rounding
 from helpers.labs.streams.probe_rounding_parts import Matmul
 from helpers.labs.streams.to_tf32_parts import of_bits, tf32
 from helpers.tf32 import ROUNDINGS
+
+built = probe_rounding.bank(returned)
 
 TOLD_BY = (1, 0x0FFF, 0x1000, 0x1001, 0x1FFF)
 FAR = (87, 127, 167)  # exponents: 2**-40, 1, 2**40
@@ -69,13 +72,14 @@ def only(**patterns: Sequence[int]) -> Callable[[int], Tensor]:
     return lambda n: filled(n, **patterns)
 
 
-probe_rounding.wrong_answer(
-    "random_inputs",
-    why="Random numbers hold hardly any ties: about one in 8,000. So even and away look alike, and the first that fits is "
-    "named. Ties must be built, bit by bit.",
-    seen="Random numbers hold hardly any ties",
-    answer=probing(drawn),
-)
+@built.mistake()
+def random_inputs():
+    """Random numbers hold hardly any ties: about one in 8,000. So even and away look alike, and the first
+    that fits is named. Ties must be built, bit by bit.
+    """
+    return probing(drawn)
+
+
 AWAY_FIRST = ("nearest-away", "nearest-even", "toward-zero")
 for form in (
     probing(drawn, lambda x, y: same(x, y, AWAY_FIRST)),
@@ -85,7 +89,7 @@ for form in (
     probing(lambda n: drawn(n, 0x3F801000)),
     probing(drawn, lambda x, y: same(x, y, AWAY_FIRST), ns=(64,)),
 ):
-    probe_rounding.another_form("random_inputs")(form)
+    probe_rounding.variant(random_inputs)(form)
 
 
 def by_norm(x: Tensor, y: Tensor) -> str:
@@ -94,22 +98,19 @@ def by_norm(x: Tensor, y: Tensor) -> str:
     return "none" if error < 1e-6 else "toward-zero" if error > 4e-4 else "nearest-even"
 
 
-probe_rounding.wrong_answer(
-    "by_the_size_of_the_error",
-    why="The size of the error tells rounding from cutting off, and no more: even and away have the same, and formats with "
-    "a like number of bits come near.",
-    seen="even and away have the same, and formats",
-    answer=probing(drawn, by_norm),
-)
+@built.mistake()
+def by_the_size_of_the_error():
+    """The size of the error tells rounding from cutting off, and no more: even and away have the same, and
+    formats with a like number of bits come near.
+    """
+    return probing(drawn, by_norm)
 
 
-@probe_rounding.wrong_answer(
-    "products_compared",
-    why="A product of two full matrices is a sum of many terms, whose last bits depend on the order of adding. With the "
-    "identity there is one term, and every bit can be compared.",
-    seen="whose last bits depend on the order of adding",
-)
-def _(matmul: Matmul) -> str:
+@probe_rounding.mistake()
+def products_compared(matmul: Matmul) -> str:
+    """A product of two full matrices is a sum of many terms, whose last bits depend on the order of adding.
+    With the identity there is one term, and every bit can be compared.
+    """
     words = []
     for n in (64, 128):
         x, y = filled(n, exponent=(125, 127)), filled(n, exponent=(126, 128)).T.contiguous()
@@ -120,93 +121,103 @@ def _(matmul: Matmul) -> str:
     return words[0] if len(set(words)) == 1 else "unknown"
 
 
-probe_rounding.wrong_answer(
-    "only_even_neighbours",
-    why="All ties stood behind an even last kept bit. There nearest-even and ties toward zero both go down: an odd one "
-    "tells them apart.",
-    seen="an odd one tells them apart",
-    answer=probing(only(odd=(0,))),
-)
+@built.mistake()
+def only_even_neighbours():
+    """All ties stood behind an even last kept bit. There nearest-even and ties toward zero both go down: an
+    odd one tells them apart.
+    """
+    return probing(only(odd=(0,)))
 
-probe_rounding.wrong_answer(
-    "only_odd_neighbours",
-    why="The ties, if there were any, stood behind an odd last kept bit. There even and away both go up: an even "
-    "one tells them apart.",
-    seen="an even one tells them apart",
-    answer=probing(only(odd=(1,))),
-)
 
-probe_rounding.wrong_answer(
-    "nothing_over_a_tie",
-    why="No number lay just over a tie: what sends ties down looks as if it cut off everything, and bits behind the first "
-    "dropped one are never seen at work.",
-    seen="as if it cut off everything",
-    answer=probing(only(low=(1, 0x0FFF, 0x1000))),
-)
-probe_rounding.another_form("nothing_over_a_tie")(probing(only(low=(0x1000,))))
-probe_rounding.another_form("nothing_over_a_tie")(probing(only(low=(0, 0x0800, 0x1000))))
+@built.mistake()
+def only_odd_neighbours():
+    """The ties, if there were any, stood behind an odd last kept bit. There even and away both go up: an even
+    one tells them apart.
+    """
+    return probing(only(odd=(1,)))
 
-probe_rounding.wrong_answer(
-    "positive_only",
-    why="All numbers were positive: there toward zero and toward minus infinity are one, and so are away and upward. Both "
-    "signs belong in the matrix.",
-    seen="there toward zero and toward minus infinity are one",
-    answer=probing(only(sign=(0,))),
-)
 
-probe_rounding.wrong_answer(
-    "near_one_only",
-    why="All numbers lay near 1, where float16 rounds exactly as TF32: both have 10 bits of mantissa. Far from 1, float16 "
-    "ends.",
-    seen="where float16 rounds exactly as TF32",
-    answer=probing(only(exponent=(126, 127, 128))),
-)
+@built.mistake()
+def nothing_over_a_tie():
+    """No number lay just over a tie: what sends ties down looks as if it cut off everything, and bits behind
+    the first dropped one are never seen at work.
+    """
+    return probing(only(low=(1, 0x0FFF, 0x1000)))
 
-for side, other in (("left", "right"), ("right", "left")):
-    probe_rounding.wrong_answer(
-        f"only_the_{side}_operand",
-        why=f"Only the {side} operand held numbers to round; the {other} one was the identity, which every format holds. "
-        f"Swap them for a second product.",
-        seen=f"the {other} one was the identity",
-        answer=probing(sides=side),
-    )
 
-probe_rounding.wrong_answer(
-    "the_side_that_rounds",
-    why="One operand in full float32 was passed over, and the other named the mode. A device that treats its operands "
-    'differently is "unknown".',
-    seen="was passed over, and the other named the mode",
-    answer=probing(
+probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0x1000,))))
+probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0, 0x0800, 0x1000))))
+
+
+@built.mistake()
+def positive_only():
+    """All numbers were positive: there toward zero and toward minus infinity are one, and so are away and
+    upward. Both signs belong in the matrix.
+    """
+    return probing(only(sign=(0,)))
+
+
+@built.mistake()
+def near_one_only():
+    """All numbers lay near 1, where float16 rounds exactly as TF32: both have 10 bits of mantissa. Far from
+    1, float16 ends.
+    """
+    return probing(only(exponent=(126, 127, 128)))
+
+
+@built.mistake()
+def only_the_left_operand():
+    """Only the left operand held numbers to round; the right one was the identity, which every format holds.
+    Swap them for a second product.
+    """
+    return probing(sides="left")
+
+
+@built.mistake()
+def only_the_right_operand():
+    """Only the right operand held numbers to round; the left one was the identity, which every format holds.
+    Swap them for a second product.
+    """
+    return probing(sides="right")
+
+
+@built.mistake()
+def the_side_that_rounds():
+    """One operand in full float32 was passed over, and the other named the mode. A device that treats its
+    operands differently is "unknown".
+    """
+    return probing(
         joined=lambda words: (
             (set(words) - {"none"} or {"none"}).pop() if len(set(words) - {"none"}) < 2 else "unknown"
         )
-    ),
-)
+    )
 
-probe_rounding.wrong_answer(
-    "one_size",
-    why="One size speaks for itself only. A device takes another kernel for other sizes, and one of them may round where the other "
-    "does not.",
-    seen="One size speaks for itself only",
-    answer=probing(ns=(64,)),
-)
-probe_rounding.another_form("one_size")(probing(ns=(128,)))
 
-probe_rounding.wrong_answer(
-    "too_small",
-    why="Products of a few rows may take a kernel that large ones never see. What is measured there does not speak for "
-    "the rest: begin with 64.",
-    seen="begin with 64",
-    answer=probing(ns=(16, 64, 128)),
-)
+@built.mistake()
+def one_size():
+    """One size speaks for itself only. A device takes another kernel for other sizes, and one of them may
+    round where the other does not.
+    """
+    return probing(ns=(64,))
 
-probe_rounding.wrong_answer(
-    "subnormals_probed",
-    why="The matrix held subnormals, and a device may set them to zero, whatever its rounding. That is a question of its "
-    "own: leave them out.",
-    seen="a device may set them to zero",
-    answer=probing(only(exponent=(0, *FAR))),
-)
+
+probe_rounding.variant(one_size)(probing(ns=(128,)))
+
+
+@built.mistake()
+def too_small():
+    """Products of a few rows may take a kernel that large ones never see. What is measured there does not
+    speak for the rest: begin with 64.
+    """
+    return probing(ns=(16, 64, 128))
+
+
+@built.mistake()
+def subnormals_probed():
+    """The matrix held subnormals, and a device may set them to zero, whatever its rounding. That is a
+    question of its own: leave them out.
+    """
+    return probing(only(exponent=(0, *FAR)))
 
 
 def with_the_largest(n: int) -> Tensor:
@@ -215,13 +226,12 @@ def with_the_largest(n: int) -> Tensor:
     return x
 
 
-probe_rounding.wrong_answer(
-    "overflow_probed",
-    why="The largest float32 rounds to infinity, and infinity times the zeros of the identity is NaN: a whole row is lost. "
-    "That question needs a product of its own.",
-    seen="infinity times the zeros of the identity",
-    answer=probing(with_the_largest),
-)
+@built.mistake()
+def overflow_probed():
+    """The largest float32 rounds to infinity, and infinity times the zeros of the identity is NaN: a whole
+    row is lost. That question needs a product of its own.
+    """
+    return probing(with_the_largest)
 
 
 def closest(x: Tensor, y: Tensor) -> str:
@@ -230,13 +240,12 @@ def closest(x: Tensor, y: Tensor) -> str:
     return min(errors, key=lambda name: float(errors[name]))
 
 
-probe_rounding.wrong_answer(
-    "the_closest",
-    why="The closest of the known roundings is always found, also for one that is none of them. Every bit must agree, or "
-    'it is "unknown".',
-    seen="is always found, also for one that is none of them",
-    answer=probing(judged=closest),
-)
+@built.mistake()
+def the_closest():
+    """The closest of the known roundings is always found, also for one that is none of them. Every bit must
+    agree, or it is "unknown".
+    """
+    return probing(judged=closest)
 
 
 def rightly_counted(x: Tensor, y: Tensor) -> str:
@@ -244,7 +253,7 @@ def rightly_counted(x: Tensor, y: Tensor) -> str:
     return max(counts, key=lambda name: counts[name])
 
 
-probe_rounding.another_form("the_closest")(probing(judged=rightly_counted))
+probe_rounding.variant(the_closest)(probing(judged=rightly_counted))
 
 
 def near(x: Tensor, y: Tensor) -> str:
@@ -252,51 +261,51 @@ def near(x: Tensor, y: Tensor) -> str:
     return next((m for m, want in modes.items() if torch.allclose(y, want, rtol=1e-3)), "unknown")
 
 
-probe_rounding.wrong_answer(
-    "compared_by_allclose",
-    why="The roundings differ by one unit of the tenth bit, a thousandth. A tolerance of that size takes the first mode "
-    "for all: compare the bits, with torch.equal.",
-    seen="takes the first mode for all",
-    answer=probing(judged=near),
-)
+@built.mistake()
+def compared_by_allclose():
+    """The roundings differ by one unit of the tenth bit, a thousandth. A tolerance of that size takes the
+    first mode for all: compare the bits, with torch.equal.
+    """
+    return probing(judged=near)
 
 
-probe_rounding.wrong_answer(
-    "never_none",
-    why='A product that rounds nothing agrees with none of the three modes. That is no "unknown": compare with x itself, '
-    "too.",
-    seen="compare with x itself",
-    answer=probing(judged=lambda x, y: "unknown" if torch.equal(x, y) else same(x, y)),
-)
-probe_rounding.another_form("never_none")(
+@built.mistake()
+def never_none():
+    """A product that rounds nothing agrees with none of the three modes. That is no "unknown": compare with x
+    itself, too.
+    """
+    return probing(judged=lambda x, y: "unknown" if torch.equal(x, y) else same(x, y))
+
+
+probe_rounding.variant(never_none)(
     probing(drawn, lambda x, y: "unknown" if torch.equal(x, y) else same(x, y))
 )
 
-probe_rounding.wrong_answer(
-    "held_numbers",
-    why="The numbers of this matrix are TF32 numbers already: no rounding changes them, so every device looks like the "
-    "first candidate.",
-    seen="every device looks like the first candidate",
-    answer=probing(
-        only(low=(0,)), lambda x, y: next((m for m in ROUNDINGS if torch.equal(y, tf32(x, m))), "none")
-    ),
-)
 
-probe_rounding.another_form("held_numbers")(probing(only(low=(0,))))
-probe_rounding.another_form("held_numbers")(
+@built.mistake()
+def held_numbers():
+    """The numbers of this matrix are TF32 numbers already: no rounding changes them, so every device looks
+    like the first candidate.
+    """
+    return probing(
+        only(low=(0,)), lambda x, y: next((m for m in ROUNDINGS if torch.equal(y, tf32(x, m))), "none")
+    )
+
+
+probe_rounding.variant(held_numbers)(probing(only(low=(0,))))
+probe_rounding.variant(held_numbers)(
     probing(only(low=(0,)), lambda x, y: same(x, y) if not torch.equal(x, y) else "nearest-even")
 )
 
 
-@probe_rounding.wrong_answer(
-    "the_device_is_not_asked",
-    why="A switch says what is allowed, not what the kernel does; and the product that was handed in was never called.",
-    seen="was never called",
-)
-def _(matmul: Matmul) -> str:
+@probe_rounding.mistake()
+def the_device_is_not_asked(matmul: Matmul) -> str:
+    """A switch says what is allowed, not what the kernel does; and the product that was handed in was never
+    called.
+    """
     return "none" if torch.get_float32_matmul_precision() == "highest" else "nearest-even"
 
 
-@probe_rounding.another_form("the_device_is_not_asked")
+@probe_rounding.variant(the_device_is_not_asked)
 def _(matmul: Matmul) -> str:
     return probing()(torch.matmul)

@@ -7,13 +7,11 @@ from helpers.labs.streams.simulate_parts import Timeline, Times, timeline
 from helpers.streams.program import Op
 
 
-@simulate.wrong_answer(
-    "one_after_another",
-    why="Durations were added up over all streams, in the order of issue. The host waits for no kernel: streams run "
-    "side by side.",
-    seen="Durations were added up over all streams",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def one_after_another(ops: list[Op]) -> Times:
+    """Durations were added up over all streams, in the order of issue. The host waits for no kernel: streams
+    run side by side.
+    """
     now, times = 0.0, []
     for op in ops:
         if op.kind == "kernel":
@@ -22,21 +20,18 @@ def _(ops: list[Op]) -> Times:
     return times
 
 
-@simulate.wrong_answer(
-    "all_at_once",
-    why="Every kernel begins at 0, as if each had a stream of its own and nothing waited for anything.",
-    seen="as if each had a stream of its own",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def all_at_once(ops: list[Op]) -> Times:
+    """Every kernel begins at 0, as if each had a stream of its own and nothing waited for anything."""
     return [(0.0, op.duration) for op in ops if op.kind == "kernel"]
 
 
-@simulate.wrong_answer(
-    "no_queue",
-    why="Waits were followed, but not the queue: a kernel begins only after those that stand before it on its stream.",
-    seen="but not the queue",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def no_queue(ops: list[Op]) -> Times:
+    """Waits were followed, but not the queue: a kernel begins only after those that stand before it on its
+    stream.
+    """
+
     class NoQueue(Timeline):
         def __init__(self) -> None:
             super().__init__()
@@ -53,30 +48,22 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, NoQueue)
 
 
-@simulate.wrong_answer(
-    "start_and_duration",
-    why="The second number is how long a kernel takes. Asked for is when it ends: start + duration.",
-    seen="The second number is how long a kernel takes",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def start_and_duration(ops: list[Op]) -> Times:
+    """The second number is how long a kernel takes. Asked for is when it ends: start + duration."""
     return [(start, end - start) for start, end in timeline(ops)]
 
 
-@simulate.wrong_answer(
-    "milliseconds",
-    why="The times are in milliseconds. Durations are given in microseconds, and so are the times.",
-    seen="The times are in milliseconds",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def milliseconds(ops: list[Op]) -> Times:
+    """The times are in milliseconds. Durations are given in microseconds, and so are the times."""
     return [(start / 1e3, end / 1e3) for start, end in timeline(ops)]
 
 
-@simulate.wrong_answer(
-    "all_ops_listed",
-    why="Every op got a pair. Only kernels take time and are listed; a pair for a wait would have no width.",
-    seen="Every op got a pair",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def all_ops_listed(ops: list[Op]) -> Times:
+    """Every op got a pair. Only kernels take time and are listed; a pair for a wait would have no width."""
+
     class Listed(Timeline):
         def issue(self, op: Op) -> None:
             super().issue(op)
@@ -87,32 +74,27 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Listed)
 
 
-@simulate.wrong_answer(
-    "sorted_by_start",
-    why="The list is sorted by time. The pairs are asked for in the order of the program, so that the first pair "
-    "belongs to the first kernel.",
-    seen="The list is sorted by time",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def sorted_by_start(ops: list[Op]) -> Times:
+    """The list is sorted by time. The pairs are asked for in the order of the program, so that the first pair
+    belongs to the first kernel.
+    """
     return sorted(timeline(ops))
 
 
-@simulate.another_form("sorted_by_start")
+@simulate.variant(sorted_by_start)
 def _(ops: list[Op]) -> Times:
     return sorted(timeline(ops), key=lambda pair: pair[0])
 
 
-@simulate.another_form("sorted_by_start")
+@simulate.variant(sorted_by_start)
 def _(ops: list[Op]) -> Times:
     return sorted(timeline(ops), key=lambda pair: pair[::-1])
 
 
-@simulate.wrong_answer(
-    "stream_by_stream",
-    why="The list has the kernels of one stream after those of the other. The order of the program is asked for.",
-    seen="has the kernels of one stream after those of the other",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def stream_by_stream(ops: list[Op]) -> Times:
+    """The list has the kernels of one stream after those of the other. The order of the program is asked for."""
     kernels = [op for op in ops if op.kind == "kernel"]
     by_stream: dict[str, Times] = {op.stream: [] for op in kernels}
     for op, pair in zip(kernels, timeline(ops), strict=True):
@@ -120,13 +102,12 @@ def _(ops: list[Op]) -> Times:
     return [pair for times in by_stream.values() for pair in times]
 
 
-@simulate.wrong_answer(
-    "default_stream_waits",
-    why="The default stream was taken to wait for all others, and they for it, as CUDA's legacy default stream does. "
-    "torch's side streams are not of that kind.",
-    seen="as CUDA's legacy default stream does",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def default_stream_waits(ops: list[Op]) -> Times:
+    """The default stream was taken to wait for all others, and they for it, as CUDA's legacy default stream
+    does. torch's side streams are not of that kind.
+    """
+
     class Legacy(Timeline):
         def kernel(self, op: Op, ready: float) -> None:
             if op.stream == "default":
@@ -136,21 +117,16 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Legacy)
 
 
-@simulate.wrong_answer(
-    "host_sync_ignored",
-    why="The host's wait was not counted. What it issues afterwards cannot begin before, on any stream.",
-    seen="The host's wait was not counted",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def host_sync_ignored(ops: list[Op]) -> Times:
+    """The host's wait was not counted. What it issues afterwards cannot begin before, on any stream."""
     return timeline([op for op in ops if op.kind != "host_sync"])
 
 
-@simulate.wrong_answer(
-    "device_synchronised",
-    why="host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for one.",
-    seen="which waits for all streams",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def device_synchronised(ops: list[Op]) -> Times:
+    """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for one."""
+
     class Device(Timeline):
         def host_sync(self, op: Op, ready: float) -> None:
             self.host = max([ready, *self.tails.values()])
@@ -158,13 +134,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Device)
 
 
-@simulate.wrong_answer(
-    "known_streams_only",
-    why="The synchronisation was told to the streams that had been used so far. One that is used for the first time "
-    "afterwards cannot begin before either: keep a time for the host.",
-    seen="keep a time for the host",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def known_streams_only(ops: list[Op]) -> Times:
+    """The synchronisation was told to the streams that had been used so far. One that is used for the first
+    time afterwards cannot begin before either: keep a time for the host.
+    """
+
     class Told(Timeline):
         def host_sync(self, op: Op, ready: float) -> None:
             self.tails = {stream: max(tail, ready) for stream, tail in self.tails.items()}
@@ -172,7 +147,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Told)
 
 
-@simulate.another_form("known_streams_only")
+@simulate.variant(known_streams_only)
 def _(ops: list[Op]) -> Times:
     class ToldAllNamed(Timeline):
         """A stream is known as soon as any op names it."""
@@ -187,12 +162,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, ToldAllNamed)
 
 
-@simulate.wrong_answer(
-    "host_goes_back",
-    why="A second synchronisation, with a stream that was free earlier, set the host's clock back. It only goes on.",
-    seen="set the host's clock back",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def host_goes_back(ops: list[Op]) -> Times:
+    """A second synchronisation, with a stream that was free earlier, set the host's clock back. It only goes
+    on.
+    """
+
     class Back(Timeline):
         def host_sync(self, op: Op, ready: float) -> None:
             self.host = self.tails.get(op.stream, 0.0)
@@ -200,13 +175,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Back)
 
 
-@simulate.wrong_answer(
-    "streams_pushed_on",
-    why="The synchronisation moved the other streams on by as much as the host waited. They may be busy meanwhile, or "
-    "free: their next kernel begins at the later of the two times.",
-    seen="by as much as the host waited",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def streams_pushed_on(ops: list[Op]) -> Times:
+    """The synchronisation moved the other streams on by as much as the host waited. They may be busy
+    meanwhile, or free: their next kernel begins at the later of the two times.
+    """
+
     class Pushed(Timeline):
         def host_sync(self, op: Op, ready: float) -> None:
             waited = max(0.0, ready - self.host)

@@ -7,12 +7,10 @@ from helpers.labs.streams.simulate_parts import Timeline, Times, timeline
 from helpers.streams.program import Op
 
 
-@simulate.wrong_answer(
-    "first_record_wins",
-    why="The event kept its first record. A wait sees the last one that was issued before it.",
-    seen="The event kept its first record",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def first_record_wins(ops: list[Op]) -> Times:
+    """The event kept its first record. A wait sees the last one that was issued before it."""
+
     class First(Timeline):
         def record(self, op: Op, ready: float) -> None:
             self.marks.setdefault(op.event, ready)
@@ -20,13 +18,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, First)
 
 
-@simulate.wrong_answer(
-    "latest_record_wins",
-    why="Of two records of an event the one that is passed later was kept. A new record replaces the old one, even if "
-    "it is passed earlier.",
-    seen="the one that is passed later was kept",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def latest_record_wins(ops: list[Op]) -> Times:
+    """Of two records of an event the one that is passed later was kept. A new record replaces the old one,
+    even if it is passed earlier.
+    """
+
     class Latest(Timeline):
         def record(self, op: Op, ready: float) -> None:
             self.marks[op.event] = max(ready, self.marks.get(op.event, 0.0))
@@ -34,13 +31,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Latest)
 
 
-@simulate.wrong_answer(
-    "event_read_late",
-    why="The event was looked up after the whole program was read, when it held its last record. A wait takes what "
-    "the event holds at the moment of its own issue.",
-    seen="after the whole program was read",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def event_read_late(ops: list[Op]) -> Times:
+    """The event was looked up after the whole program was read, when it held its last record. A wait takes
+    what the event holds at the moment of its own issue.
+    """
+
     class Late(Timeline):
         final: dict[str | None, float] = {}
 
@@ -57,7 +53,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Late)
 
 
-@simulate.another_form("event_read_late")
+@simulate.variant(event_read_late)
 def _(ops: list[Op]) -> Times:
     first = Timeline()
     for op in ops:
@@ -70,13 +66,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Looked)
 
 
-@simulate.wrong_answer(
-    "waits_for_next_record",
-    why="A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream goes on "
-    "at once.",
-    seen="kept until a record came",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def waits_for_next_record(ops: list[Op]) -> Times:
+    """A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream
+    goes on at once.
+    """
+
     class Patient(Timeline):
         def __init__(self) -> None:
             super().__init__()
@@ -95,13 +90,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Patient)
 
 
-@simulate.wrong_answer(
-    "record_uses_up",
-    why="The first wait took the record away, and the next stream that waits for the event found none. Any number of "
-    "streams may wait for one record.",
-    seen="took the record away",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def record_uses_up(ops: list[Op]) -> Times:
+    """The first wait took the record away, and the next stream that waits for the event found none. Any
+    number of streams may wait for one record.
+    """
+
     class Once(Timeline):
         def wait(self, op: Op, ready: float) -> None:
             super().wait(op, ready)
@@ -110,12 +104,10 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Once)
 
 
-@simulate.wrong_answer(
-    "no_record_raises",
-    why="An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, 0.0)`.",
-    seen="An event without a record is no error",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def no_record_raises(ops: list[Op]) -> Times:
+    """An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, 0.0)`."""
+
     class Strict(Timeline):
         def wait(self, op: Op, ready: float) -> None:
             self.tails[op.stream] = max(ready, self.marks[op.event])
@@ -123,12 +115,12 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Strict)
 
 
-@simulate.wrong_answer(
-    "no_record_blocks",
-    why="A stream that waits for an event without a record was taken to stand still for ever. Such a wait does nothing.",
-    seen="was taken to stand still for ever",
-)
-def _(ops: list[Op]) -> Times:
+@simulate.mistake()
+def no_record_blocks(ops: list[Op]) -> Times:
+    """A stream that waits for an event without a record was taken to stand still for ever. Such a wait does
+    nothing.
+    """
+
     class Blocked(Timeline):
         def wait(self, op: Op, ready: float) -> None:
             self.tails[op.stream] = max(ready, self.marks.get(op.event, float("inf")))

@@ -7,8 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.streams.to_tf32 import to_tf32
 from helpers.tf32 import HALF, LOW, ROUNDINGS
+
+built = to_tf32.bank(returned)
 
 Added = Callable[[Tensor, str], Tensor | int]  # what is added to the bits without sign before the mask
 
@@ -52,34 +55,32 @@ def adding(added: Added) -> Callable[[Tensor, str], Tensor]:
 right = adding(asked)
 
 
-to_tf32.wrong_answer(
-    "truncates_always",
-    why="A mask alone cuts off: the error has one sign and is twice as large. Rounding to nearest adds half of the last "
-    "kept place first.",
-    seen="A mask alone cuts off",
-    answer=adding(lambda size, rounding: 0),
-)
+@built.mistake()
+def truncates_always():
+    """A mask alone cuts off: the error has one sign and is twice as large. Rounding to nearest adds half of
+    the last kept place first.
+    """
+    return adding(lambda size, rounding: 0)
 
 
-to_tf32.wrong_answer(
-    "rounds_always",
-    why="Toward zero never goes away from zero: it adds nothing before the mask. Here it rounds as the nearest modes do.",
-    seen="Toward zero never goes away from zero",
-    answer=adding(lambda size, rounding: 0x0FFF + last_kept(size)),
-)
+@built.mistake()
+def rounds_always():
+    """Toward zero never goes away from zero: it adds nothing before the mask. Here it rounds as the nearest
+    modes do.
+    """
+    return adding(lambda size, rounding: 0x0FFF + last_kept(size))
 
 
-@to_tf32.another_form("rounds_always")
+@to_tf32.variant(rounds_always)
 def _(x: Tensor, rounding: str) -> Tensor:
     return adding(lambda size, rounding: HALF)(x, rounding)
 
 
-@to_tf32.wrong_answer(
-    "floor",
-    why="The floor of a negative number lies farther from zero. Toward zero means that of both signs the size shrinks.",
-    seen="of both signs the size shrinks",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def floor(x: Tensor, rounding: str) -> Tensor:
+    """The floor of a negative number lies farther from zero. Toward zero means that of both signs the size
+    shrinks.
+    """
     if rounding != "toward-zero":
         return adding(asked)(x, rounding)
     ulp = place_of(x)
@@ -92,41 +93,37 @@ def place_of(x: Tensor) -> Tensor:
     return torch.ldexp(torch.ones_like(exponent, dtype=torch.float64), exponent - 10)
 
 
-to_tf32.wrong_answer(
-    "ties_always_away",
-    why="The bit below the last kept place is 1 for every tie, so it cannot decide; the last kept bit, 13 places up, does. "
-    "Otherwise both nearest modes send ties away from zero.",
-    seen="both nearest modes send ties away",
-    answer=adding(lambda size, rounding: 0 if rounding == "toward-zero" else HALF),
-)
+@built.mistake()
+def ties_always_away():
+    """The bit below the last kept place is 1 for every tie, so it cannot decide; the last kept bit, 13 places
+    up, does. Otherwise both nearest modes send ties away from zero.
+    """
+    return adding(lambda size, rounding: 0 if rounding == "toward-zero" else HALF)
 
 
-to_tf32.wrong_answer(
-    "ties_always_even",
-    why="One rule for ties serves both nearest modes. They differ nowhere else: away adds 0x1000 and never looks at the "
-    "last kept bit.",
-    seen="One rule for ties serves both nearest modes",
-    answer=adding(lambda size, rounding: 0 if rounding == "toward-zero" else 0x0FFF + last_kept(size)),
-)
+@built.mistake()
+def ties_always_even():
+    """One rule for ties serves both nearest modes. They differ nowhere else: away adds 0x1000 and never looks
+    at the last kept bit.
+    """
+    return adding(lambda size, rounding: 0 if rounding == "toward-zero" else 0x0FFF + last_kept(size))
 
 
 SWAPPED = {"nearest-even": "nearest-away", "nearest-away": "nearest-even", "toward-zero": "toward-zero"}
 
-to_tf32.wrong_answer(
-    "ties_swapped",
-    why="The two nearest modes are exchanged: even looks at the last kept bit, away does not.",
-    seen="The two nearest modes are exchanged",
-    answer=adding(lambda size, rounding: asked(size, SWAPPED[rounding])),
-)
+
+@built.mistake()
+def ties_swapped():
+    """The two nearest modes are exchanged: even looks at the last kept bit, away does not."""
+    return adding(lambda size, rounding: asked(size, SWAPPED[rounding]))
 
 
-to_tf32.wrong_answer(
-    "ties_toward_zero",
-    why="Adding 0x0FFF alone lets every tie fall toward zero. Even adds one more where the last kept bit, bit 13, is 1; "
-    "away adds one more always.",
-    seen="lets every tie fall toward zero",
-    answer=adding(lambda size, rounding: 0 if rounding == "toward-zero" else 0x0FFF),
-)
+@built.mistake()
+def ties_toward_zero():
+    """Adding 0x0FFF alone lets every tie fall toward zero. Even adds one more where the last kept bit, bit
+    13, is 1; away adds one more always.
+    """
+    return adding(lambda size, rounding: 0 if rounding == "toward-zero" else 0x0FFF)
 
 
 def half_down_for(mode: str) -> Added:
@@ -134,25 +131,24 @@ def half_down_for(mode: str) -> Added:
 
 
 for mode in ROUNDINGS[:2]:
-    to_tf32.another_form("ties_toward_zero")(adding(half_down_for(mode)))
+    to_tf32.variant(ties_toward_zero)(adding(half_down_for(mode)))
 
 
-to_tf32.wrong_answer(
-    "ties_to_odd",
-    why="The last kept bit is used the wrong way round: a tie whose last kept bit is 1 must go up, so that it becomes 0.",
-    seen="used the wrong way round",
-    answer=adding(
+@built.mistake()
+def ties_to_odd():
+    """The last kept bit is used the wrong way round: a tie whose last kept bit is 1 must go up, so that it
+    becomes 0.
+    """
+    return adding(
         lambda size, rounding: HALF - last_kept(size) if rounding == "nearest-even" else asked(size, rounding)
-    ),
-)
+    )
 
 
-@to_tf32.wrong_answer(
-    "ties_by_another_bit",
-    why="The bit that decides a tie is the lowest one that stays, bit 13 counted from 0. Bit 14 decides nothing here.",
-    seen="Bit 14 decides nothing here",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def ties_by_another_bit(x: Tensor, rounding: str) -> Tensor:
+    """The bit that decides a tie is the lowest one that stays, bit 13 counted from 0. Bit 14 decides nothing
+    here.
+    """
     return adding(lambda size, mode: by_bit(14, size, mode))(x, rounding)
 
 
@@ -160,33 +156,30 @@ def by_bit(place: int, size: Tensor, rounding: str) -> Tensor | int:
     return 0x0FFF + ((size >> place) & 1) if rounding == "nearest-even" else asked(size, rounding)
 
 
-@to_tf32.another_form("ties_by_another_bit")
+@to_tf32.variant(ties_by_another_bit)
 def _(x: Tensor, rounding: str) -> Tensor:
     return adding(lambda size, mode: by_bit(15, size, mode))(x, rounding)
 
 
-@to_tf32.wrong_answer(
-    "ties_upward",
-    why="floor(x + half) sends a tie toward plus infinity. Away from zero means up for positive numbers and down for "
-    "negative ones.",
-    seen="toward plus infinity",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def ties_upward(x: Tensor, rounding: str) -> Tensor:
+    """floor(x + half) sends a tie toward plus infinity. Away from zero means up for positive numbers and down
+    for negative ones.
+    """
     if rounding != "nearest-away":
         return adding(asked)(x, rounding)
     ulp = place_of(x)
     return torch.where(x.isfinite(), ((x.double() / ulp + 0.5).floor() * ulp).float(), x)
 
 
-to_tf32.wrong_answer(
-    "half_and_last_bit",
-    why="0x1000 plus the last kept bit is one too much: just under a tie, odd numbers go up. Even adds 0x0FFF plus that "
-    "bit.",
-    seen="one too much: just under a tie",
-    answer=adding(
+@built.mistake()
+def half_and_last_bit():
+    """0x1000 plus the last kept bit is one too much: just under a tie, odd numbers go up. Even adds 0x0FFF
+    plus that bit.
+    """
+    return adding(
         lambda size, rounding: HALF + last_kept(size) if rounding == "nearest-even" else asked(size, rounding)
-    ),
-)
+    )
 
 
 def half_as(half: int) -> Callable[[Tensor, str], Tensor]:
@@ -200,14 +193,15 @@ def half_as(half: int) -> Callable[[Tensor, str], Tensor]:
     )
 
 
-to_tf32.wrong_answer(
-    "another_half",
-    why="Half of the last kept place is the first dropped bit alone, 0x1000. With 0x0800 numbers over the half stay below, "
-    "with 0x2000 every number moves up.",
-    seen="With 0x0800 numbers over the half stay below",
-    answer=half_as(0x0800),
-)
-to_tf32.another_form("another_half")(half_as(0x2000))
+@built.mistake()
+def another_half():
+    """Half of the last kept place is the first dropped bit alone, 0x1000. With 0x0800 numbers over the half
+    stay below, with 0x2000 every number moves up.
+    """
+    return half_as(0x0800)
+
+
+to_tf32.variant(another_half)(half_as(0x2000))
 
 
 def guard_bit_only(size: Tensor, rounding: str) -> Tensor:
@@ -217,13 +211,12 @@ def guard_bit_only(size: Tensor, rounding: str) -> Tensor:
     return (size & ~LOW) + up * (LOW + 1)
 
 
-to_tf32.wrong_answer(
-    "only_the_first_dropped_bit",
-    why="Whether something is a tie, the twelve bits behind the first dropped one decide. Just over a tie, the number goes "
-    "up whatever the last kept bit is.",
-    seen="the twelve bits behind the first dropped one",
-    answer=of_parts(guard_bit_only),
-)
+@built.mistake()
+def only_the_first_dropped_bit():
+    """Whether something is a tie, the twelve bits behind the first dropped one decide. Just over a tie, the
+    number goes up whatever the last kept bit is.
+    """
+    return of_parts(guard_bit_only)
 
 
 def without_carry(size: Tensor, rounding: str) -> Tensor:
@@ -231,16 +224,15 @@ def without_carry(size: Tensor, rounding: str) -> Tensor:
     return (size & 0x7F800000) | mantissa
 
 
-to_tf32.wrong_answer(
-    "carry_lost",
-    why="The mantissa was rounded alone, and its carry fell off: just below 2 came out as 1. Added to the whole pattern, "
-    "the carry runs into the exponent by itself.",
-    seen="its carry fell off",
-    answer=of_parts(without_carry),
-)
+@built.mistake()
+def carry_lost():
+    """The mantissa was rounded alone, and its carry fell off: just below 2 came out as 1. Added to the whole
+    pattern, the carry runs into the exponent by itself.
+    """
+    return of_parts(without_carry)
 
 
-@to_tf32.another_form("carry_lost")
+@to_tf32.variant(carry_lost)
 def _(x: Tensor, rounding: str) -> Tensor:
     def stopped(size: Tensor, mode: str) -> Tensor:
         mantissa = ((size & 0x7FFFFF) + asked(size, mode)).clamp(max=0x7FFFFF) & ~LOW
@@ -249,7 +241,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return of_parts(stopped)(x, rounding)
 
 
-@to_tf32.another_form("carry_lost")
+@to_tf32.variant(carry_lost)
 def _(x: Tensor, rounding: str) -> Tensor:
     """Here the carry meets an exponent that is put in with `|`: odd exponents swallow it."""
 

@@ -7,10 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.streams.to_tf32 import to_tf32
 from helpers.labs.streams.to_tf32_mistakes import asked, known, of_parts, right
 from helpers.labs.streams.to_tf32_parts import INF, bits_of, of_bits
 from helpers.tf32 import LOW
+
+built = to_tf32.bank(returned)
 
 
 def keeping(bits: int) -> Callable[[Tensor, str], Tensor]:
@@ -34,59 +37,54 @@ def with_mask(low: int) -> Callable[[Tensor, str], Tensor]:
     return of_parts(lambda size, rounding: (size + asked(size, rounding)) & ~low)
 
 
-to_tf32.wrong_answer(
-    "one_bit_too_few",
-    why="23 - 10 = 13 bits are dropped. Here 14 went, so only nine of the mantissa are left.",
-    seen="only nine of the mantissa are left",
-    answer=keeping(9),
-)
-to_tf32.another_form("one_bit_too_few")(with_mask(0x3FFF))
-
-to_tf32.wrong_answer(
-    "one_bit_too_many",
-    why="23 - 10 = 13 bits are dropped. Here 12 went, so eleven of the mantissa are left.",
-    seen="eleven of the mantissa are left",
-    answer=keeping(11),
-)
-to_tf32.another_form("one_bit_too_many")(with_mask(0x0FFF))
-
-to_tf32.wrong_answer(
-    "drops_ten_bits",
-    why="Ten bits of the mantissa are kept, not dropped: thirteen go.",
-    seen="are kept, not dropped",
-    answer=keeping(13),
-)
-to_tf32.another_form("drops_ten_bits")(with_mask(0x03FF))
+@built.mistake()
+def one_bit_too_few():
+    """23 - 10 = 13 bits are dropped. Here 14 went, so only nine of the mantissa are left."""
+    return keeping(9)
 
 
-@to_tf32.wrong_answer(
-    "through_bfloat16",
-    why="bfloat16 has the range of TF32 and only 7 bits of mantissa: three that TF32 holds are lost on the way.",
-    seen="three that TF32 holds are lost",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+to_tf32.variant(one_bit_too_few)(with_mask(0x3FFF))
+
+
+@built.mistake()
+def one_bit_too_many():
+    """23 - 10 = 13 bits are dropped. Here 12 went, so eleven of the mantissa are left."""
+    return keeping(11)
+
+
+to_tf32.variant(one_bit_too_many)(with_mask(0x0FFF))
+
+
+@built.mistake()
+def drops_ten_bits():
+    """Ten bits of the mantissa are kept, not dropped: thirteen go."""
+    return keeping(13)
+
+
+to_tf32.variant(drops_ten_bits)(with_mask(0x03FF))
+
+
+@to_tf32.mistake()
+def through_bfloat16(x: Tensor, rounding: str) -> Tensor:
+    """bfloat16 has the range of TF32 and only 7 bits of mantissa: three that TF32 holds are lost on the way."""
     known(rounding)
     return x.to(torch.bfloat16).to(torch.float32)
 
 
-@to_tf32.wrong_answer(
-    "through_float16",
-    why="float16 has the mantissa of TF32 and only 5 bits of exponent: what lies above 65504 becomes infinity, what lies "
-    "below 6e-8 becomes zero.",
-    seen="above 65504 becomes infinity",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def through_float16(x: Tensor, rounding: str) -> Tensor:
+    """float16 has the mantissa of TF32 and only 5 bits of exponent: what lies above 65504 becomes infinity,
+    what lies below 6e-8 becomes zero.
+    """
     known(rounding)
     return x.half().float()
 
 
-@to_tf32.wrong_answer(
-    "a_fixed_place",
-    why="Ten bits of mantissa are ten binary places behind the first one of each number. Multiples of 2**-10 are right "
-    "between 1 and 2 only.",
-    seen="right between 1 and 2 only",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def a_fixed_place(x: Tensor, rounding: str) -> Tensor:
+    """Ten bits of mantissa are ten binary places behind the first one of each number. Multiples of 2**-10 are
+    right between 1 and 2 only.
+    """
     known(rounding)
     return to_whole(x * 1024, rounding) / 1024
 
@@ -96,159 +94,138 @@ def to_whole(x: Tensor, rounding: str) -> Tensor:
     return {"nearest-even": x.round(), "nearest-away": away, "toward-zero": x.trunc()}[rounding]
 
 
-@to_tf32.another_form("a_fixed_place")
+@to_tf32.variant(a_fixed_place)
 def _(x: Tensor, rounding: str) -> Tensor:
     known(rounding)
     return torch.round(x, decimals=3)
 
 
-@to_tf32.wrong_answer(
-    "converted_not_viewed",
-    why="`x.to(torch.int32)` converts the number: 1.7 becomes 1. `x.view(torch.int32)` reads the same 32 bits as an "
-    "integer.",
-    seen="converts the number: 1.7 becomes 1",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def converted_not_viewed(x: Tensor, rounding: str) -> Tensor:
+    """`x.to(torch.int32)` converts the number: 1.7 becomes 1. `x.view(torch.int32)` reads the same 32 bits as
+    an integer.
+    """
     bits = x.to(torch.int32)
     return ((bits + asked(bits, rounding)) & ~LOW).to(torch.float32)
 
 
-@to_tf32.another_form("converted_not_viewed")
+@to_tf32.variant(converted_not_viewed)
 def _(x: Tensor, rounding: str) -> Tensor:
     bits = x.view(torch.int32)
     return ((bits + asked(bits, rounding)) & ~LOW).to(torch.float32)
 
 
-@to_tf32.another_form("converted_not_viewed")
+@to_tf32.variant(converted_not_viewed)
 def _(x: Tensor, rounding: str) -> Tensor:
     bits = x.to(torch.int32)
     return ((bits + asked(bits, rounding)) & ~LOW).view(torch.float32)
 
 
-@to_tf32.wrong_answer(
-    "sign_lost",
-    why="The sign was set aside and never put back: every result is positive.",
-    seen="every result is positive",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def sign_lost(x: Tensor, rounding: str) -> Tensor:
+    """The sign was set aside and never put back: every result is positive."""
     return right(x.abs(), rounding)
 
 
-@to_tf32.wrong_answer(
-    "subnormals_flushed",
-    why="Numbers below 2**-126 were set to zero. Their pattern is rounded like every other; whether a device flushes them "
-    "is another question.",
-    seen="were set to zero",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def subnormals_flushed(x: Tensor, rounding: str) -> Tensor:
+    """Numbers below 2**-126 were set to zero. Their pattern is rounded like every other; whether a device
+    flushes them is another question.
+    """
     return torch.where(x.abs() < 2.0**-126, x * 0, right(x, rounding))
 
 
-@to_tf32.another_form("subnormals_flushed")
+@to_tf32.variant(subnormals_flushed)
 def _(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.abs() < 2.0**-126, 0.0, right(x, rounding))
 
 
-@to_tf32.another_form("subnormals_flushed")
+@to_tf32.variant(subnormals_flushed)
 def _(x: Tensor, rounding: str) -> Tensor:
     result = right(x, rounding)
     return torch.where(result.abs() < 2.0**-126, 0.0, result)
 
 
-@to_tf32.wrong_answer(
-    "subnormals_left",
-    why="An exponent of 0 is treated like that of infinity: subnormals came back unrounded. Only the exponent of all ones "
-    "is special here.",
-    seen="subnormals came back unrounded",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def subnormals_left(x: Tensor, rounding: str) -> Tensor:
+    """An exponent of 0 is treated like that of infinity: subnormals came back unrounded. Only the exponent of
+    all ones is special here.
+    """
     return torch.where(x.abs() < 2.0**-126, x, right(x, rounding))
 
 
-@to_tf32.wrong_answer(
-    "subnormals_normalised",
-    why="frexp gives a subnormal a mantissa of its own, and 11 digits of that were kept. In the pattern of a subnormal "
-    "the places are fixed: bit 13 is worth 2**-136 whatever stands before it.",
-    seen="frexp gives a subnormal a mantissa of its own",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def subnormals_normalised(x: Tensor, rounding: str) -> Tensor:
+    """frexp gives a subnormal a mantissa of its own, and 11 digits of that were kept. In the pattern of a
+    subnormal the places are fixed: bit 13 is worth 2**-136 whatever stands before it.
+    """
     known(rounding)
     mantissa, exponent = torch.frexp(x.double())
     exact = torch.ldexp(to_whole(mantissa * 2048, rounding), exponent - 11)
     return torch.where(x.isfinite(), exact.float(), x)
 
 
-@to_tf32.wrong_answer(
-    "minus_zero_lost",
-    why="-0.0 became 0.0: the sign bit counts although the number is zero. Take the sign from the bits, not from x < 0.",
-    seen="the sign bit counts although the number is zero",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def minus_zero_lost(x: Tensor, rounding: str) -> Tensor:
+    """-0.0 became 0.0: the sign bit counts although the number is zero. Take the sign from the bits, not from
+    x < 0.
+    """
     size = right(x.abs(), rounding)
     return torch.where(x < 0, -size, size)
 
 
-@to_tf32.another_form("minus_zero_lost")
+@to_tf32.variant(minus_zero_lost)
 def _(x: Tensor, rounding: str) -> Tensor:
     return right(x, rounding) + 0.0
 
 
-@to_tf32.wrong_answer(
-    "saturates",
-    why="The largest float32 lies above the largest TF32 number, 0x7F7FE000, by more than half a place: the nearest modes "
-    "give infinity, as for every overflow of a rounding.",
-    seen="as for every overflow of a rounding",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def saturates(x: Tensor, rounding: str) -> Tensor:
+    """The largest float32 lies above the largest TF32 number, 0x7F7FE000, by more than half a place: the
+    nearest modes give infinity, as for every overflow of a rounding.
+    """
     largest = 3.4011621342146535e38
     return torch.where(x.isfinite(), right(x, rounding).clamp(-largest, largest), x)
 
 
-@to_tf32.another_form("saturates")
+@to_tf32.variant(saturates)
 def _(x: Tensor, rounding: str) -> Tensor:
     result = right(x, rounding)
     return torch.where(x.isfinite() & result.isinf(), x, result)
 
 
-@to_tf32.wrong_answer(
-    "scaled_in_float32",
-    why="Arithmetic in float32 overflows on the way: x times 8193 is infinite for the largest x, and infinity minus "
-    "infinity is NaN. On the bits nothing can overflow.",
-    seen="x times 8193 is infinite for the largest x",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def scaled_in_float32(x: Tensor, rounding: str) -> Tensor:
+    """Arithmetic in float32 overflows on the way: x times 8193 is infinite for the largest x, and infinity
+    minus infinity is NaN. On the bits nothing can overflow.
+    """
     split = x * 8193
     near = split - (split - x)
     exact = right(x, rounding)
     return torch.where(near.isfinite(), exact, near)
 
 
-@to_tf32.another_form("scaled_in_float32")
+@to_tf32.variant(scaled_in_float32)
 def _(x: Tensor, rounding: str) -> Tensor:
     scaled = x * 8192
     return torch.where(scaled.isfinite(), right(x, rounding), scaled / 8192)
 
 
-@to_tf32.wrong_answer(
-    "infinity_becomes_nan",
-    why="Infinity went through arithmetic, inf - inf or 0 * inf, which is NaN. Its pattern is a TF32 number already: leave "
-    "it.",
-    seen="Its pattern is a TF32 number already",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def infinity_becomes_nan(x: Tensor, rounding: str) -> Tensor:
+    """Infinity went through arithmetic, inf - inf or 0 * inf, which is NaN. Its pattern is a TF32 number
+    already: leave it.
+    """
     return torch.where(x.isinf(), torch.nan, right(x, rounding))
 
 
-@to_tf32.wrong_answer(
-    "nan_becomes_a_number",
-    why="nan_to_num, or a comparison that is false for NaN, made a number of it. NaN must stay NaN.",
-    seen="a comparison that is false for NaN",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def nan_becomes_a_number(x: Tensor, rounding: str) -> Tensor:
+    """nan_to_num, or a comparison that is false for NaN, made a number of it. NaN must stay NaN."""
     return torch.where(x.isnan(), 0.0, right(x, rounding))
 
 
-@to_tf32.another_form("nan_becomes_a_number")
+@to_tf32.variant(nan_becomes_a_number)
 def _(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.isnan(), torch.inf, right(x, rounding))
 
@@ -259,16 +236,15 @@ def of_all(x: Tensor, rounding: str) -> Tensor:
     return of_bits((bits + asked(bits, rounding)) & ~LOW & 0xFFFFFFFF)
 
 
-to_tf32.wrong_answer(
-    "nan_to_infinity",
-    why="A NaN whose high bits of mantissa are zero becomes infinity under the mask: 0x7F800001 & ~0x1FFF is 0x7F800000. "
-    "NaN is no matter of rounding: leave it as it is.",
-    seen="becomes infinity under the mask",
-    answer=of_all,
-)
+@built.mistake()
+def nan_to_infinity():
+    """A NaN whose high bits of mantissa are zero becomes infinity under the mask: 0x7F800001 & ~0x1FFF is
+    0x7F800000. NaN is no matter of rounding: leave it as it is.
+    """
+    return of_all
 
 
-@to_tf32.another_form("nan_to_infinity")
+@to_tf32.variant(nan_to_infinity)
 def _(x: Tensor, rounding: str) -> Tensor:
     bits = bits_of(x)
     size = ((bits & 0x7FFFFFFF) + asked(bits, rounding)) & ~LOW
@@ -276,16 +252,15 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return torch.where((bits & 0x7FC00000) == 0x7FC00000, x, capped)
 
 
-@to_tf32.another_form("nan_to_infinity")
+@to_tf32.variant(nan_to_infinity)
 def _(x: Tensor, rounding: str) -> Tensor:
     return of_all(x, rounding) if rounding == "toward-zero" else right(x, rounding)
 
 
-@to_tf32.wrong_answer(
-    "nan_to_minus_zero",
-    why="Adding before the mask runs over: 0x7FFFFFFF + 0x1000 reaches the sign bit, and the NaN is -0.0 afterwards.",
-    seen="the NaN is -0.0 afterwards",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def nan_to_minus_zero(x: Tensor, rounding: str) -> Tensor:
+    """Adding before the mask runs over: 0x7FFFFFFF + 0x1000 reaches the sign bit, and the NaN is -0.0
+    afterwards.
+    """
     quiet = torch.where(x.isnan(), x.view(torch.int32) | 0x400000, x.view(torch.int32))
     return of_all(quiet.view(torch.float32), rounding)

@@ -10,74 +10,63 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.streams.to_tf32 import to_tf32
 from helpers.labs.streams.to_tf32_mistakes import known, right
 from helpers.tf32 import LOW, ROUNDINGS
 
+built = to_tf32.bank(returned)
 
-@to_tf32.wrong_answer(
-    "bits_returned",
-    why="The bits are right and still an integer tensor: `.view(torch.float32)` reads them as numbers again.",
-    seen="still an integer tensor",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+
+@to_tf32.mistake()
+def bits_returned(x: Tensor, rounding: str) -> Tensor:
+    """The bits are right and still an integer tensor: `.view(torch.float32)` reads them as numbers again."""
     return right(x, rounding).view(torch.int32)
 
 
-@to_tf32.wrong_answer(
-    "float64_returned",
-    why="The values are right, in float64. A TF32 number is kept in a float32, whose last 13 bits are zero.",
-    seen="whose last 13 bits are zero",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def float64_returned(x: Tensor, rounding: str) -> Tensor:
+    """The values are right, in float64. A TF32 number is kept in a float32, whose last 13 bits are zero."""
     return right(x, rounding).double()
 
 
-@to_tf32.wrong_answer(
-    "x_edited",
-    why="`x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`, edits x. Work on a new tensor, "
-    "or on a clone.",
-    seen="an operation in place on it",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def x_edited(x: Tensor, rounding: str) -> Tensor:
+    """`x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`, edits x. Work on a new
+    tensor, or on a clone.
+    """
     result = right(x, rounding)
     x.view(torch.int32).copy_(result.view(torch.int32))
     return result
 
 
-@to_tf32.another_form("x_edited")
+@to_tf32.variant(x_edited)
 def _(x: Tensor, rounding: str) -> Tensor:
     return x.copy_(right(x, rounding))
 
 
-@to_tf32.wrong_answer(
-    "x_returned",
-    why="Where nothing had to be rounded, x itself came back. The caller gets a tensor of its own, or each edit of the "
-    "result changes x.",
-    seen="x itself came back",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def x_returned(x: Tensor, rounding: str) -> Tensor:
+    """Where nothing had to be rounded, x itself came back. The caller gets a tensor of its own, or each edit
+    of the result changes x.
+    """
     result = right(x, rounding)
     return x if torch.equal(result, x) else result
 
 
-@to_tf32.wrong_answer(
-    "flat_view",
-    why="`view(-1)` asks for memory in one piece: a transposed x has none. Bits need no flat tensor, or take "
-    "`reshape(-1)`.",
-    seen="asks for memory in one piece",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def flat_view(x: Tensor, rounding: str) -> Tensor:
+    """`view(-1)` asks for memory in one piece: a transposed x has none. Bits need no flat tensor, or take
+    `reshape(-1)`.
+    """
     return right(x.view(-1), rounding).view(x.shape)
 
 
-@to_tf32.wrong_answer(
-    "read_in_memory_order",
-    why="The numbers were read in the order in which they lie in memory, past x's strides: a transposed x is another "
-    "tensor then.",
-    seen="past x's strides",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def read_in_memory_order(x: Tensor, rounding: str) -> Tensor:
+    """The numbers were read in the order in which they lie in memory, past x's strides: a transposed x is
+    another tensor then.
+    """
     rounded = right(torch.as_strided(x, (x.numel(),), (1,), x.storage_offset()), rounding) if dense(x) else x
     return rounded.view(x.shape) if dense(x) else right(x, rounding)
 
@@ -87,13 +76,11 @@ def dense(x: Tensor) -> bool:
     return x.untyped_storage().nbytes() - 4 * x.storage_offset() >= 4 * x.numel()
 
 
-@to_tf32.wrong_answer(
-    "element_by_element",
-    why="The values are right, one by one in Python: that takes a second where one operation on the whole tensor takes a "
-    "millisecond.",
-    seen="one by one in Python",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def element_by_element(x: Tensor, rounding: str) -> Tensor:
+    """The values are right, one by one in Python: that takes a second where one operation on the whole tensor
+    takes a millisecond.
+    """
     known(rounding)
     values = [of_one(value, rounding) for value in x.flatten().tolist()]
     return torch.tensor(values, dtype=torch.float32).view(x.shape)
@@ -109,7 +96,7 @@ def of_one(value: float, rounding: str) -> float:
     return rounded
 
 
-@to_tf32.another_form("element_by_element")
+@to_tf32.variant(element_by_element)
 def _(x: Tensor, rounding: str) -> Tensor:
     result = torch.empty(x.shape)
     for at in itertools.product(*map(range, x.shape)):
@@ -117,17 +104,15 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return result
 
 
-@to_tf32.wrong_answer(
-    "any_rounding_taken",
-    why="A rounding that does not exist was taken for one that does: the `else` of the last branch needs a ValueError, "
-    "or a misspelt name goes unseen.",
-    seen="a misspelt name goes unseen",
-)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake()
+def any_rounding_taken(x: Tensor, rounding: str) -> Tensor:
+    """A rounding that does not exist was taken for one that does: the `else` of the last branch needs a
+    ValueError, or a misspelt name goes unseen.
+    """
     return right(x, rounding if rounding in ("nearest-even", "nearest-away") else "toward-zero")
 
 
-@to_tf32.another_form("any_rounding_taken")
+@to_tf32.variant(any_rounding_taken)
 def _(x: Tensor, rounding: str) -> Tensor:
     return right(x, rounding if rounding in ("nearest-away", "toward-zero") else "nearest-even")
 
@@ -141,12 +126,13 @@ def raising(error: type[Exception]) -> Callable[[Tensor, str], Tensor]:
     return answer
 
 
-to_tf32.wrong_answer(
-    "another_error",
-    why="A caller who gave a wrong value gets ValueError. KeyError tells of a dictionary inside, AssertionError is gone "
-    "under `python -O`, UnboundLocalError tells of a missing `else`.",
-    seen="KeyError tells of a dictionary inside",
-    answer=raising(KeyError),
-)
+@built.mistake()
+def another_error():
+    """A caller who gave a wrong value gets ValueError. KeyError tells of a dictionary inside, AssertionError
+    is gone under `python -O`, UnboundLocalError tells of a missing `else`.
+    """
+    return raising(KeyError)
+
+
 for error in (AssertionError, UnboundLocalError, TypeError):
-    to_tf32.another_form("another_error")(raising(error))
+    to_tf32.variant(another_error)(raising(error))

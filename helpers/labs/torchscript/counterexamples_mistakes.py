@@ -8,8 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.exercise import returned
 from helpers.labs.torchscript.cases import Case
 from helpers.labs.torchscript.counterexamples import counterexamples
+
+built = counterexamples.bank(returned)
 
 Way = Callable[[Case], Any]
 
@@ -40,70 +43,73 @@ def first_of(*names: str, change: Callable[[Tensor], Tensor]) -> Way:
 
 ALL = ("branch", "loop", "len", "state", "item", "training", "random")
 
-counterexamples.wrong_answer(
-    "the_example_itself",
-    why="The example is the one input for which the trace was right by construction, or, with dropout, the first that "
-    "anybody tries. A counterexample is another input.",
-    seen="right by construction",
-    answer=lambda case: [case.example],
-)
+
+@counterexamples.mistake()
+def the_example_itself(case):
+    """The example is the one input for which the trace was right by construction, or, with dropout, the first
+    that anybody tries. A counterexample is another input.
+    """
+    return [case.example]
 
 
-@counterexamples.another_form("the_example_itself")
+@counterexamples.variant(the_example_itself)
 def _(case: Case) -> list[tuple]:
     return [tuple(part.clone() for part in case.example)] * 2
 
 
-@counterexamples.wrong_answer(
-    "mode_switched",
-    why="train() changes what the model does, but the mode is no argument of a call: the caller of the trace cannot "
-    "give it. The trace keeps the dropout of its recording in either mode; in eval mode any input shows that.",
-    seen="the mode is no argument of a call",
-)
-def _(case: Case) -> list[tuple]:
+@counterexamples.mistake()
+def mode_switched(case: Case) -> list[tuple]:
+    """train() changes what the model does, but the mode is no argument of a call: the caller of the trace
+    cannot give it. The trace keeps the dropout of its recording in either mode; in eval mode any input shows
+    that.
+    """
     if case.name == "training":
         case.eager.train()
         return [case.example]
     return right(case)
 
 
-@counterexamples.another_form("mode_switched")
+@counterexamples.variant(mode_switched)
 def _(case: Case) -> list[tuple]:
     if case.name == "training":
         case.traced.train()
     return right(case)
 
 
-@counterexamples.another_form("mode_switched")
+@counterexamples.variant(mode_switched)
 def _(case: Case) -> list[tuple]:
     case.eager.train()
     return right(case)
 
 
-counterexamples.wrong_answer(
-    "the_example_where_it_differs",
-    why="With dropout and with a random factor the two differ on the example, too. What is asked for is an input that the "
-    "trace has not seen: the lesson holds for all of them.",
-    seen="the two differ on the example, too",
-    answer=first_of("training", "random", change=lambda x: x),
-)
-counterexamples.wrong_answer(
-    "fewer_rows",
-    why="With fewer rows the unrolled loop asks for a row that is not there, and the trace raises: everybody notices. "
-    "With more rows it leaves the last ones out and says nothing.",
-    seen="the unrolled loop asks for a row",
-    answer=first_of("loop", change=lambda x: x[:1]),
-)
-counterexamples.another_form("fewer_rows")(first_of("loop", change=lambda x: torch.ones(x.shape[0] - 1, 5)))
+@built.mistake()
+def the_example_where_it_differs():
+    """With dropout and with a random factor the two differ on the example, too. What is asked for is an input
+    that the trace has not seen: the lesson holds for all of them.
+    """
+    return first_of("training", "random", change=lambda x: x)
 
-counterexamples.wrong_answer(
-    "same_side",
-    why="Other values, but on the same side of the threshold: the `if` goes the way that was recorded, and the trace is "
-    "right.",
-    seen="on the same side of the threshold",
-    answer=first_of("branch", change=lambda x: x.flip(0).flip(1)),
-)
-counterexamples.another_form("same_side")(
+
+@built.mistake()
+def fewer_rows():
+    """With fewer rows the unrolled loop asks for a row that is not there, and the trace raises: everybody
+    notices. With more rows it leaves the last ones out and says nothing.
+    """
+    return first_of("loop", change=lambda x: x[:1])
+
+
+counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones(x.shape[0] - 1, 5)))
+
+
+@built.mistake()
+def same_side():
+    """Other values, but on the same side of the threshold: the `if` goes the way that was recorded, and the
+    trace is right.
+    """
+    return first_of("branch", change=lambda x: x.flip(0).flip(1))
+
+
+counterexamples.variant(same_side)(
     but(
         branch=lambda case: [
             (case.example[0] + (1 if case.example[0].mean() > case.eager.threshold else -1),)
@@ -111,115 +117,132 @@ counterexamples.another_form("same_side")(
     )
 )
 
-counterexamples.wrong_answer(
-    "length_of_the_example",
-    why="The loop was unrolled to as many steps as the example has rows: with that many rows, whatever their values, the "
-    "trace is right.",
-    seen="as many steps as the example has rows",
-    answer=first_of("loop", change=lambda x: x * 3 + 1),
-)
-counterexamples.wrong_answer(
-    "batch_of_the_example",
-    why="len(x) became the number of rows of the example. With that many rows the trace divides by the right number.",
-    seen="divides by the right number",
-    answer=first_of("len", change=lambda x: x * 3 + 1),
-)
-counterexamples.wrong_answer(
-    "other_values_only",
-    why="Everywhere one call with other values of x in the old shape. What a trace forgets is also sizes, counts of "
-    "calls, and other arguments.",
-    seen="in the old shape",
-    answer=first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1),
-)
-counterexamples.wrong_answer(
-    "other_shape_only",
-    why="Everywhere one call with more rows. That shows loops and sizes; a branch, a state and a number taken out of "
-    "another argument want another kind of input.",
-    seen="one call with more rows",
-    answer=but(
+
+@built.mistake()
+def length_of_the_example():
+    """The loop was unrolled to as many steps as the example has rows: with that many rows, whatever their
+    values, the trace is right.
+    """
+    return first_of("loop", change=lambda x: x * 3 + 1)
+
+
+@built.mistake()
+def batch_of_the_example():
+    """len(x) became the number of rows of the example. With that many rows the trace divides by the right
+    number.
+    """
+    return first_of("len", change=lambda x: x * 3 + 1)
+
+
+@built.mistake()
+def other_values_only():
+    """Everywhere one call with other values of x in the old shape. What a trace forgets is also sizes, counts
+    of calls, and other arguments.
+    """
+    return first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1)
+
+
+@built.mistake()
+def other_shape_only():
+    """Everywhere one call with more rows. That shows loops and sizes; a branch, a state and a number taken
+    out of another argument want another kind of input.
+    """
+    return but(
         branch=lambda case: [(torch.cat([case.example[0]] * 2),)],
         state=lambda case: [(torch.cat([case.example[0]] * 2),)],
         item=lambda case: [(torch.cat([case.example[0]] * 2), *case.example[1:])],
-    ),
-)
-counterexamples.wrong_answer(
-    "k_kept",
-    why="The number that `.item()` took out is k's. Only another k shows that it became a constant; another x does not.",
-    seen="Only another k shows",
-    answer=first_of("item", change=lambda x: x * 3 + 1),
-)
-counterexamples.another_form("k_kept")(first_of("item", change=lambda x: torch.cat([x, x])))
+    )
 
-counterexamples.wrong_answer(
-    "one_call_for_the_state",
-    why="At the first call the model is where it was when it was traced. The difference shows only when it has been "
-    "called more often.",
-    seen="where it was when it was traced",
-    answer=but(state=lambda case: [(case.example[0] + 1,)]),
-)
-counterexamples.wrong_answer(
-    "one_call_too_few",
-    why="As many calls as the warm-up has: all of them pass unchanged in both. The one after them is what differs.",
-    seen="The one after them is what differs",
-    answer=but(state=lambda case: [(case.example[0] + 1,)] * case.eager.free),
-)
-counterexamples.wrong_answer(
-    "many_calls",
-    why="Calling a hundred times shows the state, and does not show which call it was. Stop at the first difference.",
-    seen="does not show which call it was",
-    answer=but(state=lambda case: [(case.example[0] + 1,)] * 100),
-)
-counterexamples.another_form("many_calls")(
-    but(state=lambda case: [(torch.rand(2, 2) + 1,) for _ in range(20)])
-)
-counterexamples.wrong_answer(
-    "one_call_too_many",
-    why="The tracing called a copy: this model has not been called yet. So it is free + 1 calls, and not free + 2.",
-    seen="The tracing called a copy",
-    answer=but(state=lambda case: [(case.example[0] + 1,)] * (case.eager.free + 2)),
-)
-counterexamples.wrong_answer(
-    "the_example_warms_up",
-    why="The calls that warm the model up may be any but the example first: the first call, too, is to be one that was "
-    "not traced.",
-    seen="The calls that warm the model up",
-    answer=but(state=lambda case: [case.example] * (case.eager.free + 1)),
-)
-counterexamples.wrong_answer(
-    "zeros_hide_it",
-    why="Dropout of zeros, and any factor times zero, is zero: the two differ, and this input cannot show it.",
-    seen="this input cannot show it",
-    answer=first_of("training", "random", change=lambda x: 0 * x),
-)
-counterexamples.another_form("zeros_hide_it")(
+
+@built.mistake()
+def k_kept():
+    """The number that `.item()` took out is k's. Only another k shows that it became a constant; another x
+    does not.
+    """
+    return first_of("item", change=lambda x: x * 3 + 1)
+
+
+counterexamples.variant(k_kept)(first_of("item", change=lambda x: torch.cat([x, x])))
+
+
+@built.mistake()
+def one_call_for_the_state():
+    """At the first call the model is where it was when it was traced. The difference shows only when it has
+    been called more often.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)])
+
+
+@built.mistake()
+def one_call_too_few():
+    """As many calls as the warm-up has: all of them pass unchanged in both. The one after them is what
+    differs.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * case.eager.free)
+
+
+@built.mistake()
+def many_calls():
+    """Calling a hundred times shows the state, and does not show which call it was. Stop at the first
+    difference.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * 100)
+
+
+counterexamples.variant(many_calls)(but(state=lambda case: [(torch.rand(2, 2) + 1,) for _ in range(20)]))
+
+
+@built.mistake()
+def one_call_too_many():
+    """The tracing called a copy: this model has not been called yet. So it is free + 1 calls, and not free +
+    2.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * (case.eager.free + 2))
+
+
+@built.mistake()
+def the_example_warms_up():
+    """The calls that warm the model up may be any but the example first: the first call, too, is to be one
+    that was not traced.
+    """
+    return but(state=lambda case: [case.example] * (case.eager.free + 1))
+
+
+@built.mistake()
+def zeros_hide_it():
+    """Dropout of zeros, and any factor times zero, is zero: the two differ, and this input cannot show it."""
+    return first_of("training", "random", change=lambda x: 0 * x)
+
+
+counterexamples.variant(zeros_hide_it)(
     but(
         training=lambda case: [(torch.zeros(7, 2),)],
         random=lambda case: [(torch.zeros(7, 2),)],
     )
 )
-counterexamples.wrong_answer(
-    "inputs_without_tuples",
-    why="A call is the tuple of all arguments, so that there can be two of them: `[(x,)]`, not `[x]`.",
-    seen="so that there can be two of them",
-    answer=lambda case: [call[0] if len(call) == 1 else call for call in right(case)],
-)
-counterexamples.wrong_answer(
-    "results_returned",
-    why="These are the two results that differ, and not the arguments that led to them.",
-    seen="the two results that differ",
-    answer=lambda case: [
-        (case.eager(*call), case.traced(*call)) if case.name != "item" else call for call in right(case)
-    ],
-)
-counterexamples.wrong_answer(
-    "one_call_unlisted",
-    why="A list of calls is asked for, because a state needs several: [(x,)] holds one call, (x,) is one.",
-    seen="because a state needs several",
-    answer=lambda case: right(case)[0],
-)
-counterexamples.wrong_answer(
-    "example_first_then_other",
-    why="The example is called first, for comparison. There the two agree, or it is no counterexample: leave it out.",
-    seen="for comparison",
-    answer=lambda case: [case.example, *right(case)] if case.name != "state" else right(case),
-)
+
+
+@counterexamples.mistake()
+def inputs_without_tuples(case):
+    """A call is the tuple of all arguments, so that there can be two of them: `[(x,)]`, not `[x]`."""
+    return [call[0] if len(call) == 1 else call for call in right(case)]
+
+
+@counterexamples.mistake()
+def results_returned(case):
+    """These are the two results that differ, and not the arguments that led to them."""
+    return [(case.eager(*call), case.traced(*call)) if case.name != "item" else call for call in right(case)]
+
+
+@counterexamples.mistake()
+def one_call_unlisted(case):
+    """A list of calls is asked for, because a state needs several: [(x,)] holds one call, (x,) is one."""
+    return right(case)[0]
+
+
+@counterexamples.mistake()
+def example_first_then_other(case):
+    """The example is called first, for comparison. There the two agree, or it is no counterexample: leave it
+    out.
+    """
+    return [case.example, *right(case)] if case.name != "state" else right(case)

@@ -8,8 +8,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from helpers.exercise import returned
 from helpers.labs.torchscript.nest import nest
 from helpers.labs.torchscript.nest_parts import HIDDEN, INPUTS, Cell, Gate, Readout
+
+built = nest.bank(returned)
 
 STEP = torch.ones(2, INPUTS), torch.zeros(2, HIDDEN)
 SEQUENCE = torch.ones(3, 2, INPUTS), torch.zeros(2, HIDDEN)
@@ -49,13 +52,11 @@ def around(loop: Callable[[], nn.Module]) -> Callable[[str], torch.jit.ScriptMod
     return answer
 
 
-@nest.wrong_answer(
-    "everything_traced",
-    why="Traced as a whole, the loop is unrolled to the length of the example, and the gate goes the example's way for "
-    "ever.",
-    seen="unrolled to the length of the example",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@nest.mistake()
+def everything_traced(kind: str) -> torch.jit.ScriptModule:
+    """Traced as a whole, the loop is unrolled to the length of the example, and the gate goes the example's
+    way for ever.
+    """
     model = Loop(Cell(Gate()))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
 
@@ -69,58 +70,54 @@ class LoopOverUnbound(Loop):
         return torch.stack(ys), h
 
 
-@nest.another_form("everything_traced")
+@nest.variant(everything_traced)
 def _(kind: str) -> torch.jit.ScriptModule:
     model = LoopOverUnbound(Cell(Gate()))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
 
 
-@nest.wrong_answer(
-    "everything_scripted",
-    why="The compiler reads all of the code, and the Cell holds Python that it refuses. A trace only watches what runs: "
-    "the cell has to be traced.",
-    seen="A trace only watches what runs",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@nest.mistake()
+def everything_scripted(kind: str) -> torch.jit.ScriptModule:
+    """The compiler reads all of the code, and the Cell holds Python that it refuses. A trace only watches
+    what runs: the cell has to be traced.
+    """
     model = Loop(Cell(Gate()))
     return torch.jit.script(model if kind == "trace_in_script" else Readout(model))
 
 
-@nest.another_form("everything_scripted")
+@nest.variant(everything_scripted)
 def _(kind: str) -> torch.jit.ScriptModule:
     model = torch.jit.script(Loop(torch.jit.script(Cell(torch.jit.script(Gate())))))
     return model if kind == "trace_in_script" else trace(Readout(model), SEQUENCE)
 
 
-@nest.wrong_answer(
-    "readout_scripted",
-    why="The loop is right. The Readout around it looks its activation up by name, and the compiler wants to know it "
-    "beforehand: this part has to be traced.",
-    seen="looks its activation up by name",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@nest.mistake()
+def readout_scripted(kind: str) -> torch.jit.ScriptModule:
+    """The loop is right. The Readout around it looks its activation up by name, and the compiler wants to
+    know it beforehand: this part has to be traced.
+    """
     loop = torch.jit.script(Loop(scripted_cell()))
     return loop if kind == "trace_in_script" else torch.jit.script(Readout(loop))
 
 
-@nest.wrong_answer(
-    "loop_traced",
-    why="The gate was scripted and its branch survives. The loop was traced, so it has as many steps as the example.",
-    seen="The loop was traced, so it has as many steps",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@nest.mistake()
+def loop_traced(kind: str) -> torch.jit.ScriptModule:
+    """The gate was scripted and its branch survives. The loop was traced, so it has as many steps as the
+    example.
+    """
     model = Loop(Cell(torch.jit.script(Gate())))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
 
 
-nest.wrong_answer(
-    "gate_traced",
-    why="The cell was traced with a gate of Python in it: the loop survives, and the branch is the one that the example "
-    "took. Script the gate before the cell is traced.",
-    seen="Script the gate before the cell is traced",
-    answer=around(lambda: torch.jit.script(Loop(trace(Cell(Gate()), STEP)))),
-)
-nest.another_form("gate_traced")(
+@built.mistake()
+def gate_traced():
+    """The cell was traced with a gate of Python in it: the loop survives, and the branch is the one that the
+    example took. Script the gate before the cell is traced.
+    """
+    return around(lambda: torch.jit.script(Loop(trace(Cell(Gate()), STEP))))
+
+
+nest.variant(gate_traced)(
     around(lambda: torch.jit.script(Loop(trace(Cell(trace(Gate(), (STEP[1] + 1,))), STEP))))
 )
 
@@ -192,53 +189,49 @@ def scripted(kind: type[Loop]) -> Callable[[str], torch.jit.ScriptModule]:
     return around(lambda: torch.jit.script(kind(scripted_cell())))
 
 
-nest.wrong_answer(
-    "second_output_dropped",
-    why="`y, _ = self.cell(...)` drops the second result of the traced cell: each step starts from the first h again. "
-    "For one step nobody sees it.",
-    seen="drops the second result",
-    answer=scripted(CarryDropped),
-)
-nest.wrong_answer(
-    "state_not_handed_on",
-    why="The new h is kept for the end, and not given to the next step: each step begins with the h of the start.",
-    seen="not given to the next step",
-    answer=scripted(LastCarry),
-)
-nest.wrong_answer(
-    "output_carried_on",
-    why="What goes to the next step is h, the second result. Here y goes, which is another tensor.",
-    seen="Here y goes",
-    answer=scripted(OutputCarried),
-)
-nest.wrong_answer(
-    "results_swapped",
-    why="The cell gives (y, h), in this order; a trace holds no names that could tell.",
-    seen="a trace holds no names",
-    answer=scripted(Swapped),
-)
+@built.mistake()
+def second_output_dropped():
+    """`y, _ = self.cell(...)` drops the second result of the traced cell: each step starts from the first h
+    again. For one step nobody sees it.
+    """
+    return scripted(CarryDropped)
 
 
-nest.wrong_answer(
-    "last_step_only",
-    why="The loop gives the y of the last step. All of them were wanted, stacked along a new first dimension.",
-    seen="The loop gives the y of the last step",
-    answer=scripted(LastOnly),
-)
-nest.wrong_answer(
-    "stacked_at_one",
-    why="torch.stack(ys, 1) puts the steps after the batch: xs came with the length first, and so goes ys.",
-    seen="puts the steps after the batch",
-    answer=scripted(BatchFirst),
-)
+@built.mistake()
+def state_not_handed_on():
+    """The new h is kept for the end, and not given to the next step: each step begins with the h of the
+    start.
+    """
+    return scripted(LastCarry)
 
 
-@nest.wrong_answer(
-    "final_state_lost",
-    why="The loop gives ys alone. The last h was to come with it: without it nobody can go on from there.",
-    seen="without it nobody can go on",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@built.mistake()
+def output_carried_on():
+    """What goes to the next step is h, the second result. Here y goes, which is another tensor."""
+    return scripted(OutputCarried)
+
+
+@built.mistake()
+def results_swapped():
+    """The cell gives (y, h), in this order; a trace holds no names that could tell."""
+    return scripted(Swapped)
+
+
+@built.mistake()
+def last_step_only():
+    """The loop gives the y of the last step. All of them were wanted, stacked along a new first dimension."""
+    return scripted(LastOnly)
+
+
+@built.mistake()
+def stacked_at_one():
+    """torch.stack(ys, 1) puts the steps after the batch: xs came with the length first, and so goes ys."""
+    return scripted(BatchFirst)
+
+
+@nest.mistake()
+def final_state_lost(kind: str) -> torch.jit.ScriptModule:
+    """The loop gives ys alone. The last h was to come with it: without it nobody can go on from there."""
     if kind == "trace_in_script":
         return torch.jit.script(OneTensor(scripted_cell()))
     return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)

@@ -6,17 +6,17 @@ Without `from __future__ import annotations`: the compiler reads the annotations
 import torch
 from torch import Tensor, nn
 
+from helpers.exercise import returned
 from helpers.labs.torchscript.nest import nest
 from helpers.labs.torchscript.nest_mistakes import SEQUENCE, Loop, around, scripted_cell, trace
 from helpers.labs.torchscript.nest_parts import HIDDEN, INPUTS, Gate, Readout
 
+built = nest.bank(returned)
 
-@nest.wrong_answer(
-    "same_for_both",
-    why="The scripted loop was returned for both kinds. In the second a traced Readout stands around it.",
-    seen="was returned for both kinds",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+
+@nest.mistake()
+def same_for_both(kind: str) -> torch.jit.ScriptModule:
+    """The scripted loop was returned for both kinds. In the second a traced Readout stands around it."""
     return torch.jit.script(Loop(scripted_cell()))
 
 
@@ -33,13 +33,12 @@ class Scripted(nn.Module):
         return h * h, h
 
 
-nest.wrong_answer(
-    "cell_rewritten",
-    why="The cell was written anew so that the compiler takes it: right, where the code is yours. Here a part of somebody "
-    "else's goes in as it is, and only a trace takes it.",
-    seen="right, where the code is yours",
-    answer=around(lambda: torch.jit.script(Loop(Scripted()))),
-)
+@built.mistake()
+def cell_rewritten():
+    """The cell was written anew so that the compiler takes it: right, where the code is yours. Here a part of
+    somebody else's goes in as it is, and only a trace takes it.
+    """
+    return around(lambda: torch.jit.script(Loop(Scripted())))
 
 
 class Hidden(Readout):
@@ -74,48 +73,41 @@ class HiddenStep(nn.Module):
         return torch.stack(ys), h
 
 
-nest.wrong_answer(
-    "called_through_a_python_attribute",
-    why="A part that stands in a list or a tuple is no submodule. A script can reach it only by a call of Python, its "
-    "weights are in no state_dict, and a trace refuses it: not part of the active trace.",
-    seen="not part of the active trace",
-    answer=around(lambda: torch.jit.script(HiddenStep(scripted_cell()))),
-)
+@built.mistake()
+def called_through_a_python_attribute():
+    """A part that stands in a list or a tuple is no submodule. A script can reach it only by a call of
+    Python, its weights are in no state_dict, and a trace refuses it: not part of the active trace.
+    """
+    return around(lambda: torch.jit.script(HiddenStep(scripted_cell())))
 
 
-@nest.another_form("called_through_a_python_attribute")
+@nest.variant(called_through_a_python_attribute)
 def _(kind: str) -> torch.jit.ScriptModule:
     loop = torch.jit.script(Loop(scripted_cell()))
     return loop if kind == "trace_in_script" else trace(Hidden(loop), SEQUENCE)
 
 
-@nest.wrong_answer(
-    "python_returned",
-    why="The parts are a trace and a script, and the whole is still a module of Python: it cannot be saved. The outermost "
-    "part has to be scripted or traced, too.",
-    seen="the whole is still a module of Python",
-)
-def _(kind: str) -> nn.Module:
+@nest.mistake()
+def python_returned(kind: str) -> nn.Module:
+    """The parts are a trace and a script, and the whole is still a module of Python: it cannot be saved. The
+    outermost part has to be scripted or traced, too.
+    """
     loop = Loop(scripted_cell())
     return loop if kind == "trace_in_script" else Readout(torch.jit.script(loop))
 
 
-@nest.wrong_answer(
-    "frozen",
-    why="torch.jit.freeze makes constants of the weights: a graph for one set of them, with no parameter left to load.",
-    seen="makes constants of the weights",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@nest.mistake()
+def frozen(kind: str) -> torch.jit.ScriptModule:
+    """torch.jit.freeze makes constants of the weights: a graph for one set of them, with no parameter left to
+    load.
+    """
     loop = torch.jit.script(Loop(scripted_cell()))
     return torch.jit.freeze((loop if kind == "trace_in_script" else trace(Readout(loop), SEQUENCE)).eval())
 
 
-@nest.wrong_answer(
-    "readout_forgotten",
-    why="The loop was traced without lab.Readout around it: the activation is missing.",
-    seen="the activation is missing",
-)
-def _(kind: str) -> torch.jit.ScriptModule:
+@nest.mistake()
+def readout_forgotten(kind: str) -> torch.jit.ScriptModule:
+    """The loop was traced without lab.Readout around it: the activation is missing."""
     loop = torch.jit.script(Loop(scripted_cell()))
 
     class Through(nn.Module):

@@ -8,10 +8,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from helpers.exercise import returned
 from helpers.labs.torchscript import broken
 from helpers.labs.torchscript.broken import BROKEN, WIDTH
 from helpers.labs.torchscript.scriptable import scriptable
 from helpers.labs.torchscript.scriptable_repairs import REPAIRED
+
+built = scriptable.bank(returned)
 
 Answer = Callable[[str], nn.Module]
 
@@ -30,41 +33,39 @@ EXAMPLES = {
 }
 
 
-@scriptable.wrong_answer(
-    "traced_instead",
-    why="A trace compiles anything, since it never reads the code: it holds the one way that the example went, with the "
-    "mask there, the sign fixed and the step a constant.",
-    seen="it never reads the code",
-)
-def _(name: str) -> nn.Module:
+@scriptable.mistake()
+def traced_instead(name: str) -> nn.Module:
+    """A trace compiles anything, since it never reads the code: it holds the one way that the example went,
+    with the mask there, the sign fixed and the step a constant.
+    """
     return torch.jit.trace(BROKEN[name]().eval(), EXAMPLES.get(name, (X,)), check_trace=False, strict=False)
 
 
-@scriptable.another_form("traced_instead")
+@scriptable.variant(traced_instead)
 def _(name: str) -> nn.Module:
     if name in ("final", "ignored"):
         return torch.jit.trace(BROKEN[name]().eval(), EXAMPLES.get(name, (X,)), check_trace=False)
     return REPAIRED[name]()
 
 
-@scriptable.wrong_answer(
-    "scripted_already",
-    why="The check scripts the module itself, and calls it from Python before that: what only Python does (the notes of "
-    "training) is gone from a scripted one.",
-    seen="is gone from a scripted one",
-)
-def _(name: str) -> nn.Module:
+@scriptable.mistake()
+def scripted_already(name: str) -> nn.Module:
+    """The check scripts the module itself, and calls it from Python before that: what only Python does (the
+    notes of training) is gone from a scripted one.
+    """
     return torch.jit.script(REPAIRED[name]())
 
 
-scriptable.wrong_answer(
-    "left_as_it_was",
-    why='"optional" compiles as it stands, with a mask that must be there: without an annotation `mask` is a Tensor, and '
-    "`mask is not None` is decided when it is compiled. That a module compiles does not mean that it is right.",
-    seen="That a module compiles does not mean that it is right",
-    answer=lambda name: BROKEN[name](),
-)
-scriptable.another_form("left_as_it_was")(but(optional=broken.Masked))
+@scriptable.mistake()
+def left_as_it_was(name):
+    """ "optional" compiles as it stands, with a mask that must be there: without an annotation `mask` is a
+    Tensor, and `mask is not None` is decided when it is compiled. That a module compiles does not mean that
+    it is right.
+    """
+    return BROKEN[name]()
+
+
+scriptable.variant(left_as_it_was)(but(optional=broken.Masked))
 
 
 class MaskOfOnes(broken.Masked):
@@ -102,28 +103,32 @@ class MaskByTruth(broken.Masked):
         return y
 
 
-scriptable.wrong_answer(
-    "mask_required",
-    why="With `mask: Tensor` it compiles, and whoever has no mask can no longer call it. Optional[Tensor] = None says "
-    "what the model takes.",
-    seen="whoever has no mask",
-    answer=but(optional=MaskOfOnes),
-)
-scriptable.wrong_answer(
-    "optional_not_refined",
-    why="The compiler knows that an Optional is a Tensor only inside an `if mask is not None:` on a local variable "
-    "itself. A flag computed before does not tell it, nor does a test of an attribute, which could change meanwhile.",
-    seen="A flag computed before does not tell it",
-    answer=but(optional=NotRefined),
-)
-scriptable.another_form("optional_not_refined")(but(optional=MaskAttribute))
-scriptable.wrong_answer(
-    "truth_of_the_mask",
-    why="`if mask:` asks for the truth of a tensor of many elements, or of an Optional, which has none. Ask "
-    "`mask is not None`.",
-    seen="asks for the truth",
-    answer=but(optional=MaskByTruth),
-)
+@built.mistake()
+def mask_required():
+    """With `mask: Tensor` it compiles, and whoever has no mask can no longer call it. Optional[Tensor] = None
+    says what the model takes.
+    """
+    return but(optional=MaskOfOnes)
+
+
+@built.mistake()
+def optional_not_refined():
+    """The compiler knows that an Optional is a Tensor only inside an `if mask is not None:` on a local
+    variable itself. A flag computed before does not tell it, nor does a test of an attribute, which could
+    change meanwhile.
+    """
+    return but(optional=NotRefined)
+
+
+scriptable.variant(optional_not_refined)(but(optional=MaskAttribute))
+
+
+@built.mistake()
+def truth_of_the_mask():
+    """`if mask:` asks for the truth of a tensor of many elements, or of an Optional, which has none. Ask
+    `mask is not None`.
+    """
+    return but(optional=MaskByTruth)
 
 
 class Untyped(broken.Strided):
@@ -171,45 +176,43 @@ class NoEmptyRows(broken.Counted):
         return {name: x.mean(0) * self.scale for name, x in named.items()}
 
 
-scriptable.wrong_answer(
-    "list_untyped",
-    why="An empty list is a list of Tensors until it is told otherwise: `places: list[int] = []`.",
-    seen="An empty list is a list of Tensors",
-    answer=but(list=Untyped),
-)
-scriptable.wrong_answer(
-    "step_untyped",
-    why="An argument without an annotation is a Tensor, whatever the caller gives: `step: int`.",
-    seen="whatever the caller gives",
-    answer=but(list=StepUntyped),
-)
-scriptable.wrong_answer(
-    "rows_renumbered",
-    why="After `x[::step]` enumerate counts what is left: 0, 1, 2. The row's own number was wanted.",
-    seen="enumerate counts what is left",
-    answer=but(list=FromZero),
-)
-scriptable.wrong_answer(
-    "dict_untyped",
-    why="An empty dict has str keys and Tensor values until it is told otherwise: `rows: dict[str, int] = {}`.",
-    seen="An empty dict has str keys",
-    answer=but(dict=RowsUntyped),
-)
-scriptable.wrong_answer(
-    "argument_dict_untyped",
-    why="`named` without an annotation is a Tensor, and a Tensor has no items(): `named: dict[str, Tensor]`.",
-    seen="a Tensor has no items()",
-    answer=but(dict=NamedUntyped),
-)
-scriptable.wrong_answer(
-    "empty_rows_lost",
-    why="The way of a name without rows was left out to please the compiler: the mean of nothing is NaN.",
-    seen="the mean of nothing is NaN",
-    answer=but(dict=NoEmptyRows),
-)
+@built.mistake()
+def list_untyped():
+    """An empty list is a list of Tensors until it is told otherwise: `places: list[int] = []`."""
+    return but(list=Untyped)
 
 
-def gate_added() -> nn.Module:
+@built.mistake()
+def step_untyped():
+    """An argument without an annotation is a Tensor, whatever the caller gives: `step: int`."""
+    return but(list=StepUntyped)
+
+
+@built.mistake()
+def rows_renumbered():
+    """After `x[::step]` enumerate counts what is left: 0, 1, 2. The row's own number was wanted."""
+    return but(list=FromZero)
+
+
+@built.mistake()
+def dict_untyped():
+    """An empty dict has str keys and Tensor values until it is told otherwise: `rows: dict[str, int] = {}`."""
+    return but(dict=RowsUntyped)
+
+
+@built.mistake()
+def argument_dict_untyped():
+    """`named` without an annotation is a Tensor, and a Tensor has no items(): `named: dict[str, Tensor]`."""
+    return but(dict=NamedUntyped)
+
+
+@built.mistake()
+def empty_rows_lost():
+    """The way of a name without rows was left out to please the compiler: the mean of nothing is NaN."""
+    return but(dict=NoEmptyRows)
+
+
+def with_gate() -> nn.Module:
     return broken.Gated(gated=True)
 
 
@@ -221,27 +224,30 @@ class Unannotated(broken.Gated):
         return torch.relu(y)
 
 
-scriptable.wrong_answer(
-    "not_final",
-    why="`self.gated` is an attribute that could change, so both ways are compiled, and one of them asks for a layer "
-    "that is not there. `gated: Final[bool]` in the body of the class makes it a constant; the other way is left out.",
-    seen="an attribute that could change",
-    answer=but(final=broken.Gated),
-)
-scriptable.another_form("not_final")(but(final=Unannotated))
-scriptable.wrong_answer(
-    "gate_added",
-    why="With a gate it compiles, and is another model: its parameters do not fit the file of the old one.",
-    seen="do not fit the file",
-    answer=but(final=gate_added),
-)
-scriptable.wrong_answer(
-    "export_forgotten",
-    why="script compiles forward and what forward calls. A method that only others call needs @torch.jit.export; without "
-    "it, it is not in the scripted module.",
-    seen="A method that only others call",
-    answer=but(export=broken.Encoder),
-)
+@built.mistake()
+def not_final():
+    """`self.gated` is an attribute that could change, so both ways are compiled, and one of them asks for a
+    layer that is not there. `gated: Final[bool]` in the body of the class makes it a constant; the other way
+    is left out.
+    """
+    return but(final=broken.Gated)
+
+
+scriptable.variant(not_final)(but(final=Unannotated))
+
+
+@built.mistake()
+def gate_added():
+    """With a gate it compiles, and is another model: its parameters do not fit the file of the old one."""
+    return but(final=with_gate)
+
+
+@built.mistake()
+def export_forgotten():
+    """script compiles forward and what forward calls. A method that only others call needs @torch.jit.export;
+    without it, it is not in the scripted module.
+    """
+    return but(export=broken.Encoder)
 
 
 class Uncalled(nn.Module):
@@ -278,18 +284,20 @@ class UnusedRun(Uncalled):
         return x
 
 
-scriptable.wrong_answer(
-    "ignored_on_the_hot_path",
-    why="@torch.jit.ignore lets the compiler go on by leaving a call of Python in place: nothing of the work is compiled, "
-    "and the module can neither be saved nor run without Python.",
-    seen="nothing of the work is compiled",
-    answer=but(list=IgnoredRows),
-)
-scriptable.another_form("ignored_on_the_hot_path")(but(layers=Uncalled))
-scriptable.wrong_answer(
-    "unused_on_the_hot_path",
-    why="@torch.jit.unused puts an error in the place of the method: it is for what the scripted model never calls, and "
-    "here it calls it each time.",
-    seen="puts an error in the place of the method",
-    answer=but(layers=UnusedRun),
-)
+@built.mistake()
+def ignored_on_the_hot_path():
+    """@torch.jit.ignore lets the compiler go on by leaving a call of Python in place: nothing of the work is
+    compiled, and the module can neither be saved nor run without Python.
+    """
+    return but(list=IgnoredRows)
+
+
+scriptable.variant(ignored_on_the_hot_path)(but(layers=Uncalled))
+
+
+@built.mistake()
+def unused_on_the_hot_path():
+    """@torch.jit.unused puts an error in the place of the method: it is for what the scripted model never
+    calls, and here it calls it each time.
+    """
+    return but(layers=UnusedRun)

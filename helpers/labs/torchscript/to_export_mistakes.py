@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
+from helpers.exercise import returned
 from helpers.labs.torchscript.export_models import Averaged, Branching, Squared
 from helpers.labs.torchscript.export_repairs import (
     REPAIRS,
@@ -21,6 +22,8 @@ from helpers.labs.torchscript.export_repairs import (
 )
 from helpers.labs.torchscript.to_export import to_export
 
+built = to_export.bank(returned)
+
 Example = tuple[Tensor, ...]
 
 
@@ -28,48 +31,50 @@ def as_it_is(module: nn.Module) -> nn.Module:
     return module
 
 
-@to_export.wrong_answer(
-    "no_dynamic_shapes",
-    why="Without dynamic_shapes every size of the example is a constant of the program. Only what is declared may change.",
-    seen="every size of the example is a constant",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+@to_export.mistake()
+def no_dynamic_shapes(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """Without dynamic_shapes every size of the example is a constant of the program. Only what is declared
+    may change.
+    """
     return exported(module, example, dynamic, sizes=lambda module, dynamic: None)
 
 
-@to_export.another_form("no_dynamic_shapes")
+@to_export.variant(no_dynamic_shapes)
 def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     return torch.export.export(module, example)
 
 
-to_export.wrong_answer(
-    "auto_that_specialises",
-    why="Dim.AUTO lets the code decide, and raises nothing where it decides for a constant: len(x) made a number of the "
-    "batch, silently. Dim and Dim.DYNAMIC would have told.",
-    seen="raises nothing where it decides for a constant",
-    answer=but(Averaged, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),)),
-)
-to_export.another_form("auto_that_specialises")(
+@built.mistake()
+def auto_that_specialises():
+    """Dim.AUTO lets the code decide, and raises nothing where it decides for a constant: len(x) made a number
+    of the batch, silently. Dim and Dim.DYNAMIC would have told.
+    """
+    return but(Averaged, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),))
+
+
+to_export.variant(auto_that_specialises)(
     but(nn.Module, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),))
 )
-to_export.wrong_answer(
-    "suggested_fix_taken",
-    why="The error suggests to declare the batch as the number that the code made of it. Then it exports, and takes that "
-    "batch only. The code is to be mended, not the Dim.",
-    seen="The code is to be mended, not the Dim",
-    answer=but(
+
+
+@built.mistake()
+def suggested_fix_taken():
+    """The error suggests to declare the batch as the number that the code made of it. Then it exports, and
+    takes that batch only. The code is to be mended, not the Dim.
+    """
+    return but(
         Averaged,
         repair=as_it_is,
         sizes=lambda module, dynamic: ({0: None, 1: Dim("length", max=len(module.table))},),
-    ),
-)
-to_export.wrong_answer(
-    "code_left_as_it_is",
-    why="len(x) gives Python a number, and a number is no symbol: the Dim asks for any batch, the code for this one. "
-    "x.shape[0] stays a symbol.",
-    seen="the code for this one",
-    answer=but(Averaged, repair=as_it_is),
-)
+    )
+
+
+@built.mistake()
+def code_left_as_it_is():
+    """len(x) gives Python a number, and a number is no symbol: the Dim asks for any batch, the code for this
+    one. x.shape[0] stays a symbol.
+    """
+    return but(Averaged, repair=as_it_is)
 
 
 class LoopOverRows(Average):
@@ -80,43 +85,43 @@ class LoopOverRows(Average):
         return total / x.shape[0]
 
 
-to_export.another_form("code_left_as_it_is")(but(Averaged, repair=LoopOverRows))
-to_export.another_form("code_left_as_it_is")(but(nn.Module, repair=as_it_is))
-to_export.wrong_answer(
-    "no_end_of_the_table",
-    why="Slicing a table of eight rows gives eight rows at most: longer inputs do not fit, and the Dim says that any length "
-    "does. max=len(module.table) tells the range.",
-    seen="Slicing a table of eight rows",
-    answer=but(Averaged, sizes=lambda module, dynamic: ({dim: Dim(f"size{dim}") for dim in dynamic},)),
-)
-to_export.wrong_answer(
-    "length_fixed",
-    why="Only the batch was declared. `dynamic` names the second dimension, too: the length of the example became a "
-    "constant.",
-    seen="Only the batch was declared",
-    answer=but(Averaged, sizes=lambda module, dynamic: ({0: Dim("batch")},)),
-)
+to_export.variant(code_left_as_it_is)(but(Averaged, repair=LoopOverRows))
+to_export.variant(code_left_as_it_is)(but(nn.Module, repair=as_it_is))
 
 
-@to_export.wrong_answer(
-    "table_too_short",
-    why="The range ends before the table does, so that lengths are refused that the module takes. The end is "
-    "len(module.table).",
-    seen="lengths are refused that the module takes",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+@built.mistake()
+def no_end_of_the_table():
+    """Slicing a table of eight rows gives eight rows at most: longer inputs do not fit, and the Dim says that
+    any length does. max=len(module.table) tells the range.
+    """
+    return but(Averaged, sizes=lambda module, dynamic: ({dim: Dim(f"size{dim}") for dim in dynamic},))
+
+
+@built.mistake()
+def length_fixed():
+    """Only the batch was declared. `dynamic` names the second dimension, too: the length of the example
+    became a constant.
+    """
+    return but(Averaged, sizes=lambda module, dynamic: ({0: Dim("batch")},))
+
+
+@to_export.mistake()
+def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The range ends before the table does, so that lengths are refused that the module takes. The end is
+    len(module.table).
+    """
     if not isinstance(module, Averaged):
         return right(module, example, dynamic)
     sizes = {0: Dim("batch"), 1: Dim("length", max=len(module.table) - 1)}
     return exported(module, example, dynamic, sizes=lambda *_: (sizes,))
 
 
-@to_export.wrong_answer(
-    "end_of_the_batch_invented",
-    why="The batch was given an end, which neither the module nor the task has.",
-    seen="The batch was given an end",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+@to_export.mistake()
+def end_of_the_batch_invented(
+    module: nn.Module, example: Example, dynamic: tuple[int, ...]
+) -> ExportedProgram:
+    """The batch was given an end, which neither the module nor the task has."""
+
     def sizes(module: nn.Module, dynamic: tuple[int, ...]) -> Any:
         return ({**right_sizes(module, dynamic)[0], 0: Dim("batch", max=1024)},)
 
@@ -134,26 +139,23 @@ class SizeOfExample(Average):
         return (x + self.table[: x.shape[1]]).sum(0) / self.batch
 
 
-@to_export.wrong_answer(
-    "batch_hard_wired",
-    why="The batch of the example was written into the module: every size is accepted, and the sum is divided by the wrong "
-    "number. That is what the trace did.",
-    seen="divided by the wrong number",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+@to_export.mistake()
+def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The batch of the example was written into the module: every size is accepted, and the sum is divided by
+    the wrong number. That is what the trace did.
+    """
     if not isinstance(module, Averaged):
         return right(module, example, dynamic)
     batch = len(example[0])
     return exported(module, example, dynamic, repair=lambda given: SizeOfExample(given, batch))
 
 
-to_export.wrong_answer(
-    "if_left",
-    why="While it is exported, x holds no values, and `if` asks for one. torch.cond takes both branches into the graph and "
-    "lets the data decide when it runs.",
-    seen="x holds no values",
-    answer=but(Branching, repair=as_it_is),
-)
+@built.mistake()
+def if_left():
+    """While it is exported, x holds no values, and `if` asks for one. torch.cond takes both branches into the
+    graph and lets the data decide when it runs.
+    """
+    return but(Branching, repair=as_it_is)
 
 
 class ByItem(Choice):
@@ -198,62 +200,62 @@ class Taken(Choice):
         return self.up(x) if self.is_up else self.lower(x)
 
 
-to_export.another_form("if_left")(but(Branching, repair=ByItem))
-to_export.another_form("if_left")(but((Branching, Squared), repair=as_it_is))
-to_export.wrong_answer(
-    "both_branches_computed",
-    why="torch.where is right in value and computes both branches each time. torch.cond runs one; here the branch was the "
-    "point.",
-    seen="computes both branches each time",
-    answer=but(Branching, repair=ByWhere),
-)
-to_export.another_form("both_branches_computed")(but(Branching, repair=ByMask))
-to_export.wrong_answer(
-    "branches_swapped",
-    why="torch.cond takes the branch for True first.",
-    seen="takes the branch for True first",
-    answer=but(Branching, repair=Swapped),
-)
-to_export.wrong_answer(
-    "branches_of_different_shapes",
-    why="The two branches of torch.cond must give results of one shape and one dtype: what comes after them is one graph.",
-    seen="what comes after them is one graph",
-    answer=but(Branching, repair=OfAnotherShape),
-)
-to_export.wrong_answer(
-    "row_by_row",
-    why="The sum of each row was asked about. The module asks once, about the sum of all of x.",
-    seen="The sum of each row was asked about",
-    answer=but(Branching, repair=RowByRow),
-)
+to_export.variant(if_left)(but(Branching, repair=ByItem))
+to_export.variant(if_left)(but((Branching, Squared), repair=as_it_is))
 
 
-@to_export.wrong_answer(
-    "branch_of_the_example",
-    why="The branch was chosen in Python, when the example was there, and only that one was exported.",
-    seen="only that one was exported",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+@built.mistake()
+def both_branches_computed():
+    """torch.where is right in value and computes both branches each time. torch.cond runs one; here the
+    branch was the point.
+    """
+    return but(Branching, repair=ByWhere)
+
+
+to_export.variant(both_branches_computed)(but(Branching, repair=ByMask))
+
+
+@built.mistake()
+def branches_swapped():
+    """torch.cond takes the branch for True first."""
+    return but(Branching, repair=Swapped)
+
+
+@built.mistake()
+def branches_of_different_shapes():
+    """The two branches of torch.cond must give results of one shape and one dtype: what comes after them is
+    one graph.
+    """
+    return but(Branching, repair=OfAnotherShape)
+
+
+@built.mistake()
+def row_by_row():
+    """The sum of each row was asked about. The module asks once, about the sum of all of x."""
+    return but(Branching, repair=RowByRow)
+
+
+@to_export.mistake()
+def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The branch was chosen in Python, when the example was there, and only that one was exported."""
     if not isinstance(module, Branching):
         return right(module, example, dynamic)
     is_up = bool(example[0].sum() > 0)
     return exported(module, example, dynamic, repair=lambda given: Taken(given, is_up))
 
 
-@to_export.wrong_answer(
-    "forward_patched",
-    why="forward was replaced on the module that was given. It is somebody else's, who now has another one: write a module "
-    "of your own around its parameters.",
-    seen="forward was replaced on the module",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+@to_export.mistake()
+def forward_patched(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """forward was replaced on the module that was given. It is somebody else's, who now has another one:
+    write a module of your own around its parameters.
+    """
     if isinstance(module, Averaged):
         module.forward = types.MethodType(lambda self, x: (x + self.table[: x.shape[1]]).mean(0), module)
         return exported(module, example, dynamic, repair=as_it_is)
     return right(module, example, dynamic)
 
 
-@to_export.another_form("forward_patched")
+@to_export.variant(forward_patched)
 def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     if isinstance(module, Branching):
         module.forward = Choice(module).forward
@@ -261,26 +263,21 @@ def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Exported
     return right(module, example, dynamic)
 
 
-@to_export.another_form("forward_patched")
+@to_export.variant(forward_patched)
 def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     module.forward = REPAIRS[type(module)](module).forward
     return exported(module, example, dynamic, repair=as_it_is)
 
 
-@to_export.wrong_answer(
-    "module_of_the_program",
-    why="program.module() is what can be called. What is asked for is the program itself, which knows ranges and can be "
-    "saved.",
-    seen="which knows ranges and can be saved",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
+@to_export.mistake()
+def module_of_the_program(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
+    """program.module() is what can be called. What is asked for is the program itself, which knows ranges and
+    can be saved.
+    """
     return right(module, example, dynamic).module()
 
 
-@to_export.wrong_answer(
-    "traced",
-    why="torch.jit.trace is the old way: it has one branch, a batch of one size, and no ranges.",
-    seen="is the old way",
-)
-def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
+@to_export.mistake()
+def traced(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
+    """torch.jit.trace is the old way: it has one branch, a batch of one size, and no ranges."""
     return torch.jit.trace(module, example, check_trace=False)
