@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -28,12 +27,17 @@ class Mistake:
     answer: what a learner would pass to `check`.
     why: the sentence of a good teacher.
     breaks: the words of the exercise's docstring that it breaks; "" until they are known.
+    at: the property at which it falls, and the only one at which it is compared with an answer; "" compares it at all.
+        For an exercise whose properties take seconds each.
+    observed: what that property observes of it, written down where it takes seconds to see, as a hang does.
     variants: the same mistake written in different ways, or beside a mistake that often comes with it.
     """
 
     answer: Any
     why: str
     breaks: str = ""
+    at: str = ""
+    observed: Any = None
     variants: tuple[Any, ...] = ()
 
 
@@ -136,11 +140,15 @@ class Exercise:
 
         return add
 
-    def add_mistake(self, name: str, answer: Any, *, why: str, breaks: str = "") -> None:
-        """Adds a mistake that stands in a table. `@exercise.mistake()` is the usual way."""
+    def add_mistake(
+        self, name: str, answer: Any, *, why: str, breaks: str = "", at: str = "", observed: Any = None
+    ) -> None:
+        """Adds a mistake that stands in a table. `@exercise.mistake()` is the usual way. The words: see Mistake."""
         if name in self._mistakes:
             raise ValueError(f"{self.id}: the mistake {name} stands twice")
-        self._mistakes[name] = Mistake(answer, why, breaks)
+        if at and at not in [prop.said for prop in self.properties]:
+            raise ValueError(f"{self.id}: {name} falls at no property: none says {at!r}")
+        self._mistakes[name] = Mistake(answer, why, breaks, at, observed)
 
     def add_variant(self, name: str, answer: Any) -> None:
         """Adds a variant of the mistake `name`."""
@@ -190,9 +198,10 @@ class Exercise:
         return f"Exercise({self.id!r}, {self.title!r})"
 
     def __reduce__(self) -> Any:
-        """Another process looks the exercise up, so that its code never travels."""
-        found = _home(self)
-        return (_at, found) if found else super().__reduce__()
+        """Another process looks the exercise up by its id, so that its code never travels."""
+        from helpers.registry import found
+
+        return (found, (self.id,)) if found(self.id) is self else super().__reduce__()
 
 
 class Bank:
@@ -248,17 +257,3 @@ def returned(written: Callable[[], Any]) -> Any:
 def name_of(written: Callable[..., Any]) -> str:
     """The mistake's name: the function's, or the class's in small letters."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", written.__name__).lower()
-
-
-def _home(exercise: Exercise) -> tuple[str, str] | None:
-    """Module and name under which an exercise can be imported."""
-    modules = [check.check.__module__ for check in exercise.properties]
-    for module in dict.fromkeys(modules):
-        for name, value in vars(importlib.import_module(module)).items():
-            if value is exercise:
-                return module, name
-    return None
-
-
-def _at(module: str, name: str) -> Exercise:
-    return getattr(importlib.import_module(module), name)

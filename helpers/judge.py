@@ -12,7 +12,7 @@ from typing import Any
 
 from helpers import guard
 from helpers.compare import shown
-from helpers.exercise import Exercise, Property
+from helpers.exercise import Exercise, Mistake, Property
 from helpers.trial import Mismatch, Trial
 from helpers.waits import missing_exercise
 
@@ -93,7 +93,8 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
     """The name of the known wrong answer that behaves like `answer` at every property, or None.
 
     first: what `judge` found. Most wrong answers are told apart by the property that it comes from, so the
-    others are run only for those that are left.
+    others are run only for those that are left; and where it is written down at which property a mistake falls,
+    that one alone is asked.
     """
     if first.verdict == "not attempted" or not first.said:
         return None
@@ -103,15 +104,27 @@ def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str |
         exercise, answer, seed, dict.fromkeys((prop.said for prop in held), None) | {first.said: first}
     )
     left = [
-        (name, Outcomes(exercise, form, seed))
-        for name, mistake in exercise.mistakes.items()
-        for form in (mistake.answer, *mistake.variants)
+        (name, Outcomes(exercise, form, seed, written_down(known)))
+        for name, known in exercise.mistakes.items()
+        for form in (known.answer, *known.variants)
+        if known.at in ("", first.said)
     ]
     for prop in (failing, *exercise.properties):
         if left:
-            left = [(name, its) for name, its in left if alike(its.at(prop), own.at(prop))]
+            left = [
+                (name, its)
+                for name, its in left
+                if exercise.mistakes[name].at not in ("", prop.said) or alike(its.at(prop), own.at(prop))
+            ]
     names = {name for name, _ in left}
     return names.pop() if len(names) == 1 else None
+
+
+def written_down(known: Mistake) -> dict[str, Finding | None]:
+    """What is known of a mistake without running it."""
+    if known.observed is None:
+        return {}
+    return {known.at: Finding("wrong", known.why, observed=known.observed)}
 
 
 class Outcomes:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+import helpers
+
+if TYPE_CHECKING:
+    from helpers.exercise import Exercise
 
 T = TypeVar("T")
 
@@ -14,7 +19,7 @@ def lab_modules() -> list[str]:
     """Full names of the modules in helpers/labs, one a lab."""
     # Not `import helpers.labs`: in a kernel that starts the fork server of the checks.
     folder = Path(__file__).with_name("labs")
-    return sorted(f"helpers.labs.{found.name}" for found in pkgutil.iter_modules([str(folder)]))
+    return sorted(f"helpers.labs.{module.name}" for module in pkgutil.iter_modules([str(folder)]))
 
 
 def ids(stem: str) -> dict[str, list[str]]:
@@ -32,16 +37,26 @@ def ids(stem: str) -> dict[str, list[str]]:
     }
 
 
+def found(id: str) -> Exercise | None:
+    """The exercise of a lab by its id; None where the lab or the exercise is none of ours. Imports that lab alone."""
+    from helpers.exercise import Exercise
+
+    for page in helpers.LABS.glob(f"{id[:2]}_*.ipynb"):
+        names = [name for name in lab_modules() if name == f"helpers.labs.{page.stem[3:]}"]
+        return members(Exercise, names).get(id)
+    return None
+
+
 def members(kind: type[T], names: list[str] | None = None) -> dict[str, T]:
     """All objects of `kind` that stand in a lab module, by id. Two with one id are an error.
 
     names: full names of the modules; all labs if None.
     """
-    found: dict[str, T] = {}
+    known: dict[str, T] = {}
     for name in lab_modules() if names is None else names:
         for item in vars(importlib.import_module(name)).values():
             if not isinstance(item, kind):
                 continue
-            if found.setdefault(item.id, item) is not item:
+            if known.setdefault(item.id, item) is not item:
                 raise ValueError(f"{name}: a second object has the id {item.id}; give it another one")
-    return {key: found[key] for key in sorted(found, key=lambda key: key.partition(".")[0])}
+    return {key: known[key] for key in sorted(known, key=lambda key: key.partition(".")[0])}

@@ -64,3 +64,47 @@ def test_what_is_asked_once_right_hides_no_name_and_runs_for_no_wrong_answer() -
     assert first is not None and mistake(doubled, lambda x: x + x, 1, first) == "takes_text"
     with pytest.raises(ValueError, match="no earlier property"):
         doubled.property("another one", after=(square,))
+
+
+def test_a_mistake_is_compared_only_at_the_property_at_which_it_falls() -> None:
+    numbers = Exercise(
+        "99.numbers", "Numbers", objective="", minutes=1, difficulty="easy", hints=["", "", ""]
+    )
+    ran: list[tuple[str, str]] = []
+
+    def ask(part: str) -> None:
+        @numbers.property(part)
+        def _(answer, trial: Trial) -> None:
+            ran.append((part, answer.__name__))
+            trial.true(answer(part) == part, f"Not {part}.", observed=answer(part))
+
+    for part in ("first", "second", "third"):
+        ask(part)
+
+    def no_second(part: str) -> str:
+        return "" if part == "second" else part
+
+    def no_third(part: str) -> str:
+        return "" if part == "third" else part
+
+    def hangs(part: str) -> str:
+        raise AssertionError("what it does is written down")
+
+    numbers.add_mistake("second_lost", no_second, why="", at="second")
+    numbers.add_mistake("third_lost", no_third, why="", at="third")
+    numbers.add_mistake("second_never_ends", hangs, why="", at="second", observed="hangs")
+
+    def learners(part: str) -> str:  # with a second fault behind the first
+        return part if part == "first" else ""
+
+    first = judge(numbers, learners, seed=1)
+    assert first is not None and mistake(numbers, learners, 1, first) == "second_lost"
+    assert ("second", "no_second") in ran and not {name for part, name in ran if part != "second"} - {
+        "learners"
+    }
+
+    def never_ends(part: str) -> str:
+        return part if part == "first" else "hangs"
+
+    first = judge(numbers, never_ends, seed=1)
+    assert first is not None and mistake(numbers, never_ends, 1, first) == "second_never_ends"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from typing import Any
 
 import pytest
@@ -95,12 +96,24 @@ def test_what_an_author_forgets_is_said(double: Exercise) -> None:
     double.add_mistake("squared", len, why="It is squared.")
     with pytest.raises(ValueError, match=r"11\.double: the mistake squared stands twice"):
         double.add_mistake("squared", len, why="It is squared.")
+    with pytest.raises(ValueError, match=r"11\.double: halved falls at no property: none says 'twice'"):
+        double.add_mistake("halved", len, why="It is halved.", at="twice")
 
 
 def squared_elsewhere() -> None: ...
 
 
 squared_elsewhere.__name__ = "squared"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_a_different_process_finds_an_exercise_by_its_id(exercise: Exercise) -> None:
+    assert pickle.loads(pickle.dumps(exercise)) is exercise
+    assert len(pickle.dumps(exercise)) < 200, "none of its code travels"
+
+
+def test_an_exercise_of_no_lab_travels_itself(double: Exercise) -> None:
+    assert pickle.loads(pickle.dumps(double)).title == "Twice"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))

@@ -43,11 +43,9 @@ SEGMENTS = (
 """dtype, elements of x on four ranks, bytes of a segment: many, a shorter one at the end, two sizes of elements, one."""
 
 
-@pipelined_allreduce.property("with segments of 4 bytes, on four ranks each rank's x becomes the sum")
-def on_four_ranks(answer: Answer, trial: Trial) -> None:
-    contract.on_four_ranks(answer, trial, TASK)
-
-
+contract.on_four_ranks(
+    pipelined_allreduce, TASK, "with segments of 4 bytes, on four ranks each rank's x becomes the sum"
+)
 contract.only_messages(pipelined_allreduce, TASK)
 contract.waits_for_all(pipelined_allreduce, TASK)
 ring_traffic.ring_bytes(pipelined_allreduce, TASK, phases=2)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from helpers.exercise import Exercise
 from helpers.labs.allreduce import contract, ring_traffic
-from helpers.labs.allreduce.runs import Answer
 from helpers.labs.allreduce.tasks import AllGather
-from helpers.trial import Trial
 
 ring_all_gather = Exercise(
     "08.ring_all_gather",
@@ -28,11 +26,9 @@ ring_all_gather = Exercise(
 TASK = AllGather()
 
 
-@ring_all_gather.property("on four ranks, the chunk (rank + 1) % world of each rank comes to all ranks")
-def on_four_ranks(answer: Answer, trial: Trial) -> None:
-    contract.on_four_ranks(answer, trial, TASK)
-
-
+contract.on_four_ranks(
+    ring_all_gather, TASK, "on four ranks, the chunk (rank + 1) % world of each rank comes to all ranks"
+)
 contract.only_messages(ring_all_gather, TASK)
 contract.waits_for_all(ring_all_gather, TASK)
 ring_traffic.ring_bytes(ring_all_gather, TASK, phases=1)

@@ -33,11 +33,7 @@ tree_allreduce = Exercise(
 TASK = AllReduce()
 
 
-@tree_allreduce.property("on four ranks each rank's x becomes the sum over the ranks")
-def on_four_ranks(answer: Answer, trial: Trial) -> None:
-    contract.on_four_ranks(answer, trial, TASK)
-
-
+contract.on_four_ranks(tree_allreduce, TASK, "on four ranks each rank's x becomes the sum over the ranks")
 contract.only_messages(tree_allreduce, TASK)
 contract.waits_for_all(tree_allreduce, TASK)
 contract.any_world(tree_allreduce, TASK, (2, 3, 5, 6, 7, 8, 9, 1))

@@ -11,7 +11,7 @@ import torch
 
 from helpers.labs.dataloader import cleanup_steps as steps
 from helpers.labs.dataloader.flawed import Loader, answer
-from helpers.labs.dataloader.ladder import Flaw
+from helpers.labs.dataloader.loader_steps import Flaw
 
 
 class Plain(Loader):

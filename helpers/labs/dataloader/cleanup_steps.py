@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from helpers.labs.dataloader.crew import Stuck
-from helpers.labs.dataloader.ladder import Steps
+from helpers.labs.dataloader.loader_steps import Steps
 from helpers.labs.dataloader.order_steps import gated
 from helpers.labs.dataloader.scene import Samples, Scene
 from helpers.trial import Trial

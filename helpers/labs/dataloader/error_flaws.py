@@ -6,7 +6,7 @@ from typing import Any
 
 from helpers.labs.dataloader import error_steps as steps
 from helpers.labs.dataloader.flawed import Failure, Loader, answer
-from helpers.labs.dataloader.ladder import Flaw
+from helpers.labs.dataloader.loader_steps import Flaw
 
 
 class Skipped(Loader):

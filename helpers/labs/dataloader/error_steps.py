@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from helpers.labs.dataloader.ladder import Steps
+from helpers.labs.dataloader.loader_steps import Steps
 from helpers.labs.dataloader.scene import Samples, Scene, text_of
 from helpers.trial import Trial
 

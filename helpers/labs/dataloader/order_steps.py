@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from helpers.calls import calls_to
 from helpers.labs.dataloader.crew import Stuck
-from helpers.labs.dataloader.ladder import Steps
+from helpers.labs.dataloader.loader_steps import Steps
 from helpers.labs.dataloader.scene import Samples, Scene, waits_for
 from helpers.trial import Trial
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers.exercise import Exercise
-from helpers.labs.dataloader.ladder import Ladder
+from helpers.labs.dataloader.loader_steps import add_steps
 from helpers.labs.dataloader.order_steps import FIRST, LAST
 from helpers.labs.dataloader.seed_steps import WITHIN
 
@@ -28,4 +28,4 @@ ordered_loader = Exercise(
     ],
 )
 
-ladder = Ladder(ordered_loader, __name__, FIRST + WITHIN + LAST)
+add_steps(ordered_loader, FIRST + WITHIN + LAST)

@@ -10,7 +10,8 @@ from helpers.labs.dataloader import (
     process_flaws,
     seed_flaws,
 )
-from helpers.labs.dataloader.parallel_loader import ladder
+from helpers.labs.dataloader.loader_steps import add_flaws
+from helpers.labs.dataloader.parallel_loader import parallel_loader
 
 _AGAIN = {
     "threads",
@@ -31,5 +32,7 @@ _former = [
     *error_flaws.RAISING,
     *dead_flaws.DEAD,
 ]
-for flaw in (*(flaw._replace(forms=()) for flaw in _former if flaw.name in _AGAIN), *cleanup_flaws.CLEANUP):
-    ladder.add_mistake(flaw)
+add_flaws(
+    parallel_loader,
+    (*(flaw._replace(forms=()) for flaw in _former if flaw.name in _AGAIN), *cleanup_flaws.CLEANUP),
+)

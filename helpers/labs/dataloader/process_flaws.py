@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 from helpers.labs.dataloader import order_steps as steps
 from helpers.labs.dataloader.flawed import Loader, answer
-from helpers.labs.dataloader.ladder import Flaw
+from helpers.labs.dataloader.loader_steps import Flaw
 
 
 def serial(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:

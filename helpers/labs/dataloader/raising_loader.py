@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.error_steps import ERRORS
-from helpers.labs.dataloader.ladder import Ladder
+from helpers.labs.dataloader.loader_steps import add_steps
 from helpers.labs.dataloader.order_steps import FIRST, SLOW, TURNS
 from helpers.labs.dataloader.seed_steps import DRAW, INFO, WITHIN
 
@@ -29,4 +29,4 @@ raising_loader = Exercise(
 
 # After processes and order comes what is new in this cell, then more of the first one's.
 _again = [step for step in FIRST + WITHIN if step[0] in (TURNS, SLOW, INFO, DRAW)]
-ladder = Ladder(raising_loader, __name__, [*FIRST[:2], *ERRORS, *_again])
+add_steps(raising_loader, [*FIRST[:2], *ERRORS, *_again])

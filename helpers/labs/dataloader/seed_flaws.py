@@ -13,7 +13,7 @@ import torch
 from helpers.labs.dataloader import order_steps
 from helpers.labs.dataloader import seed_steps as steps
 from helpers.labs.dataloader.flawed import Loader, answer
-from helpers.labs.dataloader.ladder import Flaw
+from helpers.labs.dataloader.loader_steps import Flaw
 from helpers.labs.dataloader.workers import set_worker_info
 
 

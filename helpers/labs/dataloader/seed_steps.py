@@ -17,7 +17,7 @@ from torch.utils.data import (
     get_worker_info,
 )
 
-from helpers.labs.dataloader.ladder import Steps
+from helpers.labs.dataloader.loader_steps import Steps
 from helpers.labs.dataloader.scene import Samples, Scene
 from helpers.labs.dataloader.workers import numpy_seed
 from helpers.trial import Trial

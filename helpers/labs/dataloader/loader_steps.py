@@ -1,0 +1,47 @@
+"""Properties and mistakes that the three loaders with processes share: each takes them in an order of its own.
+
+Each property starts processes and takes a second or so. So each mistake says at which property it falls, and is
+compared with an answer there alone. That this is true is tested: each is handed in as a learner would, and must be
+named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from helpers.exercise import Check, Exercise
+
+Steps = list[tuple[str, Check]]
+
+# Steps of their own see to these.
+CHANGES = ("torch RNG", "numpy RNG", "random RNG", "number of threads")
+
+
+class Flaw(NamedTuple):
+    """A mistake in a loader with processes.
+
+    at: the property that it does not have. forms: the same mistake, written in different ways.
+    observed: what that property observes of them all, written down where it takes seconds to see, as a hang does.
+    """
+
+    name: str
+    at: str
+    why: str
+    answer: Any
+    forms: tuple[Any, ...] = ()
+    observed: Any = None
+
+
+def add_steps(exercise: Exercise, steps: Steps) -> None:
+    """Adds the properties in this order."""
+    for said, check in steps:
+        exercise.property(said, changes=CHANGES)(check)
+
+
+def add_flaws(exercise: Exercise, flaws: Iterable[Flaw]) -> None:
+    """Adds the mistakes."""
+    for flaw in flaws:
+        exercise.add_mistake(flaw.name, flaw.answer, why=flaw.why, at=flaw.at, observed=flaw.observed)
+        for form in flaw.forms:
+            exercise.add_variant(flaw.name, form)
