@@ -109,6 +109,7 @@ class Exercise:
         self.version = version
         self.properties: list[Property] = []
         self._mistakes: dict[str, Mistake] = {}
+        self._written: dict[str, Any] = {}  # the mistake's name -> the function or class that was decorated
         self._last: Report | None = None
         self._stages: Stages | None = None
 
@@ -227,6 +228,7 @@ class Bank:
                     f"{self.exercise.id}: the mistake {name} has no docstring, the sentence of a teacher"
                 )
             self.exercise.add_mistake(name, self._adapt(written), why=why, breaks=breaks)
+            self.exercise._written[name] = written
             for adapt in self._others:
                 self.exercise.add_variant(name, adapt(written))
             return written
@@ -235,10 +237,13 @@ class Bank:
 
     def variant(self, of: Callable[..., Any] | str) -> Callable[[Written], Written]:
         """Adds a variant of the mistake `of`: what @mistake() decorated, or the name of one that stands in a table."""
+        name = of if isinstance(of, str) else name_of(of)
+        if not isinstance(of, str) and self.exercise._written.get(name) is not of:
+            raise ValueError(f"{self.exercise.id}: a variant of {name}, which is no mistake of this exercise")
 
         def add(written: Written) -> Written:
             for adapt in (self._adapt, *self._others):
-                self.exercise.add_variant(of if isinstance(of, str) else name_of(of), adapt(written))
+                self.exercise.add_variant(name, adapt(written))
             return written
 
         return add

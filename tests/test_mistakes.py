@@ -92,10 +92,14 @@ def test_what_an_author_forgets_is_said(double: Exercise) -> None:
             return x * x
 
     with pytest.raises(ValueError, match=r"11\.double: a variant of squared, and there is no such mistake"):
-        double.variant(squared_elsewhere)(len)
+        double.variant("squared")(len)
     double.add_mistake("squared", len, why="It is squared.")
     with pytest.raises(ValueError, match=r"11\.double: the mistake squared stands twice"):
         double.add_mistake("squared", len, why="It is squared.")
+    with pytest.raises(
+        ValueError, match=r"11\.double: a variant of squared, which is no mistake of this exercise"
+    ):
+        double.variant(squared_elsewhere)(len)
     with pytest.raises(ValueError, match=r"11\.double: halved falls at no property: none says 'twice'"):
         double.add_mistake("halved", len, why="It is halved.", at="twice")
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.pitfalls.dropout_draw_mistakes import zero_by_zero
 from helpers.labs.pitfalls.repair_parts import add_pitfalls
 from helpers.labs.pitfalls.repair_similarity import repair_similarity
 
@@ -50,12 +49,12 @@ def one_norm_for_all(a: Tensor, b: Tensor) -> Tensor:
     return (a / a.norm()) @ (b / b.norm()).mT
 
 
-@repair_similarity.variant(zero_by_zero)
+@repair_similarity.variant("zero_by_zero")
 def _(a: Tensor, b: Tensor) -> Tensor:
     return (a / a.norm(dim=-1, keepdim=True)) @ (b / b.norm(dim=-1, keepdim=True)).mT
 
 
-@repair_similarity.variant(zero_by_zero)
+@repair_similarity.variant("zero_by_zero")
 def _(a: Tensor, b: Tensor) -> Tensor:
     return a @ b.mT / (a.norm(dim=-1).unsqueeze(-1) * b.norm(dim=-1).unsqueeze(-2))
 
