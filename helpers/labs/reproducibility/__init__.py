@@ -4,9 +4,12 @@ from helpers.labs.reproducibility import deterministic_mistakes as deterministic
 from helpers.labs.reproducibility import preserve_rng_forms as preserve_rng_forms
 from helpers.labs.reproducibility import preserve_rng_mistakes as preserve_rng_mistakes
 from helpers.labs.reproducibility import sample_generator_mistakes as sample_generator_mistakes
-from helpers.labs.reproducibility import save_run_file_mistakes as save_run_file_mistakes
 from helpers.labs.reproducibility import seed_everything_mistakes as seed_everything_mistakes
 from helpers.labs.reproducibility import seed_worker_mistakes as seed_worker_mistakes
+
+# After those above: the exercises keep their order.
+# isort: split
+from helpers.labs.reproducibility import save_run_file_mistakes as save_run_file_mistakes
 from helpers.labs.reproducibility.deterministic import deterministic as deterministic
 from helpers.labs.reproducibility.predictions import eval_pass as eval_pass
 from helpers.labs.reproducibility.predictions import gpu_bits as gpu_bits
