@@ -6,7 +6,7 @@ compared under other settings of this machine, and is run once with probes aroun
 text of each number also for its neighbours, one part in a million off. Nothing of this is remembered.
 
 What this does not show: what oneDNN and MKL do on newer processors than this; a number of half precision, to which one part
-in a million is nothing; a comparison near its edge (`error < 1e-6`), unless a setting turns it; a picture.
+in a million is nothing; a comparison near its edge (`error < 1e-6`), unless a setting turns it; pictures without a stored one.
 
 Numbers in the text that no probe saw are counted, and listed with --unseen. Those left in the course are typed, not computed:
 in the listed source of torch, in what a prediction, a check or a measurement says, in labels made elsewhere. What torch itself
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ci import validate
 from ci.kernels import kernel_fault
 from ci.notebooks import Problem, notebooks, shown
 from ci.pool import Outcome, outcomes
@@ -30,7 +29,11 @@ from ci.test import surroundings
 
 THREADS = (1, 4)
 CAPABILITY = "ATEN_CPU_CAPABILITY"  # the vector instructions that torch uses; read when it is loaded
-PLAIN = {"default": {"MKL_CBWR": "COMPATIBLE"}}  # MKL multiplies matrices by itself, and chooses by itself
+# MKL and oneDNN multiply matrices, and choose their instructions by themselves.
+LIBRARIES = {
+    "default": {"MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+    "avx2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+}
 LESS = "print one digit less, or a bound"
 # Texts of numbers that are exact, though many digits are needed to write them: by notebook and cell, with the reason.
 EXACT = {
@@ -56,7 +59,7 @@ class Setting:
             "FALSE"  # else MKL, and torch after it, takes no more threads than there are cores
         )
         chosen = {CAPABILITY: self.capability} if self.capability else {}
-        return count | chosen | PLAIN.get(self.capability, {})
+        return count | chosen | LIBRARIES.get(self.capability, {})
 
     def __str__(self) -> str:
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
@@ -133,12 +136,16 @@ def settings(here: str) -> tuple[list[Setting], list[str]]:
 
 
 def under(setting: Setting, paths: Sequence[Path], root: Path) -> list[Outcome]:
-    """Compare solutions with what is stored, under a setting.
+    """Compare solutions, their pictures too, with what is stored, under a setting.
 
     It is set for this process too: the kernel server, which has torch loaded, must agree with the kernels.
     """
     with surroundings(setting.variables):
-        return outcomes([validate.job_for(path, root) for path in paths], root, f"validate ({setting})")
+        done = outcomes([job_for(path, root, "compare") for path in paths], root, f"compare ({setting})")
+    for path, outcome in zip(paths, done, strict=True):
+        for cell, change in outcome.result.get("changes", {}).items():
+            outcome.faults.append(f"{shown(path, root)}, cell {cell}: {change}")
+    return done
 
 
 def _numbers(outcome: Outcome) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ import io
 import re
 from copy import deepcopy
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
@@ -58,6 +59,29 @@ def as_stored(fresh: NotebookNode, stored: NotebookNode, root: Path) -> tuple[st
         _require_no_path(cell, root)
     kept = canonical(kept, solved=True)
     return notebook_text(kept), kept
+
+
+def changes(fresh: NotebookNode, stored: NotebookNode) -> dict[str, str]:
+    """What a cell shows otherwise in a run, as `as_stored` gives it, than what is stored: words by the cell's id."""
+    found = {}
+    for cell, before in zip(fresh.cells, canonical(stored, solved=True).cells, strict=True):
+        if cell.cell_type == "code" and cell.outputs != before.outputs:
+            found[cell.id] = _change(_texts(cell.outputs), _texts(before.outputs))
+    return found
+
+
+def _texts(outputs: list[NotebookNode]) -> list[str]:
+    """The lines of the texts in outputs."""
+    both = [(output.get("text", ""), output.get("data", {}).get("text/plain", "")) for output in outputs]
+    return "".join(f"{a}\n{b}\n" for a, b in both).splitlines()
+
+
+def _change(fresh: list[str], stored: list[str]) -> str:
+    different = [(new, old) for new, old in zip_longest(fresh, stored, fillvalue="") if new != old]
+    if not different:
+        return "its picture looks different from the stored one"
+    new, old = (line.strip() for line in different[0])
+    return f"shows {new!r} where {old!r} is stored"
 
 
 def _outputs(fresh: NotebookNode, stored: list[NotebookNode]) -> list[NotebookNode]:

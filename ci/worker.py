@@ -1,4 +1,4 @@
-"""The process that works on one notebook: `python -m ci.worker run|labs|edges ...`, started by ci/pool.py."""
+"""The process that works on one notebook: `python -m ci.worker run|compare|labs|edges ...`, started by ci/pool.py."""
 
 from __future__ import annotations
 
@@ -158,8 +158,30 @@ def _text(notebook: NotebookNode) -> str:
 
 def run(path: Path, root: Path) -> dict[str, Any]:
     """Regenerate one solution in place, at once or not at all."""
-    from ci.stored import as_stored
     from ci.verdicts import counts
+
+    text, kept, _ = regenerated(path, root)
+    changed = write(path, text)
+    written = hashlib.sha256(text.encode()).hexdigest()
+    cells = sum(map(is_run, kept.cells))
+    return {"cells": cells, "changed": changed, "written": written, "verdicts": counts(kept)}
+
+
+def compare(path: Path, root: Path) -> dict[str, Any]:
+    """Run one solution as `run` does, and tell in which cells it would store something else; nothing is written."""
+    from ci.stored import changes
+
+    _, kept, stored = regenerated(path, root)
+    return {"cells": sum(map(is_run, kept.cells)), "changes": changes(kept, stored)}
+
+
+def regenerated(path: Path, root: Path) -> tuple[str, NotebookNode, NotebookNode]:
+    """A fresh run of a solution: the text to store, the notebook in it, and the notebook that is stored now.
+
+    Raises:
+        Problem: it was edited meanwhile, or what came cannot be stored.
+    """
+    from ci.stored import as_stored
 
     before = _text(without_outputs(read(path, root)))
     with tempfile.TemporaryDirectory(prefix="run-", dir=job.folder()) as folder:
@@ -170,13 +192,9 @@ def run(path: Path, root: Path) -> dict[str, Any]:
             "it was edited while it ran, and is left as it is now: run it again", path=shown(path, root)
         )
     try:
-        text, kept = as_stored(fresh, stored, root)
+        return *as_stored(fresh, stored, root), stored
     except Problem as problem:
         raise problem.placed(path=shown(path, root)) from None
-    changed = write(path, text)
-    written = hashlib.sha256(text.encode()).hexdigest()
-    cells = sum(map(is_run, kept.cells))
-    return {"cells": cells, "changed": changed, "written": written, "verdicts": counts(kept)}
 
 
 def labs(path: Path, root: Path) -> dict[str, Any]:
@@ -194,10 +212,18 @@ def edges(path: Path, root: Path) -> dict[str, Any]:
     return edges(path, root)
 
 
+TASKS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
+    "run": run,
+    "compare": compare,
+    "labs": labs,
+    "edges": edges,
+}
+
+
 def main(argv: list[str]) -> int:
     """Do one task, announce its result or its fault."""
     job.begin()
-    task: Callable[[Path, Path], dict[str, Any]] = {"run": run, "labs": labs, "edges": edges}[argv[0]]
+    task = TASKS[argv[0]]
     path, root = Path(argv[1]), Path(argv[2])
     try:
         if fault := kernel_fault():

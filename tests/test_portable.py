@@ -301,6 +301,9 @@ def test_no_setting_asks_for_what_the_processor_lacks(
 THREADS = "os.environ['OMP_NUM_THREADS']"
 ARRIVED = """import os, torch
 print(torch.get_num_threads(), torch.backends.cpu.get_cpu_capability(), os.environ.get("MKL_CBWR"))"""
+PICTURE = """import os
+from PIL import Image
+Image.new("L", (64, 64), 60 * int(os.environ["OMP_NUM_THREADS"]))"""
 
 
 @pytest.mark.parametrize("kernels", ["stock", "forked"])
@@ -315,18 +318,25 @@ def test_a_setting_reaches_the_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     said(lambda: done.extend(portable.under(portable.Setting(3, "default"), [path], tmp_path)) or 0)
     [outcome] = done
     assert outcome.kernels == (["as chosen"] if kernels == "stock" else [""])
-    assert any("+3 DEFAULT COMPATIBLE" in fault for fault in outcome.faults)
+    assert any("shows '3 DEFAULT COMPATIBLE'" in fault for fault in outcome.faults)
     assert "OMP_NUM_THREADS" not in os.environ and not (tmp_path / ".labbook" / "passed").exists()
 
 
-def test_a_setting_that_changes_a_text_fails_the_command(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("source", "change"),
+    [
+        ("import os\n" + THREADS, """shows "'4'" where "'1'" is stored"""),
+        (PICTURE, "its picture looks different"),
+    ],
+)
+def test_a_setting_that_changes_a_text_or_a_picture_fails_the_command(
+    project: Path, monkeypatch: pytest.MonkeyPatch, source: str, change: str
 ) -> None:
     """The edges are taken to be none: only the settings are looked at."""
-    path = store(project / "elsewhere" / "solutions" / "01_one.ipynb", code("one", "import os\n" + THREADS))
+    path = store(project / "elsewhere" / "solutions" / "01_one.ipynb", code("one", source))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert not said(lambda: run(path.parent.parent, [], force=True))[0]
     monkeypatch.setattr(portable, "settings", lambda here: ([portable.Setting(1), portable.Setting(4)], []))
     failed, heard = said(lambda: portable.portable(path.parent.parent, []))
     assert failed == 1 and "1 faults" in heard
-    assert "with 4 threads, processor as it is: solutions/01_one.ipynb, cell one: the output is not" in heard
+    assert f"with 4 threads, processor as it is: solutions/01_one.ipynb, cell one: {change}" in heard

@@ -11,6 +11,7 @@ from helpers.labs.reproducibility import seed_worker_mistakes as seed_worker_mis
 # isort: split
 from helpers.labs.reproducibility import save_run_file_mistakes as save_run_file_mistakes
 from helpers.labs.reproducibility.deterministic import deterministic as deterministic
+from helpers.labs.reproducibility.in_order import train_in_order as train_in_order
 from helpers.labs.reproducibility.predictions import eval_pass as eval_pass
 from helpers.labs.reproducibility.predictions import gpu_bits as gpu_bits
 from helpers.labs.reproducibility.predictions import number_of_workers as number_of_workers
