@@ -13,6 +13,7 @@ import pytest
 
 from helpers import ranks
 from helpers.ranks import launch
+from helpers.ranks.crew import Crew, Member
 from helpers.waits import missing_exercise
 from tests.living import carrying
 from tests.ranks_failing import FAILURES, LIMIT, noted, prints_and_hangs, raises, rank, stub
@@ -58,6 +59,17 @@ def test_what_was_printed_before_a_hang_is_shown(capsys: pytest.CaptureFixture) 
         ranks.run(prints_and_hangs, ranks=2, timeout=1)
     lines = [f"[rank {r}] {text}\n" for r in (0, 1) for text in ("before", "half a line")]
     assert capsys.readouterr().out == "".join(lines)
+
+
+def test_a_rank_that_ends_while_it_is_asked_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(crew: Crew, members: list[Member]) -> None:
+        for member in members:
+            member.ended = {"kind": "died", "code": 1}
+
+    monkeypatch.setattr(Crew, "ask", ask)
+    with pytest.raises(ranks.RankError, match="rank 1 is still at work") as caught:
+        ranks.run(prints_and_hangs, ranks=2, timeout=1)
+    assert caught.value.kind == "timed out"
 
 
 def test_after_the_fork_server_was_killed_the_next_call_starts_one() -> None:

@@ -52,6 +52,7 @@ def failure(crew: Crew, seconds: float, order: Order) -> RankError:
     """Why the ranks of this crew did not all return."""
     first = _first(crew)
     others = [member for member in crew.members if member is not first]
+    busy = crew.busy()  # before they are asked: one may end meanwhile
     where = whereabouts(crew, others)
     if first is None and not crew.is_ready():
         return RankError("The processes did not start in time: the machine may be too busy.", "not started")
@@ -59,10 +60,10 @@ def failure(crew: Crew, seconds: float, order: Order) -> RankError:
         said = "".join(f"\nrank {rank} {text}" for rank, text in where.items())
         return RankError(f"The ranks did not get ready in time.{said}", "not started", others=where)
     if first is None:
-        text, kind = f"No result within {seconds:g} s: {_ranks(crew.busy())} still at work.", "timed out"
-        waits = all(where[member.rank].startswith("waits") for member in crew.busy())
+        text, kind = f"No result within {seconds:g} s: {_ranks(busy)} still at work.", "timed out"
+        waits = all(where[member.rank].startswith("waits") for member in busy)
         if waits and order.link is None:  # on a slow link, a message may only be under way
-            text += f" {'It waits' if len(crew.busy()) == 1 else 'Each waits'} {DEADLOCK}"
+            text += f" {'It waits' if len(busy) == 1 else 'Each waits'} {DEADLOCK}"
     else:
         text, kind = _told(crew, first)
         alike = [member for member in others if _same(member, first)]
