@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ci import stored
 from ci.kernels import kernel_fault
 from ci.notebooks import Problem, notebooks, shown
 from ci.pool import Outcome, outcomes
@@ -42,6 +43,8 @@ EXACT = {
     # One third, rounded once, as its bits are shown.
     ("06_streams", "bits-figure"): "0.333333343",
 }
+# Pictures that show torch's own rounding: without vector instructions it is another, and the picture, too.
+OWN_ROUNDING = {("default", "10_pitfalls", "offsets-figure"): "the errors of torch.var and of float32 means"}
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,8 @@ def under(setting: Setting, paths: Sequence[Path], root: Path) -> list[Outcome]:
         done = outcomes([job_for(path, root, "compare") for path in paths], root, f"compare ({setting})")
     for path, outcome in zip(paths, done, strict=True):
         for cell, change in outcome.result.get("changes", {}).items():
+            if change == stored.PICTURE and (setting.capability, path.stem, cell) in OWN_ROUNDING:
+                continue
             outcome.faults.append(f"{shown(path, root)}, cell {cell}: {change}")
     return done
 

@@ -19,6 +19,7 @@ from ci.kernels import has_gpu
 from ci.notebooks import Problem, tags
 
 CHANGES = "changes from run to run\n"
+PICTURE = "its picture looks different from the stored one"
 
 # Root mean square over all pixels and channels, 0 to 255, as matplotlib.testing.compare has it. Measured on a line
 # plot: one digit of a label moves it by 1.4 at 6.4 x 4.8 inches and 0.7 at 12 x 9; noise of 1e-5 in the data by 0.03.
@@ -79,7 +80,7 @@ def _texts(outputs: list[NotebookNode]) -> list[str]:
 def _change(fresh: list[str], stored: list[str]) -> str:
     different = [(new, old) for new, old in zip_longest(fresh, stored, fillvalue="") if new != old]
     if not different:
-        return "its picture looks different from the stored one"
+        return PICTURE
     new, old = (line.strip() for line in different[0])
     return f"shows {new!r} where {old!r} is stored"
 
