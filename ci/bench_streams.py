@@ -52,8 +52,8 @@ def repeated(op: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> Callable[[], 
 
 def race_lines(find_races: Callable[[list[Any]], set[tuple[int, int]]]) -> list[Line]:
     """A program ten times as long beside ten runs of the short one: 1.0 where the cost is linear."""
-    from helpers.labs.streams.happens_before import races
-    from helpers.labs.streams.programs_drawn import pipeline
+    from helpers.labs.streams.shared.happens_before import races
+    from helpers.labs.streams.shared.random_programs import pipeline
 
     short, long = pipeline(63)[:1000], pipeline(625)
     lines = []

@@ -44,7 +44,7 @@ def models() -> dict[str, tuple[nn.Module, Tensor]]:
 
 def ways(model: nn.Module, x: Tensor) -> list[Callable[[Tensor], Tensor]]:
     """The model in its four forms; script and trace are called a few times, since they optimise at first calls."""
-    from helpers.labs.torchscript.quiet import quiet
+    from helpers.labs.torchscript.shared.quiet import quiet
 
     with quiet():
         made = [

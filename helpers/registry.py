@@ -48,7 +48,7 @@ def found(id: str) -> Exercise | None:
 
 
 def members(kind: type[T], names: list[str] | None = None) -> dict[str, T]:
-    """All objects of `kind` that stand in a lab module, by id. Two with one id are an error.
+    """All objects of `kind` that stand in a lab module, by id and in its order. Two with one id are an error.
 
     names: full names of the modules; all labs if None.
     """
@@ -59,4 +59,4 @@ def members(kind: type[T], names: list[str] | None = None) -> dict[str, T]:
                 continue
             if known.setdefault(item.id, item) is not item:
                 raise ValueError(f"{name}: a second object has the id {item.id}; give it another one")
-    return {key: known[key] for key in sorted(known, key=lambda key: key.partition(".")[0])}
+    return {id: known[id] for id in sorted(known)}

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from helpers import streams
-from helpers.labs.streams.happens_before import races
+from helpers.labs.streams.shared.happens_before import races
 
 CASES: dict[str, Callable[[], None]] = {}
 UNWRITTEN = torch.full((4,), 0x7F, dtype=torch.uint8).view(torch.float32).item()

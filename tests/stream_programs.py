@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 
-from helpers.labs.streams.happens_before import races
-from helpers.labs.streams.programs import host_sync, record, wait
-from helpers.labs.streams.programs_drawn import drawn_program
+from helpers.labs.streams.shared.happens_before import races
+from helpers.labs.streams.shared.random_programs import drawn_program
+from helpers.labs.streams.shown.programs import host_sync, record, wait
 from helpers.streams.program import Op
 
 Values = dict[str, int]

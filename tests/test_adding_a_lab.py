@@ -52,6 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(project, "add", "-A")
     git(project, "commit", "-qm", "copy")
     for name, text in CODE.findall((helpers.ROOT / "README.md").read_text(encoding="utf-8")):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
     run(project, "-m", "jupytext", "--to", "ipynb", "solutions/11_tiny.py")
     (project / "solutions" / "11_tiny.py").unlink()
@@ -77,7 +78,9 @@ def test_the_catalogue_knows_the_new_exercise(project: Path) -> None:
 def test_only_the_labs_own_files_have_changed(project: Path) -> None:
     changed = {line[3:] for line in git(project, "status", "--porcelain", "-uall").splitlines()}
     assert changed == {
-        "helpers/labs/tiny.py",
+        "helpers/labs/tiny/__init__.py",
+        "helpers/labs/tiny/double/exercise.py",
+        "helpers/labs/tiny/double/mistakes.py",
         "solutions/11_tiny.ipynb",
         "labs/11_tiny.ipynb",
         "data/facts/11_tiny.yaml",
@@ -123,7 +126,7 @@ def test_a_solution_that_is_wrong_or_gone_fails_the_run(project: Path, line: str
 
 
 def test_a_weakened_check_is_noticed(project: Path) -> None:
-    module = project / "helpers" / "labs" / "tiny.py"
+    module = project / "helpers" / "labs" / "tiny" / "double" / "exercise.py"
     whole = module.read_text(encoding="utf-8")
     weak = re.sub(r"x \* 2\)", "x * 2, rtol=1e9, atol=1e9)", whole)
     assert weak != whole

@@ -15,8 +15,8 @@ from torch import Tensor
 import helpers
 import helpers.digits  # imports torchvision, which cannot be imported first by code without a module, as the notebook's
 from ci.reference import answers
-from helpers.labs.autograd.graphs import OPERATIONS, Graph, grown, wide
-from tests.right_answers.autograd_346 import RIGHT
+from helpers.labs.autograd.run_backward.inputs import OPERATIONS, Graph, grown, wide
+from tests.labs import right_answers
 
 NOTEBOOK = Path(helpers.__file__).parents[1] / "solutions" / "03_autograd.ipynb"
 ID = "03.run_backward"
@@ -28,8 +28,8 @@ Engine = Callable[[Tensor, Tensor], dict[Tensor, Tensor]]
 def engines() -> list[Engine]:
     """The solution's engine, where the notebook stands, and those of other shape."""
     if not NOTEBOOK.exists():
-        return RIGHT[ID]
-    return [answers(NOTEBOOK, {ID: helpers.exercises()[ID]})[ID], *RIGHT[ID]]
+        return right_answers(ID)
+    return [answers(NOTEBOOK, {ID: helpers.exercises()[ID]})[ID], *right_answers(ID)]
 
 
 @st.composite

@@ -1,30 +1,23 @@
 """Every exercise's mistakes are rejected and named, its right ones accepted.
 
-Right answers stand in tests/right_answers/<lab>.py: RIGHT = {"01.seed_everything": [answer, answer], ...}.
+Right answers stand in tests/labs/, a folder a lab: RIGHT = [answer, answer] in 01_reproducibility/seed_everything.py.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import random
 from typing import Any
 
 import pytest
 
 import helpers
-import tests.right_answers
 from helpers.exercise import Exercise, Mistake
 from helpers.report import Report
 from tests.bank import disguised, faults
+from tests.labs import right_answers
 from tests.wrong_reports import SEED, checked, reports
 
 EXERCISES = helpers.exercises()
-RIGHT: dict[str, list[Any]] = {}
-for found in pkgutil.iter_modules(tests.right_answers.__path__):
-    RIGHT |= importlib.import_module(f"tests.right_answers.{found.name}").RIGHT
-
-
 MISTAKES = [
     pytest.param(exercise, name, id=f"{exercise.id}-{name}")
     for exercise in EXERCISES.values()
@@ -71,7 +64,7 @@ def test_the_check_itself_finds_every_name(exercise: Exercise) -> None:
 def test_no_draw_of_the_inputs_changes_a_verdict(exercise: Exercise) -> None:
     seeds = [random.SystemRandom().randrange(1, 2**31) for _ in range(6)]
     assert [fault for seed in seeds for fault in faults(exercise, seed)] == []
-    right = [found for seed in seeds for found in checked(exercise, RIGHT[exercise.id], seed)]
+    right = [found for seed in seeds for found in checked(exercise, right_answers(exercise.id), seed)]
     assert [str(found) for found in right if not found.passed] == []
 
 
@@ -85,7 +78,7 @@ def test_disguises_and_variants_with_processes_are_named(exercise: Exercise) -> 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_right_answers_pass(exercise: Exercise) -> None:
-    answers = RIGHT.get(exercise.id, [])
+    answers = right_answers(exercise.id)
     assert len(answers) >= 2, "an exercise has two right answers of different shape or more"
     for found in checked(exercise, [*answers, *map(disguised, answers)]):
         assert found.passed, str(found)

@@ -11,11 +11,11 @@ import torch.distributed as dist
 from helpers.figures.allreduce import cost_curves, cost_curves_alt, fastest, size_in_words
 from helpers.figures.allreduce_ports import busy_share, ports, ports_alt
 from helpers.figures.picture import png
-from helpers.labs.allreduce.cost_model import seconds
-from helpers.labs.allreduce.crossover import meeting
-from helpers.labs.allreduce.least_squares import solved, weighted
-from helpers.labs.allreduce.link_times import kept_times
-from helpers.labs.allreduce.port_times import transfers
+from helpers.labs.allreduce.crossover.exercise import meeting
+from helpers.labs.allreduce.fit_alpha_beta.least_squares import solved, weighted
+from helpers.labs.allreduce.shared.cost_model import seconds
+from helpers.labs.allreduce.shown.link_times import kept_times
+from helpers.labs.allreduce.shown.port_times import transfers
 
 LINK = (1e-3, 1e-8)
 

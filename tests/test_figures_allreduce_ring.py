@@ -6,7 +6,7 @@ import pytest
 
 from helpers.figures.allreduce_ring import ring_step, ring_step_alt
 from helpers.figures.picture import png
-from helpers.labs.allreduce.steps import PLACES, Moment, Watched, decoded, moments
+from helpers.labs.allreduce.shown.steps import PLACES, Moment, Watched, decoded, moments
 
 
 def ring(world: int, way: int = 1) -> list[Moment]:

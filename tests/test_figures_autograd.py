@@ -11,7 +11,7 @@ from torch import Tensor
 from helpers.figures.autograd import HEIGHT, WIDTH, backward_graph, backward_graph_alt, layout
 from helpers.figures.autograd_graph import graph_of, recorded, saved, steps_of
 from helpers.figures.picture import png
-from helpers.labs.autograd.nodes import call_node
+from helpers.labs.autograd.shown import call_node
 
 
 @pytest.fixture

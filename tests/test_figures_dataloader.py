@@ -9,7 +9,7 @@ import pytest
 
 from helpers.figures.dataloader import timeline, timeline_alt
 from helpers.figures.picture import png
-from helpers.labs.dataloader.timeline import Task, computed, inline, measured, watch
+from helpers.labs.dataloader.shown.timeline import Task, computed, inline, measured, watch
 
 AT_ONCE = [Task(0, 0, False), Task(1, 0, False), Task(0, 0, True), Task(1, 1, True)]
 

@@ -9,8 +9,8 @@ from torch import nn
 
 from helpers.figures import ddp as figures
 from helpers.figures.picture import png
-from helpers.labs.ddp import timeline
-from helpers.labs.ddp.timeline import LAYER_BYTES, LAYER_SECONDS, Moment, laid_out, watch
+from helpers.labs.ddp.shown import timeline
+from helpers.labs.ddp.shown.timeline import LAYER_BYTES, LAYER_SECONDS, Moment, laid_out, watch
 from helpers.ranks.link import Link
 
 FAST = Link(

@@ -8,7 +8,7 @@ import torch
 from torch.optim import lr_scheduler
 
 from helpers.figures.optim import rates, ways_down
-from helpers.labs.optim.schedulers import schedulers
+from helpers.labs.optim.shown import schedulers
 
 
 def test_a_way_that_leaves_the_plane_is_cut_and_said() -> None:

@@ -9,7 +9,7 @@ import pytest
 from helpers.figures import streams as figures
 from helpers.figures import streams_numbers
 from helpers.figures.picture import png
-from helpers.labs.streams.float_formats import in_all_formats
+from helpers.labs.streams.shown.float_formats import in_all_formats
 from helpers.streams.program import Op
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from helpers.figures import torchscript as figures
 from helpers.figures.picture import png
-from helpers.labs.torchscript.cases import CASES, case
+from helpers.labs.torchscript.shown.cases import CASES, case
 
 
 def mixed(x: Tensor) -> Tensor:

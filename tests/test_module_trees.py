@@ -15,13 +15,12 @@ from torch import Tensor, nn
 
 import helpers
 from ci.reference import answers
-from helpers.labs.module.mini_module import STEPS
-from helpers.labs.module.mini_module_scenes import Side
-from helpers.labs.module.trees import Node, grown
-from tests.right_answers import module_1, module_3, module_27
+from helpers.labs.module.mini_module.exercise import STEPS
+from helpers.labs.module.mini_module.inputs import Side
+from helpers.labs.module.shared.trees import Node, grown
+from tests.labs import right_answers
 
 NOTEBOOK = Path(helpers.__file__).parents[1] / "solutions" / "05_module.ipynb"
-RIGHT = module_1.RIGHT | module_3.RIGHT | module_27.RIGHT
 MINE = {"05.mini_module", "05.named_members", "05.state_dict", "05.convert"}
 
 quick = functools.partial(settings, deadline=None, derandomize=True)
@@ -46,7 +45,7 @@ def solutions() -> dict[str, Any]:
 def tried(id: str) -> list[Any]:
     """The solution first, then the answers of other shape."""
     own = solutions()
-    return ([own[id]] if id in own else []) + RIGHT[id]
+    return ([own[id]] if id in own else []) + right_answers(id)
 
 
 @st.composite

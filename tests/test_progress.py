@@ -16,7 +16,7 @@ from helpers import progress
 from helpers.exercise import Exercise
 from helpers.progress import NAME, NotWritten, Solved, forget, is_kept, note_solved, put_back, read
 from tests.hostile.exercises import scale
-from tests.right_answers.reproducibility_14 import RIGHT
+from tests.labs import right_answers
 
 TODAY = datetime.date.today().isoformat()
 
@@ -229,7 +229,7 @@ def seeds(kernel: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exer
 
 
 def test_a_passed_check_is_noted_and_says_no_word_of_it(seeds: Exercise) -> None:
-    reports = [seeds.check(RIGHT[seeds.id][0]) for _ in range(2)]
+    reports = [seeds.check(right_answers(seeds.id)[0]) for _ in range(2)]
     assert read().solved == {seeds.id: Solved(TODAY, seeds.version)}
     assert str(reports[0]) == str(reports[1]) and reports[0].note == ""
 
@@ -241,7 +241,7 @@ def test_a_check_that_does_not_pass_is_not_noted(seeds: Exercise) -> None:
 
 def test_a_check_outside_a_notebook_is_not_noted(seeds: Exercise, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
-    assert seeds.check(RIGHT[seeds.id][0]).passed
+    assert seeds.check(right_answers(seeds.id)[0]).passed
     assert not helpers.WORK.exists()
 
 
@@ -252,6 +252,6 @@ def test_an_exercise_of_no_lab_is_not_noted(seeds: Exercise) -> None:
 
 def test_a_passed_check_passes_where_nothing_can_be_noted_and_says_so(seeds: Exercise) -> None:
     helpers.WORK.write_text("a file")
-    report = seeds.check(RIGHT[seeds.id][0])
+    report = seeds.check(right_answers(seeds.id)[0])
     assert report.passed and report.note.startswith("Your progress was not noted")
     assert report.note in str(report) and "was not noted" in report._repr_html_()

@@ -15,7 +15,7 @@ from helpers.exercise import Exercise
 from helpers.prediction import Choice, Prediction
 from helpers.report import NotPassed, Report
 from tests.hostile.exercises import scale
-from tests.right_answers.reproducibility_14 import RIGHT
+from tests.labs import right_answers
 
 
 def words(text: str) -> set[str]:
@@ -99,7 +99,7 @@ def test_text_of_a_passed_card_says_all_that_the_card_says() -> None:
 
 def test_a_right_answer_of_a_lab_is_told_what_the_known_mistakes_break_on() -> None:
     exercise = helpers.exercises()["01.seed_everything"]
-    report = exercise.check(RIGHT["01.seed_everything"][0])
+    report = exercise.check(right_answers("01.seed_everything")[0])
     assert report.passed and set(report.breaks) == set(exercise.mistakes)
     assert all(text.startswith(("Breaks on: ", "Does not hold: ")) for text in report.breaks.values())
     assert report.beside is not None and "beside the solution" in html(report)

@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from helpers import streams
-from helpers.labs.streams.happens_before import races
-from helpers.labs.streams.interleavings import racing_pairs
-from helpers.labs.streams.programs import written
-from helpers.labs.streams.programs_drawn import drawn_program
+from helpers.labs.streams.shared.happens_before import races
+from helpers.labs.streams.shared.random_programs import drawn_program
+from helpers.labs.streams.shown.programs import written
 from helpers.streams import threads
 from helpers.streams.program import Op
+from tests.stream_interleavings import racing_pairs
 from tests.stream_programs import kernels, race_free, sequential_values, times
 from tests.stream_runs import runs_on_device, values_on_threads, with_costs
 

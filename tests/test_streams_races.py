@@ -8,12 +8,12 @@ import random
 import pytest
 
 import helpers.labs.streams  # noqa: F401  all cases of the checks stand there
-from helpers.labs.streams.find_races_parts import CASES, Case
-from helpers.labs.streams.happens_before import races
-from helpers.labs.streams.interleavings import racing_pairs
-from helpers.labs.streams.programs import EXAMPLES, Example, host_sync, listing, record, wait, written
-from helpers.labs.streams.programs_drawn import drawn_kernel, drawn_program, pipeline
+from helpers.labs.streams.find_races.compared import CASES, Case
+from helpers.labs.streams.shared.happens_before import races
+from helpers.labs.streams.shared.random_programs import drawn_kernel, drawn_program, pipeline
+from helpers.labs.streams.shown.programs import EXAMPLES, Example, host_sync, listing, record, wait, written
 from helpers.streams.program import Op
+from tests.stream_interleavings import racing_pairs
 
 
 def compared(programs: list[list[Op]]) -> tuple[int, int]:

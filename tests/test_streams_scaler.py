@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ci.reference import answers
 from helpers.labs.streams import mini_grad_scaler
-from helpers.labs.streams.autocast import autocast_table
-from helpers.labs.streams.mini_grad_scaler_run import Step, run
-from tests.right_answers.streams_d import RIGHT
+from helpers.labs.streams.mini_grad_scaler.training import Step, run
+from tests.labs import right_answers
+from tests.stream_autocast import autocast_table
 
 torch.set_num_threads(
     1
@@ -25,7 +25,7 @@ SOLUTIONS = Path(__file__).parents[1] / "solutions"
 def by_hand() -> list[Any]:
     """The solution that the notebook shows, and the right answers of other shape."""
     id = mini_grad_scaler.id
-    return [answers(SOLUTIONS / "06_streams.ipynb", {id: mini_grad_scaler})[id], *RIGHT[id]]
+    return [answers(SOLUTIONS / "06_streams.ipynb", {id: mini_grad_scaler})[id], *right_answers(id)]
 
 
 BY_HAND = by_hand()

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from helpers.labs.streams.float_formats import FORMATS, fields, in_all_formats
-from helpers.labs.streams.predict_tf32_error_parts import EMULATED, TERMS, relative_error
-from helpers.labs.streams.probe_rounding_parts import MODES, OTHERS, device
-from helpers.labs.streams.to_tf32_parts import bits_of, of_bits, tf32
+from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS, relative_error
+from helpers.labs.streams.probe_rounding.inputs import MODES, OTHERS, device
+from helpers.labs.streams.shared.tf32 import bits_of, of_bits, tf32
+from helpers.labs.streams.shown.float_formats import FORMATS, fields, in_all_formats
 from helpers.tf32 import ROUNDINGS
-from tests.right_answers.streams_c import by_magnitude
+from tests.labs import right_answers
 
 
 def exact(x: Tensor, rounding: str) -> Tensor:
@@ -65,7 +65,7 @@ def test_random_patterns_and_the_answer_of_the_notebook(rounding: str) -> None:
     patterns = torch.randint(0, 2**32, (2**15,), generator=torch.Generator().manual_seed(1))
     assert_equal_bits(patterns, rounding)
     x = of_bits(patterns)
-    assert torch.equal(bits_of(by_magnitude(x, rounding)), bits_of(tf32(x, rounding)))
+    assert torch.equal(bits_of(right_answers("06.to_tf32")[0](x, rounding)), bits_of(tf32(x, rounding)))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from helpers.labs.torchscript import in_cpp
+from helpers.labs.torchscript.shown.cpp import in_cpp
 
 CAN_BUILD = pytest.mark.skipif(bool(in_cpp.missing()), reason=in_cpp.missing().removeprefix("skipped: "))
 

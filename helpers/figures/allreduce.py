@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from helpers.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, white
-from helpers.labs.allreduce.cost_model import in_words
+from helpers.labs.allreduce.shared.cost_model import in_words
 
 Cost = Callable[[float], float]  # nbytes -> seconds
 Row = tuple[str, int, int, float]  # algorithm, world, nbytes, seconds

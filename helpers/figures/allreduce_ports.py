@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from helpers.figures.style import BLUE, GREY, ORANGE
-from helpers.labs.allreduce.cost_model import in_words
-from helpers.labs.allreduce.port_times import Transfer
+from helpers.labs.allreduce.shared.cost_model import in_words
+from helpers.labs.allreduce.shown.port_times import Transfer
 
 
 def ports(runs: Mapping[str, Sequence[Transfer]], world: int, title: str) -> Figure:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
 
 from helpers.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
-from helpers.labs.allreduce.steps import Moment
+from helpers.labs.allreduce.shown.steps import Moment
 
 FILLS = (SKY, YELLOW, PURPLE, BLUE, GREEN, ORANGE)
 WIDTH, APART = 1.0, 1.7  # of a cell, and from rank to rank

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from helpers.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, white
-from helpers.labs.streams.float_formats import Fields
+from helpers.labs.streams.shown.float_formats import Fields
 
 PALE = {"sign": "#f2c7ad", "exponent": "#b3dccb", "mantissa": "#b3d1e6"}
 LINES = (BLUE, ORANGE, GREEN, PURPLE)

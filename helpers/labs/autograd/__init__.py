@@ -1,42 +1,5 @@
 """Lab 03: what does backward() walk, and how do I add a node?"""
 
-from helpers.labs.autograd import checkpointed_mistakes as checkpointed_mistakes
-from helpers.labs.autograd import checkpointed_state as checkpointed_state
-from helpers.labs.autograd import checkpointed_state_mistakes as checkpointed_state_mistakes
-from helpers.labs.autograd import conv2d_mistakes as conv2d_mistakes
-from helpers.labs.autograd import conv2d_step_mistakes as conv2d_step_mistakes
-from helpers.labs.autograd import gradient_penalty_mistakes as gradient_penalty_mistakes
-from helpers.labs.autograd import gradient_reversal_mistakes as gradient_reversal_mistakes
-from helpers.labs.autograd import numerical_grad_copy_mistakes as numerical_grad_copy_mistakes
-from helpers.labs.autograd import numerical_grad_mistakes as numerical_grad_mistakes
-from helpers.labs.autograd import run_backward_mistakes as run_backward_mistakes
-from helpers.labs.autograd import run_backward_order_mistakes as run_backward_order_mistakes
-from helpers.labs.autograd import run_backward_rules_mistakes as run_backward_rules_mistakes
-from helpers.labs.autograd import run_backward_walk as run_backward_walk
-from helpers.labs.autograd import scale_in_place_mistakes as scale_in_place_mistakes
-from helpers.labs.autograd import square_functional_mistakes as square_functional_mistakes
-from helpers.labs.autograd import square_kept_mistakes as square_kept_mistakes
-from helpers.labs.autograd import square_mistakes as square_mistakes
-from helpers.labs.autograd import straight_through_round_mistakes as straight_through_round_mistakes
-from helpers.labs.autograd.checkpointed import checkpointed as checkpointed
-from helpers.labs.autograd.conv2d import conv2d as conv2d
-from helpers.labs.autograd.gradient_penalty import gradient_penalty as gradient_penalty
-from helpers.labs.autograd.gradient_reversal import gradient_reversal as gradient_reversal
-from helpers.labs.autograd.nodes import call_node as call_node
-from helpers.labs.autograd.numerical_grad import numerical_grad as numerical_grad
-from helpers.labs.autograd.predictions import edited_input as edited_input
-from helpers.labs.autograd.predictions import edited_result as edited_result
-from helpers.labs.autograd.predictions import inputs_of_backward as inputs_of_backward
-from helpers.labs.autograd.predictions import kept_on_ctx as kept_on_ctx
-from helpers.labs.autograd.predictions import node_order as node_order
-from helpers.labs.autograd.predictions import recall_masks as recall_masks
-from helpers.labs.autograd.predictions import recall_outstanding as recall_outstanding
-from helpers.labs.autograd.predictions import retained_hook as retained_hook
-from helpers.labs.autograd.predictions import second_backward as second_backward
-from helpers.labs.autograd.predictions import silent_penalty as silent_penalty
-from helpers.labs.autograd.predictions import through_data as through_data
-from helpers.labs.autograd.run_backward import run_backward as run_backward
-from helpers.labs.autograd.scale_in_place import scale_in_place as scale_in_place
-from helpers.labs.autograd.square import square as square
-from helpers.labs.autograd.square_functional import square_functional as square_functional
-from helpers.labs.autograd.straight_through_round import straight_through_round as straight_through_round
+from helpers.labs import contents
+
+globals().update(contents(__name__))

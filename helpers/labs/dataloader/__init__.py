@@ -1,46 +1,5 @@
 """Lab 02: what happens between `for batch in loader` and your `__getitem__`?"""
 
-from helpers.labs.dataloader import batch_sampler_index_mistakes as batch_sampler_index_mistakes
-from helpers.labs.dataloader import batch_sampler_mistakes as batch_sampler_mistakes
-from helpers.labs.dataloader import batch_sampler_reading_mistakes as batch_sampler_reading_mistakes
-from helpers.labs.dataloader import chunk_sampler_epoch_mistakes as chunk_sampler_epoch_mistakes
-from helpers.labs.dataloader import chunk_sampler_mistakes as chunk_sampler_mistakes
-from helpers.labs.dataloader import collate_error_mistakes as collate_error_mistakes
-from helpers.labs.dataloader import collate_mistakes as collate_mistakes
-from helpers.labs.dataloader import collate_structure_mistakes as collate_structure_mistakes
-from helpers.labs.dataloader import collate_tensor_mistakes as collate_tensor_mistakes
-from helpers.labs.dataloader import fetch_mistakes as fetch_mistakes
-from helpers.labs.dataloader import fetch_reading_mistakes as fetch_reading_mistakes
-from helpers.labs.dataloader import ordered_loader_mistakes as ordered_loader_mistakes
-from helpers.labs.dataloader import parallel_loader_mistakes as parallel_loader_mistakes
-from helpers.labs.dataloader import raising_loader_mistakes as raising_loader_mistakes
-from helpers.labs.dataloader import serial_argument_mistakes as serial_argument_mistakes
-from helpers.labs.dataloader import serial_loader_mistakes as serial_loader_mistakes
-from helpers.labs.dataloader import shard_mistakes as shard_mistakes
-from helpers.labs.dataloader.batch_sampler import batch_sampler as batch_sampler
-from helpers.labs.dataloader.chunk_sampler import chunk_sampler as chunk_sampler
-from helpers.labs.dataloader.collate import collate as collate
-from helpers.labs.dataloader.fetch import fetch as fetch
-from helpers.labs.dataloader.ordered_loader import ordered_loader as ordered_loader
-from helpers.labs.dataloader.parallel_loader import parallel_loader as parallel_loader
-from helpers.labs.dataloader.predictions import asked_ahead as asked_ahead
-from helpers.labs.dataloader.predictions import collate_boxes as collate_boxes
-from helpers.labs.dataloader.predictions import forbidden_arguments as forbidden_arguments
-from helpers.labs.dataloader.predictions import frozen_attribute as frozen_attribute
-from helpers.labs.dataloader.predictions import recall_own_generator as recall_own_generator
-from helpers.labs.dataloader.predictions import recall_stream as recall_stream
-from helpers.labs.dataloader.predictions import shared_file as shared_file
-from helpers.labs.dataloader.predictions import slow_item as slow_item
-from helpers.labs.dataloader.predictions import stop_iteration as stop_iteration
-from helpers.labs.dataloader.predictions import who_runs_where as who_runs_where
-from helpers.labs.dataloader.raising_loader import raising_loader as raising_loader
-from helpers.labs.dataloader.serial_loader import serial_loader as serial_loader
-from helpers.labs.dataloader.shard import shard as shard
-from helpers.labs.dataloader.timeline import Timeline as Timeline
-from helpers.labs.dataloader.timeline import computed as computed
-from helpers.labs.dataloader.timeline import inline as inline
-from helpers.labs.dataloader.timeline import measured as measured
-from helpers.labs.dataloader.timeline import watch as watch
-from helpers.labs.dataloader.workers import numpy_seed as numpy_seed
-from helpers.labs.dataloader.workers import set_worker_info as set_worker_info
-from helpers.labs.dataloader.workers import start_worker as start_worker
+from helpers.labs import contents
+
+globals().update(contents(__name__))

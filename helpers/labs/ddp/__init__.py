@@ -1,44 +1,5 @@
 """Lab 07: what does DDP do while my backward runs?"""
 
-from helpers.labs.ddp import data_parallel_mistakes as data_parallel_mistakes
-from helpers.labs.ddp import data_parallel_replica_mistakes as data_parallel_replica_mistakes
-from helpers.labs.ddp import data_parallel_whole as data_parallel_whole
-from helpers.labs.ddp import global_mean_loss_mistakes as global_mean_loss_mistakes
-from helpers.labs.ddp import global_mean_loss_rank_mistakes as global_mean_loss_rank_mistakes
-from helpers.labs.ddp import mini_ddp_order_mistakes as mini_ddp_order_mistakes
-from helpers.labs.ddp import mini_ddp_step_mistakes as mini_ddp_step_mistakes
-from helpers.labs.ddp import mini_ddp_steps as mini_ddp_steps
-from helpers.labs.ddp import mini_ddp_value_mistakes as mini_ddp_value_mistakes
-from helpers.labs.ddp import shard_indices_mistakes as shard_indices_mistakes
-from helpers.labs.ddp import shard_indices_order_mistakes as shard_indices_order_mistakes
-from helpers.labs.ddp import sync_batch_norm_backward_mistakes as sync_batch_norm_backward_mistakes
-from helpers.labs.ddp import sync_batch_norm_mistakes as sync_batch_norm_mistakes
-from helpers.labs.ddp import train_mistakes as train_mistakes
-from helpers.labs.ddp import unused_parameters_mistakes as unused_parameters_mistakes
-from helpers.labs.ddp.data_parallel import data_parallel as data_parallel
-from helpers.labs.ddp.global_mean_loss import global_mean_loss as global_mean_loss
-from helpers.labs.ddp.later_predictions import branch_equal_shapes as branch_equal_shapes
-from helpers.labs.ddp.later_predictions import branch_first_step as branch_first_step
-from helpers.labs.ddp.later_predictions import killed_rank as killed_rank
-from helpers.labs.ddp.later_predictions import late_step as late_step
-from helpers.labs.ddp.later_predictions import norm_of_rank_0 as norm_of_rank_0
-from helpers.labs.ddp.later_predictions import recall_first_gradient as recall_first_gradient
-from helpers.labs.ddp.later_predictions import recall_same_masks as recall_same_masks
-from helpers.labs.ddp.later_predictions import replica_counts as replica_counts
-from helpers.labs.ddp.mini_ddp import mini_ddp as mini_ddp
-from helpers.labs.ddp.predictions import first_buckets as first_buckets
-from helpers.labs.ddp.predictions import mean_of_means as mean_of_means
-from helpers.labs.ddp.predictions import no_sync_backward as no_sync_backward
-from helpers.labs.ddp.predictions import padded_evaluation as padded_evaluation
-from helpers.labs.ddp.predictions import rank_of_a_job as rank_of_a_job
-from helpers.labs.ddp.predictions import still_exchanged as still_exchanged
-from helpers.labs.ddp.predictions import who_prints as who_prints
-from helpers.labs.ddp.shard_indices import shard_indices as shard_indices
-from helpers.labs.ddp.sync_batch_norm import sync_batch_norm as sync_batch_norm
-from helpers.labs.ddp.timeline import Timeline as Timeline
-from helpers.labs.ddp.timeline import laid_out as laid_out
-from helpers.labs.ddp.timeline import measured as measured
-from helpers.labs.ddp.timeline import watch as watch
-from helpers.labs.ddp.train import train as train
-from helpers.labs.ddp.training_job import Job as Job
-from helpers.labs.ddp.unused_parameters import unused_parameters as unused_parameters
+from helpers.labs import contents
+
+globals().update(contents(__name__))

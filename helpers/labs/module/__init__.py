@@ -1,48 +1,5 @@
 """Lab 05: where do my parameters live, and who gets called when?"""
 
-from helpers.labs.module import activation_recorder_hook_mistakes as activation_recorder_hook_mistakes
-from helpers.labs.module import activation_recorder_mistakes as activation_recorder_mistakes
-from helpers.labs.module import call_error_mistakes as call_error_mistakes
-from helpers.labs.module import call_mistakes as call_mistakes
-from helpers.labs.module import call_order_mistakes as call_order_mistakes
-from helpers.labs.module import convert_mistakes as convert_mistakes
-from helpers.labs.module import convert_parameter_mistakes as convert_parameter_mistakes
-from helpers.labs.module import frozen_backbone_mistakes as frozen_backbone_mistakes
-from helpers.labs.module import frozen_backbone_weight_mistakes as frozen_backbone_weight_mistakes
-from helpers.labs.module import mini_module_mistakes as mini_module_mistakes
-from helpers.labs.module import mini_module_name_mistakes as mini_module_name_mistakes
-from helpers.labs.module import mini_module_none_mistakes as mini_module_none_mistakes
-from helpers.labs.module import mini_module_rule_mistakes as mini_module_rule_mistakes
-from helpers.labs.module import named_members_mistakes as named_members_mistakes
-from helpers.labs.module import named_members_twice_mistakes as named_members_twice_mistakes
-from helpers.labs.module import renamed_load_mistakes as renamed_load_mistakes
-from helpers.labs.module import renamed_mistakes as renamed_mistakes
-from helpers.labs.module import state_dict_assign_mistakes as state_dict_assign_mistakes
-from helpers.labs.module import state_dict_fault_mistakes as state_dict_fault_mistakes
-from helpers.labs.module import state_dict_load_mistakes as state_dict_load_mistakes
-from helpers.labs.module import state_dict_mistakes as state_dict_mistakes
-from helpers.labs.module import state_dict_right as state_dict_right
-from helpers.labs.module import state_dict_version_mistakes as state_dict_version_mistakes
-from helpers.labs.module.activation_recorder import activation_recorder as activation_recorder
-from helpers.labs.module.call import call as call
-from helpers.labs.module.convert import convert as convert
-from helpers.labs.module.frozen_backbone import frozen_backbone as frozen_backbone
-from helpers.labs.module.mini_module import mini_module as mini_module
-from helpers.labs.module.named_members import named_members as named_members
-from helpers.labs.module.predictions_calls import backward_order as backward_order
-from helpers.labs.module.predictions_calls import failed_call as failed_call
-from helpers.labs.module.predictions_calls import hooked as hooked
-from helpers.labs.module.predictions_calls import recall_copy as recall_copy
-from helpers.labs.module.predictions_calls import traced as traced
-from helpers.labs.module.predictions_state import best as best
-from helpers.labs.module.predictions_state import converted as converted
-from helpers.labs.module.predictions_state import failed_load as failed_load
-from helpers.labs.module.predictions_state import frozen_norm as frozen_norm
-from helpers.labs.module.predictions_state import lost_version as lost_version
-from helpers.labs.module.predictions_state import module_over as module_over
-from helpers.labs.module.predictions_state import orphan as orphan
-from helpers.labs.module.predictions_state import recall_positions as recall_positions
-from helpers.labs.module.predictions_state import registered as registered
-from helpers.labs.module.predictions_state import tied as tied
-from helpers.labs.module.renamed import renamed as renamed
-from helpers.labs.module.state_dict import state_dict as state_dict
+from helpers.labs import contents
+
+globals().update(contents(__name__))

@@ -1,38 +1,5 @@
 """Lab 04: what exactly changes when `step()` is called?"""
 
-from helpers.labs.optim import accumulate_mistakes as accumulate_mistakes
-from helpers.labs.optim import adamw_step_memory_mistakes as adamw_step_memory_mistakes
-from helpers.labs.optim import adamw_step_mistakes as adamw_step_mistakes
-from helpers.labs.optim import clip_grad_norm__mistakes as clip_grad_norm__mistakes
-from helpers.labs.optim import clip_grad_norm__norm_mistakes as clip_grad_norm__norm_mistakes
-from helpers.labs.optim import ema_update_mistakes as ema_update_mistakes
-from helpers.labs.optim import optimizer_state_load_mistakes as optimizer_state_load_mistakes
-from helpers.labs.optim import optimizer_state_mistakes as optimizer_state_mistakes
-from helpers.labs.optim import param_groups_mistakes as param_groups_mistakes
-from helpers.labs.optim import recalibrate_bn_mistakes as recalibrate_bn_mistakes
-from helpers.labs.optim import sgd_step_memory_mistakes as sgd_step_memory_mistakes
-from helpers.labs.optim import sgd_step_mistakes as sgd_step_mistakes
-from helpers.labs.optim import swa_average_mistakes as swa_average_mistakes
-from helpers.labs.optim import warmup_cosine_mistakes as warmup_cosine_mistakes
-from helpers.labs.optim.accumulate import accumulate as accumulate
-from helpers.labs.optim.adamw_step import adamw_step as adamw_step
-from helpers.labs.optim.clip_grad_norm_ import clip_grad_norm_ as clip_grad_norm_
-from helpers.labs.optim.ema_update import ema_update as ema_update
-from helpers.labs.optim.optimizer_state import optimizer_state as optimizer_state
-from helpers.labs.optim.param_groups import param_groups as param_groups
-from helpers.labs.optim.predictions import average_of_three as average_of_three
-from helpers.labs.optim.predictions import clip_infinity as clip_infinity
-from helpers.labs.optim.predictions import decay_alone as decay_alone
-from helpers.labs.optim.predictions import frozen_layer as frozen_layer
-from helpers.labs.optim.predictions import loss_times_1000 as loss_times_1000
-from helpers.labs.optim.predictions import mean_of_means as mean_of_means
-from helpers.labs.optim.predictions import plateau as plateau
-from helpers.labs.optim.predictions import recall_resume as recall_resume
-from helpers.labs.optim.predictions import recall_version as recall_version
-from helpers.labs.optim.predictions import skipped_rate as skipped_rate
-from helpers.labs.optim.predictions import swapped_order as swapped_order
-from helpers.labs.optim.recalibrate_bn import recalibrate_bn as recalibrate_bn
-from helpers.labs.optim.schedulers import schedulers as schedulers
-from helpers.labs.optim.sgd_step import sgd_step as sgd_step
-from helpers.labs.optim.swa_average import swa_average as swa_average
-from helpers.labs.optim.warmup_cosine import warmup_cosine as warmup_cosine
+from helpers.labs import contents
+
+globals().update(contents(__name__))

@@ -1,50 +1,5 @@
 """Lab 09: what did trace throw away, and what to use now?"""
 
-from helpers.labs.torchscript import count_ops_mistakes as count_ops_mistakes
-from helpers.labs.torchscript import counterexamples_mistakes as counterexamples_mistakes
-from helpers.labs.torchscript import in_cpp as in_cpp
-from helpers.labs.torchscript import nest_mistakes as nest_mistakes
-from helpers.labs.torchscript import nest_part_mistakes as nest_part_mistakes
-from helpers.labs.torchscript import save_and_run_mistakes as save_and_run_mistakes
-from helpers.labs.torchscript import scriptable_mistakes as scriptable_mistakes
-from helpers.labs.torchscript import scriptable_python_mistakes as scriptable_python_mistakes
-from helpers.labs.torchscript import to_export_mistakes as to_export_mistakes
-from helpers.labs.torchscript import to_export_operator_mistakes as to_export_operator_mistakes
-from helpers.labs.torchscript.broken import BROKEN as BROKEN
-from helpers.labs.torchscript.cases import CASES as CASES
-from helpers.labs.torchscript.cases import Case as Case
-from helpers.labs.torchscript.cases import case as case
-from helpers.labs.torchscript.count_ops import count_ops as count_ops
-from helpers.labs.torchscript.count_ops import random_graph as random_graph
-from helpers.labs.torchscript.counterexamples import counterexamples as counterexamples
-from helpers.labs.torchscript.elsewhere import elsewhere as elsewhere
-from helpers.labs.torchscript.export_models import Averaged as Averaged
-from helpers.labs.torchscript.export_models import Branching as Branching
-from helpers.labs.torchscript.export_models import Squared as Squared
-from helpers.labs.torchscript.export_models import SquareFunction as SquareFunction
-from helpers.labs.torchscript.file_predictions import compiled_keys as compiled_keys
-from helpers.labs.torchscript.file_predictions import exported_auto as exported_auto
-from helpers.labs.torchscript.file_predictions import exported_branch as exported_branch
-from helpers.labs.torchscript.file_predictions import exported_function as exported_function
-from helpers.labs.torchscript.file_predictions import exported_print as exported_print
-from helpers.labs.torchscript.file_predictions import plain_load as plain_load
-from helpers.labs.torchscript.file_predictions import recall_kept as recall_kept
-from helpers.labs.torchscript.file_predictions import recall_replace as recall_replace
-from helpers.labs.torchscript.file_predictions import tied_files as tied_files
-from helpers.labs.torchscript.nest import nest as nest
-from helpers.labs.torchscript.nest_parts import HIDDEN as HIDDEN
-from helpers.labs.torchscript.nest_parts import INPUTS as INPUTS
-from helpers.labs.torchscript.nest_parts import Cell as Cell
-from helpers.labs.torchscript.nest_parts import Gate as Gate
-from helpers.labs.torchscript.nest_parts import Readout as Readout
-from helpers.labs.torchscript.predictions import nested_loop as nested_loop
-from helpers.labs.torchscript.predictions import traced_branch as traced_branch
-from helpers.labs.torchscript.predictions import traced_dropout as traced_dropout
-from helpers.labs.torchscript.predictions import traced_len as traced_len
-from helpers.labs.torchscript.predictions import traced_loop as traced_loop
-from helpers.labs.torchscript.predictions import traced_print as traced_print
-from helpers.labs.torchscript.predictions import untyped_argument as untyped_argument
-from helpers.labs.torchscript.quiet import quiet as quiet
-from helpers.labs.torchscript.save_and_run_elsewhere import save_and_run_elsewhere as save_and_run_elsewhere
-from helpers.labs.torchscript.scriptable import scriptable as scriptable
-from helpers.labs.torchscript.to_export import to_export as to_export
+from helpers.labs import contents
+
+globals().update(contents(__name__))

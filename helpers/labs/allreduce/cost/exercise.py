@@ -1,0 +1,263 @@
+"""Exercise 08.cost: seconds of an all-reduce, from the latency and the bandwidth of one port."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+from helpers.exercise import Exercise
+from helpers.labs.allreduce.shared.cost_model import in_words, seconds
+from helpers.trial import Trial
+
+cost = Exercise(
+    "08.cost",
+    "What it costs",
+    objective="Predict the seconds of an all-reduce from three numbers: a message, a byte sent, a byte added.",
+    minutes=20,
+    difficulty="medium",
+    hints=[
+        "Only what waits for something else takes time. In the naive way all messages pass the root's one port, one "
+        "after the other. In the ring all ranks send at the same time, so follow one rank alone.",
+        "Count three things for one rank, the busiest: messages, bytes that pass its port in one direction, bytes that "
+        "it adds. Both algorithms have two phases; in which of them is something added?",
+        "Naive: world - 1 vectors come in, each is added, and world - 1 go out. Ring: world - 1 steps with a chunk of "
+        "nbytes / world, in which each chunk that comes is added, then world - 1 steps of the same size without adding.",
+    ],
+)
+
+ALGORITHMS = ("naive", "ring")
+WORLDS = (2, 3, 5, 8, 13)
+PARTS = {
+    "carried": "beta",
+    "messages": "alpha",
+    "added": "gamma",
+}  # a part of the cost, and what it is paid in
+MEANING = {"alpha": "s a message", "beta": "s a byte sent", "gamma": "s a byte added"}
+
+
+def number(answer: Any, trial: Trial, *args: Any) -> float:
+    """answer(*args), if it is a number."""
+    got = answer(*args)
+    if isinstance(got, bool) or not isinstance(got, Real):
+        kind = type(got).__name__
+        trial.fail(
+            f"The cost is {'None' if got is None else f'an object of type {kind}'}.",
+            expected="seconds, as a Python number",
+            observed=("kind", kind),
+        )
+    return float(got)
+
+
+def near(got: float, want: float) -> bool:
+    return math.isclose(got, want, rel_tol=1e-9, abs_tol=1e-30)
+
+
+def drawn(trial: Trial, low: float, high: float) -> float:
+    """A number between the two, with two digits; all orders of magnitude are alike."""
+    return float(f"{10 ** trial.random.uniform(math.log10(low), math.log10(high)):.1e}")
+
+
+@cost.property("a number of seconds")
+def _(answer: Any, trial: Trial) -> None:
+    for algorithm in ALGORITHMS:
+        trial.given(f"{algorithm!r}, world = 4, 1000 bytes, alpha = 1e-05, beta = 1e-09, gamma = 1e-10")
+        trial.call(answer, algorithm, 4, 1000, 1e-5, 1e-9, 1e-10)
+        number(answer, trial, algorithm, 4, 1000, 1e-5, 1e-9, 1e-10)
+
+
+def judge_part(answer: Any, trial: Trial, algorithm: str, part: str) -> None:
+    """Wrong unless this part of the cost, with the prices of the others 0, is right at every world."""
+    price = PARTS[part]
+    prices = {"alpha": 0.0, "beta": 0.0, "gamma": 0.0}
+    prices[price] = {"alpha": drawn(trial, 1e-6, 1e-3), "beta": drawn(trial, 1e-10, 1e-7)}.get(
+        price, drawn(trial, 1e-11, 1e-8)
+    )
+    nbytes = 1560 * trial.random.randrange(3000, 9000)  # every world here divides it
+    trial.given(
+        f"{algorithm!r}, {nbytes:,} bytes, {price} = {prices[price]:g} {MEANING[price]}, the other two prices 0; "
+        f"world = {', '.join(map(str, WORLDS))}"
+    )
+    got = [number(answer, trial, algorithm, world, nbytes, *prices.values()) for world in WORLDS]
+    want = [seconds(algorithm, world, nbytes, **prices) for world in WORLDS]
+    off = [place for place in range(len(WORLDS)) if not near(got[place], want[place])]
+    if not off:
+        return
+    trial.fail(
+        f"{_said(algorithm, part)} cost {_times(got, want, off)}.",
+        expected=_table(want),
+        got=_table(got),
+        observed=got,
+    )
+
+
+def _said(algorithm: str, part: str) -> str:
+    whose = {"naive": "The naive way", "ring": "The ring"}[algorithm]
+    what = {"carried": "bytes sent", "messages": "messages", "added": "additions"}[part]
+    return f"{whose}: the {what}"
+
+
+def _times(got: list[float], want: list[float], off: list[int]) -> str:
+    ratios = [f"{got[place] / want[place]:.4g}" for place in range(len(WORLDS))]
+    if len(set(ratios)) == 1:
+        return f"{ratios[0]} times what they should"
+    first, *more = [f"{ratios[place]} times what they should at world {WORLDS[place]}" for place in off]
+    return first + ("" if not more else " and " + more[-1].replace(" what they should", ""))
+
+
+def _table(times: list[float]) -> str:
+    return ", ".join(f"world {world}: {in_words(time)}" for world, time in zip(WORLDS, times, strict=True))
+
+
+@cost.property("ring: the bytes that one port sends, at beta each")
+def _(answer: Any, trial: Trial) -> None:
+    judge_part(answer, trial, "ring", "carried")
+
+
+@cost.property("ring: the messages, at alpha each")
+def _(answer: Any, trial: Trial) -> None:
+    judge_part(answer, trial, "ring", "messages")
+
+
+@cost.property("ring: the additions, at gamma a byte")
+def _(answer: Any, trial: Trial) -> None:
+    judge_part(answer, trial, "ring", "added")
+
+
+@cost.property("naive: the bytes that pass the root's port, at beta each")
+def _(answer: Any, trial: Trial) -> None:
+    judge_part(answer, trial, "naive", "carried")
+
+
+@cost.property("naive: the messages, at alpha each")
+def _(answer: Any, trial: Trial) -> None:
+    judge_part(answer, trial, "naive", "messages")
+
+
+@cost.property("naive: the additions, at gamma a byte")
+def _(answer: Any, trial: Trial) -> None:
+    judge_part(answer, trial, "naive", "added")
+
+
+def judge_whole(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: int) -> tuple[float, float]:
+    """What the answer says and what is right, with all three prices."""
+    prices = drawn(trial, 1e-6, 1e-4), drawn(trial, 1e-10, 1e-8), drawn(trial, 1e-11, 1e-9)
+    trial.given(
+        f"{algorithm!r}, world = {world}, {nbytes:,} bytes, "
+        "alpha = {:g}, beta = {:g}, gamma = {:g}".format(*prices)
+    )
+    got = number(answer, trial, algorithm, world, nbytes, *prices)
+    return got, seconds(algorithm, world, nbytes, *prices)
+
+
+def exact(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: int, message: str) -> None:
+    got, want = judge_whole(answer, trial, algorithm, world, nbytes)
+    trial.true(
+        near(got, want),
+        message,
+        expected=f"{want:.9g} s",
+        got=f"{got:.9g} s",
+        observed=(algorithm, world, got),
+    )
+
+
+@cost.property("the three parts add up", once_right=True)
+def _(answer: Any, trial: Trial) -> None:
+    for algorithm in ALGORITHMS:
+        for world in WORLDS:
+            for nbytes in (1560 * trial.random.randrange(1, 9), 1560 * trial.random.randrange(3000, 9000)):
+                message = "Each part alone is right, the three together are not."
+                exact(answer, trial, algorithm, world, nbytes, message)
+
+
+@cost.property("nbytes / world is not rounded, and no bytes cost no bytes", once_right=True)
+def _(answer: Any, trial: Trial) -> None:
+    for algorithm in ALGORITHMS:
+        for world in (3, 4, 7):
+            nbytes = 84 * trial.random.randrange(1, 9) + 13  # no world here divides it
+            exact(
+                answer, trial, algorithm, world, nbytes, "Right for sizes that the world divides, wrong here."
+            )
+            exact(
+                answer,
+                trial,
+                algorithm,
+                world,
+                0,
+                "Wrong for an empty vector. Its messages are sent all the same.",
+            )
+
+
+@cost.property("one rank alone needs no time", once_right=True)
+def _(answer: Any, trial: Trial) -> None:
+    for algorithm in ALGORITHMS:
+        got, _ = judge_whole(answer, trial, algorithm, 1, 1560 * trial.random.randrange(1, 9000))
+        trial.true(
+            got == 0,
+            "One rank has its sum already: it sends nothing and adds nothing.",
+            expected="0",
+            got=in_words(got),
+            observed=(algorithm, got),
+        )
+
+
+@cost.property("more bytes never take less time, up to a terabyte", once_right=True)
+def _(answer: Any, trial: Trial) -> None:
+    for algorithm in ALGORITHMS:
+        world = trial.random.choice(WORLDS)
+        trial.given(f"{algorithm!r}, world = {world}, from 0 to 2**40 bytes")
+        sizes = [0, 1, 2, 3, world - 1, world, world + 1, *(2**power for power in range(5, 41))]
+        got = [number(answer, trial, algorithm, world, size, 1e-5, 1e-9, 1e-10) for size in sorted(sizes)]
+        falls = [place for place in range(1, len(got)) if got[place] < got[place - 1]]
+        trial.true(
+            not falls,
+            "A longer vector takes less time than a shorter one.",
+            expected="times that rise with nbytes, or stay",
+            observed=(algorithm, [got[place] for place in falls]),
+        )
+
+
+@cost.property("for long vectors naive takes as many times longer as there are ranks", once_right=True)
+def _(answer: Any, trial: Trial) -> None:
+    for world in (2, 5, 64, 1024):
+        trial.given(f"world = {world}, 2**40 bytes, alpha = 1e-05, beta = 1e-09, gamma = 1e-10")
+        naive, ring = (
+            number(answer, trial, name, world, 2**40, 1e-5, 1e-9, 1e-10) for name in ("naive", "ring")
+        )
+        ratio = naive / ring if ring else math.inf
+        trial.true(
+            math.isclose(ratio, world, rel_tol=1e-2),
+            f"naive / ring is {ratio:.4g}.",
+            expected=f"close to {world}",
+            observed=(world, ratio),
+        )
+
+
+@cost.property(
+    "tree, if the answer knows it: the rounds up and down, whole vectors, added on the way up",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    got, want, others = [], [], []
+    nbytes = 1560 * trial.random.randrange(3000, 9000)
+    prices = drawn(trial, 1e-6, 1e-4), drawn(trial, 1e-10, 1e-8), drawn(trial, 1e-11, 1e-9)
+    for world in WORLDS:
+        try:
+            given = answer("tree", world, nbytes, *prices)
+        except Exception:
+            return  # tree belongs to the optional exercises
+        if isinstance(given, bool) or not isinstance(given, Real):
+            return
+        got.append(float(given))
+        want.append(seconds("tree", world, nbytes, *prices))
+        others.append([seconds(name, world, nbytes, *prices) for name in ALGORITHMS])
+    if any(all(map(near, got, other)) for other in zip(*others, strict=True)):
+        return  # it knows two, and takes every other name for one of them
+    trial.given(f"'tree', {nbytes:,} bytes, " + "alpha = {:g}, beta = {:g}, gamma = {:g}".format(*prices))
+    trial.true(
+        all(map(near, got, want)),
+        "The answer gives a number for 'tree', and it is not that of ceil(log2(world)) rounds up and as many down.",
+        expected=_table(want),
+        got=_table(got),
+        observed=got,
+    )

@@ -1,0 +1,390 @@
+"""What people write for 08.cost, and why it is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+from helpers.exercise import returned
+from helpers.labs.allreduce.cost.exercise import cost
+from helpers.labs.allreduce.shared.cost_model import Terms, seconds, terms
+
+built = cost.bank(returned)
+
+
+@cost.mistake()
+def beta_is_bandwidth(
+    algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
+) -> float:
+    """beta is the inverse of the bandwidth, seconds a byte: multiply by it. Divided by it, a faster network
+    takes longer.
+    """
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + carried / beta + added * gamma
+
+
+@cost.variant(beta_is_bandwidth)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + carried / beta + added / gamma
+
+
+@cost.variant(beta_is_bandwidth)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + (carried / beta if beta else 0.0) + added * gamma
+
+
+def known(algorithm: str, world: int, nbytes: float) -> tuple[float, float, float]:
+    """Messages, bytes carried and bytes added of the two algorithms that an answer must know."""
+    if algorithm not in ("naive", "ring"):
+        raise ValueError(algorithm)
+    return terms(algorithm, world, nbytes)
+
+
+@cost.mistake()
+def chunks_rounded(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    """nbytes // world cuts the rest off, which is sent all the same, and a vector shorter than the world
+    costs no bytes at all.
+    """
+    known(algorithm, world, nbytes)
+    chunk = nbytes // world if algorithm == "ring" else nbytes
+    return 2 * (world - 1) * (alpha + chunk * beta) + (world - 1) * chunk * gamma
+
+
+@cost.variant(chunks_rounded)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    known(algorithm, world, nbytes)
+    chunk = math.ceil(nbytes / world) if algorithm == "ring" else nbytes
+    return 2 * (world - 1) * (alpha + chunk * beta) + (world - 1) * chunk * gamma
+
+
+@cost.variant(chunks_rounded)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    known(algorithm, world, nbytes)
+    chunk = round(nbytes / world) if algorithm == "ring" else nbytes
+    return 2 * (world - 1) * (alpha + chunk * beta) + (world - 1) * chunk * gamma
+
+
+@cost.variant(chunks_rounded)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    chunk = nbytes // world if algorithm == "ring" else nbytes
+    return messages * alpha + 2 * (world - 1) * chunk * beta + added * gamma
+
+
+@cost.variant(chunks_rounded)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + int(carried) * beta + int(added) * gamma
+
+
+@cost.mistake()
+def only_the_larger_part(
+    algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
+) -> float:
+    """max() of two parts lets the smaller one vanish, as if both ran at the same time. A message first
+    starts, then its bytes flow, then they are added: the parts add up.
+    """
+    messages, carried, added = known(algorithm, world, nbytes)
+    return max(messages * alpha, carried * beta) + added * gamma
+
+
+@cost.variant(only_the_larger_part)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return messages * alpha + max(carried * beta, added * gamma)
+
+
+@cost.variant(only_the_larger_part)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return max(messages * alpha, carried * beta, added * gamma)
+
+
+@cost.variant(only_the_larger_part)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    messages, carried, added = known(algorithm, world, nbytes)
+    return (
+        messages * alpha + carried * beta
+        if carried * beta > added * gamma
+        else messages * alpha + added * gamma
+    )
+
+
+@cost.mistake()
+def one_rank_pays(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    """A world of one was priced like a world of two. It has no other rank, so no step at all: world - 1 is 0,
+    and no max() is needed around it.
+    """
+    known(algorithm, world, nbytes)
+    steps = max(1, world - 1)
+    chunk = nbytes / world if algorithm == "ring" else nbytes
+    return 2 * steps * (alpha + chunk * beta) + steps * chunk * gamma
+
+
+@cost.variant(one_rank_pays)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    known(algorithm, world, nbytes)
+    if world == 1:
+        return alpha + nbytes * beta
+    return seconds(algorithm, world, nbytes, alpha, beta, gamma)
+
+
+@cost.variant(one_rank_pays)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    known(algorithm, world, nbytes)
+    if world == 1:
+        return nbytes * gamma
+    return seconds(algorithm, world, nbytes, alpha, beta, gamma)
+
+
+@cost.mistake()
+def nothing_is_free(
+    algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
+) -> float:
+    """An empty vector was said to cost nothing. The steps are made all the same, and each message costs
+    alpha.
+    """
+    known(algorithm, world, nbytes)
+    return seconds(algorithm, world, nbytes, alpha, beta, gamma) if nbytes else 0.0
+
+
+def with_tree(rounds: Callable[[int], float], up_and_down: int = 2, adding: int = 1) -> Callable[..., float]:
+    """Naive and ring are right; the tree has so many rounds, ways and additions a round."""
+
+    def wrong(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+        if algorithm != "tree":
+            return seconds(algorithm, world, nbytes, alpha, beta, gamma)
+        count = rounds(world)
+        return up_and_down * count * (alpha + nbytes * beta) + adding * count * nbytes * gamma
+
+    return wrong
+
+
+def rounded_up(world: int) -> int:
+    return (world - 1).bit_length()
+
+
+@built.mistake()
+def tree_rounds_cut():
+    """log2(world) must be rounded up: a tree over 3 ranks needs 2 rounds, as one over 4 does."""
+    return with_tree(lambda world: int(math.log2(world)))
+
+
+cost.variant(tree_rounds_cut)(with_tree(math.log2))
+cost.variant(tree_rounds_cut)(with_tree(lambda world: round(math.log2(world))))
+
+
+@built.mistake()
+def tree_one_way():
+    """The tree goes up only. Then the root alone has the sum; it must come down again."""
+    return with_tree(rounded_up, up_and_down=1)
+
+
+@built.mistake()
+def tree_adds_going_down():
+    """The tree adds on its way down as well. There the ready sum is copied."""
+    return with_tree(rounded_up, adding=2)
+
+
+# The wrong number of messages, bytes or additions.
+
+
+Part = Callable[[int, float], float]  # world, nbytes -> how many
+Flaws = Mapping[str, Part]  # by algorithm and part: "ring.added"
+
+
+def flawed(flaws: Flaws) -> Callable[..., float]:
+    """A cost with these parts in place of the right ones."""
+
+    def wrong(algorithm: str, world: int, nbytes: float, alpha: float, beta: float, gamma: float) -> float:
+        if algorithm not in ("naive", "ring"):
+            raise ValueError(algorithm)
+        right = terms(algorithm, world, nbytes)
+        messages, carried, added = (
+            flaws[f"{algorithm}.{part}"](world, nbytes) if f"{algorithm}.{part}" in flaws else value
+            for part, value in zip(Terms._fields, right, strict=True)
+        )
+        return messages * alpha + carried * beta + added * gamma
+
+    return wrong
+
+
+def scaled(factor: Callable[[int], float], *names: str) -> Flaws:
+    """The right parts of these names, times a factor that the world decides."""
+
+    def part(name: str) -> Part:
+        algorithm, _, field = name.partition(".")
+        return lambda world, nbytes: factor(world) * getattr(terms(algorithm, world, nbytes), field)
+
+    return {name: part(name) for name in names}
+
+
+def chosen(flaws: Flaws, *starts: str) -> Flaws:
+    """Those flaws whose name starts with one of these."""
+    return {name: part for name, part in flaws.items() if name.startswith(starts)}
+
+
+SENT = ("ring.messages", "ring.carried", "naive.messages", "naive.carried")
+ALL = (*SENT, "ring.added", "naive.added")
+
+# Of each mistake the ways in which people make it; the first is the wrong answer itself. In the order in which the
+# properties reject them: of two mistakes together the first gives the name.
+WAYS: dict[str, list[Flaws]] = {}
+
+whole = scaled(lambda world: world, "ring.carried", "ring.added")
+added_twice = scaled(lambda world: 2.0 * world, "ring.added") | scaled(lambda world: 2.0, "naive.added")
+WAYS["whole_vector_each_step"] = [
+    chosen(whole, "ring.carried"),
+    whole,
+    chosen(whole, "ring.carried") | added_twice,
+    chosen(whole, "ring.carried") | chosen(added_twice, "ring"),
+]
+
+half = scaled(lambda world: 0.5, *SENT)
+WAYS["one_phase"] = [
+    chosen(half, "ring"),
+    half,
+    chosen(half, "naive"),
+    chosen(half, "ring.carried"),
+    chosen(half, "ring.carried", "naive.carried"),
+    chosen(half, "naive.carried"),
+    half | scaled(lambda world: 0.0, "ring.added", "naive.added"),
+    half | scaled(lambda world: 2.0, "ring.added", "naive.added"),
+]
+
+steps = scaled(lambda world: world / (world - 1) if world > 1 else 1, *ALL)
+WAYS["as_many_steps_as_ranks"] = [
+    steps,
+    chosen(steps, "ring"),
+    chosen(steps, "naive"),
+    chosen(steps, *SENT),
+    chosen(steps, "ring.messages", "ring.carried"),
+    chosen(steps, "naive.messages", "naive.carried"),
+    chosen(steps, "ring.added", "naive.added"),
+    chosen(steps, "ring.added"),
+    chosen(steps, "naive.added"),
+]
+
+everyone = scaled(lambda world: world, "ring.messages", "ring.carried", "ring.added")
+WAYS["all_ranks_added_up"] = [
+    everyone,
+    chosen(everyone, "ring.messages", "ring.carried"),
+    everyone | scaled(lambda world: world, "naive.messages", "naive.carried", "naive.added"),
+]
+
+bits = scaled(lambda world: 8.0, "ring.carried", "naive.carried", "ring.added", "naive.added")
+WAYS["bits"] = [
+    chosen(bits, "ring.carried", "naive.carried"),
+    bits,
+    scaled(lambda world: 1 / 8, *bits),
+    scaled(lambda world: 1 / 8, "ring.carried", "naive.carried"),
+    scaled(lambda world: 1 / 4, *bits),
+    scaled(lambda world: 1 / 4, "ring.carried", "naive.carried"),
+]
+
+WAYS["microseconds"] = [scaled(lambda world, by=by: by, *ALL) for by in (1e6, 1e3, 1e9)]
+
+swapped: Flaws = {
+    f"{one}.{part}": lambda world, nbytes, other=other, part=part: getattr(terms(other, world, nbytes), part)
+    for one, other in (("ring", "naive"), ("naive", "ring"))
+    for part in Terms._fields
+}
+WAYS["names_swapped"] = [swapped]
+
+WAYS["alpha_for_each_byte"] = [
+    {
+        "ring.messages": lambda n, size: 2 * (n - 1) * size / n,
+        "naive.messages": lambda n, size: 2 * (n - 1) * size,
+    },
+    {
+        "ring.messages": lambda n, size: 2 * (n - 1) * size,
+        "naive.messages": lambda n, size: 2 * (n - 1) * size,
+    },
+    {"ring.messages": lambda n, size: 2 * (n - 1) * size / n},
+]
+
+once: Flaws = {"ring.messages": lambda n, size: 2.0, "naive.messages": lambda n, size: 2.0}
+alone: Flaws = {"ring.messages": lambda n, size: 1.0, "naive.messages": lambda n, size: 1.0}
+WAYS["alpha_once"] = [alone, once, chosen(alone, "ring"), chosen(once, "ring")]
+
+twice = scaled(lambda world: 2.0, "ring.added", "naive.added")
+WAYS["adds_in_both_phases"] = [twice, chosen(twice, "ring"), chosen(twice, "naive")]
+
+WAYS["adds_whole_vectors"] = [chosen(whole, "ring.added")]
+
+nothing = scaled(lambda world: 0.0, "ring.added", "naive.added")
+WAYS["gamma_ignored"] = [nothing, chosen(nothing, "ring")]
+
+single: Flaws = {"ring.added": lambda n, size: size / n, "naive.added": lambda n, size: size}
+WAYS["added_once"] = [single, chosen(single, "naive"), chosen(single, "ring")]
+
+WAYS["root_at_once"] = [
+    {"naive.messages": lambda n, size: 2.0, "naive.carried": lambda n, size: 2 * size},
+    {"naive.messages": lambda n, size: 2.0, "naive.carried": lambda n, size: 2 * size}
+    | chosen(single, "naive"),
+]
+
+sending = {"naive.messages": lambda n, size: n, "naive.carried": lambda n, size: n * size}
+WAYS["only_sending_is_limited"] = [sending, sending | chosen(single, "naive")]
+
+WAYS["naive_in_chunks"] = [
+    {"naive.carried": lambda n, size: 2 * (n - 1) * size / n},
+    {
+        "naive.carried": lambda n, size: 2 * (n - 1) * size / n,
+        "naive.added": lambda n, size: (n - 1) * size / n,
+    },
+]
+
+WHY = {
+    "whole_vector_each_step": (
+        "In a step of the ring a rank sends one chunk, nbytes / world. With the whole vector in each step the ring would "
+        "be as slow as the naive way."
+    ),
+    "one_phase": (
+        "That is one phase. The sum must also come back to all: the ring's all-gather and the root's answers send as "
+        "much again, so 2 * (world - 1)."
+    ),
+    "as_many_steps_as_ranks": (
+        "A phase has world - 1 steps, not world: a rank has its own part already. At world 2 that is twice too much, at "
+        "1,024 it hardly shows."
+    ),
+    "all_ranks_added_up": "All ranks' messages were added up. They are sent at the same time: follow one rank, the one with the most to do.",
+    "bits": (
+        "beta is seconds a byte, and nbytes are bytes: neither the 8 bits of a byte nor the 4 bytes of a float32 belong "
+        "into the formula."
+    ),
+    "microseconds": "The result is in another unit: alpha is seconds a message, so the sum is in seconds as it is.",
+    "names_swapped": "The formulas of naive and ring have changed places. It is the ring that sends chunks of nbytes / world.",
+    "alpha_for_each_byte": "alpha was paid for each byte. It is the price of starting a message, the same for 1 byte and for 64 MB.",
+    "alpha_once": (
+        "alpha was paid once for the whole call or once a phase. Each step waits for the message of the step before, so "
+        "each message pays it."
+    ),
+    "adds_in_both_phases": "Additions were counted in both phases. The second phase only copies: what comes back is the sum already.",
+    "adds_whole_vectors": "In a step of the ring only the chunk that came is added, nbytes / world; the rest of the vector is not touched.",
+    "gamma_ignored": "The time for adding is missing. It is small beside a slow network, and not beside a fast one.",
+    "added_once": "Only one addition is counted. world - 1 vectors, or chunks, come in one after the other, and each is added.",
+    "root_at_once": (
+        "The root was given a port for every rank. It has one: world - 1 messages come in through it one after the other, "
+        "and world - 1 go out. That is why naive does not scale."
+    ),
+    "only_sending_is_limited": (
+        "Only sending was taken as slow. Receiving is limited as well: the other ranks all send at once, and the root "
+        "still takes in one message after the other."
+    ),
+    "naive_in_chunks": "The naive way knows no chunks: each message holds the whole vector.",
+}
+
+for name, why in WHY.items():
+    first, *others = WAYS[name]
+    cost.add_mistake(name, flawed(first), why=why)
+    for flaws in others:
+        cost.add_variant(name, flawed(flaws))
+# What often comes beside another mistake: the additions, or the root's port.
+BESIDE = ("adds_in_both_phases", "gamma_ignored", "added_once", "root_at_once", "only_sending_is_limited")
+for one, other in combinations(WHY, 2):
+    if other in BESIDE and not WAYS[one][0].keys() & WAYS[other][0].keys():
+        cost.add_variant(one, flawed(WAYS[one][0] | WAYS[other][0]))

@@ -1,0 +1,255 @@
+"""Exercise 08.fit_alpha_beta: latency and bandwidth from measurements, so that small messages weigh as much as large."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from helpers.exercise import Exercise
+from helpers.labs.allreduce.fit_alpha_beta.least_squares import Row, solved, weighted
+from helpers.labs.allreduce.shared.cost_model import in_words, seconds
+from helpers.trial import Trial
+
+fit_alpha_beta = Exercise(
+    "08.fit_alpha_beta",
+    "Two numbers out of many measurements",
+    objective="Fit the model's alpha and beta to measured times, and predict a world that nobody measured.",
+    minutes=25,
+    difficulty="medium",
+    hints=[
+        "For one row the model is a sum of two known counts, each times an unknown: messages * alpha + bytes * beta. "
+        "What are the two counts for a row of the ring? `cost` can tell you, if you choose its prices well.",
+        "Many such rows are a matrix with two columns; numpy.linalg.lstsq finds the alpha and beta with the smallest sum "
+        "of squared errors. But those are errors in seconds: which rows will they come from?",
+        "Divide each row of the matrix, and its measured seconds, by the measured seconds. The right side becomes 1 "
+        "everywhere and every error is a share of its own row. A row of world 1 has no message in it: leave it out.",
+    ],
+)
+
+MB = 1 << 20
+SIZES = [1 << power for power in range(12, 27, 2)]  # 4 KB to 64 MB
+ALLOWED = 0.025  # beside the best fit; fits of another, equally sensible relative error lie within 0.016
+NEXT_TO_NOTHING = 1e-9  # a part so small is what rounding left, and other digits on another machine
+HELD_OUT = [(name, 8, size) for name in ("naive", "ring") for size in (MB, 4 * MB, 16 * MB, 64 * MB)]
+
+
+def a_link(trial: Trial) -> tuple[float, float]:
+    """alpha and beta of a link on which 100 KB take about twice as long as 1 byte."""
+    alpha = float(f"{10 ** trial.random.uniform(-5, -2.7):.2e}")
+    return alpha, float(f"{alpha / trial.random.uniform(5e4, 2e5):.2e}")
+
+
+def measured(
+    algorithms: Iterable[str],
+    worlds: Iterable[int],
+    alpha: float,
+    beta: float,
+    noise: random.Random | None = None,
+) -> list[Row]:
+    """Rows of every size; with noise each is 6 to 10 % too long or too short, and their order is any."""
+    rows: list[Row] = [
+        (name, world, size, seconds(name, world, size, alpha, beta))
+        for name in algorithms
+        for world in worlds
+        for size in SIZES
+    ]
+    if noise:
+        rows = [(*row[:3], row[3] * (1 + noise.choice((-1, 1)) * noise.uniform(0.06, 0.1))) for row in rows]
+        noise.shuffle(rows)
+    return rows
+
+
+def fitted(answer: Any, trial: Trial, rows: list[Row]) -> tuple[float, float]:
+    """answer(rows), if it is two numbers."""
+    got = trial.call(answer, list(rows))
+    try:
+        if isinstance(got, str | dict | set):
+            raise TypeError
+        alpha, beta = got
+        if isinstance(alpha, str | bool) or isinstance(beta, str | bool):
+            raise TypeError
+        return float(alpha), float(beta)
+    except (TypeError, ValueError, RuntimeError):
+        kind = type(got).__name__
+        trial.fail(
+            f"The result is {'None' if got is None else f'an object of type {kind}'}, and no pair of numbers.",
+            expected="(alpha, beta)",
+            observed=("kind", kind),
+        )
+
+
+def close(got: float, want: float, by: float) -> bool:
+    return abs(got - want) <= by * abs(want)
+
+
+def pair_in_words(alpha: float, beta: float) -> str:
+    return f"alpha = {_seconds(alpha)}, beta = {_seconds(beta)}"
+
+
+def _seconds(value: float) -> str:
+    return "almost 0 s" if 0 < abs(value) < NEXT_TO_NOTHING * 1e-6 else f"{value:.4g} s"
+
+
+def _ratio(have: float, want: float) -> str:
+    return "almost 0 times" if 0 < abs(have / want) < NEXT_TO_NOTHING else f"{have / want:.4g} times"
+
+
+def recovers(answer: Any, trial: Trial, algorithms: tuple[str, ...], worlds: tuple[int, ...]) -> None:
+    """Wrong unless rows without noise give the link that they were made of."""
+    alpha, beta = a_link(trial)
+    rows = measured(algorithms, worlds, alpha, beta)
+    trial.given(f"{len(rows)} rows without noise: {_mix(algorithms, worlds)}, 4 KB to 64 MB")
+    got = fitted(answer, trial, rows)
+    off = [
+        f"{name} is {_ratio(have, want)} what it should be"
+        for name, have, want in zip(("alpha", "beta"), got, (alpha, beta), strict=True)
+        if not close(have, want, 0.01)
+    ]
+    trial.true(
+        not off,
+        f"The rows follow the model exactly, and {' and '.join(off)}.",
+        expected=pair_in_words(alpha, beta),
+        got=pair_in_words(*got),
+        observed=list(got),
+    )
+
+
+def _mix(algorithms: tuple[str, ...], worlds: tuple[int, ...]) -> str:
+    return f"{' and '.join(algorithms)}, world {', '.join(map(str, worlds))}"
+
+
+@fit_alpha_beta.property("exact rows of naive give alpha and beta back")
+def _(answer: Any, trial: Trial) -> None:
+    recovers(answer, trial, ("naive",), (2, 4, 5))
+
+
+@fit_alpha_beta.property("exact rows of the ring give alpha and beta back")
+def _(answer: Any, trial: Trial) -> None:
+    recovers(answer, trial, ("ring",), (2, 4, 5))
+
+
+@fit_alpha_beta.property("exact rows of both, mixed, give alpha and beta back")
+def _(answer: Any, trial: Trial) -> None:
+    recovers(answer, trial, ("ring", "naive"), (2, 3, 4))
+
+
+def noisy(trial: Trial) -> tuple[float, float, list[Row]]:
+    """A link and noisy rows of 2 and 4 ranks, for which it is clear what the errors are weighed by.
+
+    Squares of seconds lead astray, squares of shares do not, and what lies between is some way off.
+    """
+    while True:
+        alpha, beta = a_link(trial)
+        rows = measured(("naive", "ring"), (2, 4), alpha, beta, trial.random)
+        best = solved(rows, weighted(1.0))
+        if worst(best, alpha, beta) > 0.08 or worst(solved(rows, weighted(0.0)), alpha, beta) < 0.3:
+            continue
+        if any(close(seconds(*row[:3], *best), row[3], 1.2 * ALLOWED) for row in rows):
+            continue  # two rows alone, which a line meets exactly, then give another pair than the best
+        if all(far(solved(rows, weighted(power)), best) for power in (0.5, 2.0)):
+            return alpha, beta, rows
+
+
+def far(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether alpha or beta differ by much more than is allowed."""
+    return not all(close(have, want, 1.6 * ALLOWED) for have, want in zip(one, other, strict=True))
+
+
+def worst(pair: tuple[float, float], alpha: float, beta: float) -> float:
+    """The largest relative error among what this pair predicts for the held-out points."""
+    return max(abs(seconds(*point, *pair) / seconds(*point, alpha, beta) - 1) for point in HELD_OUT)
+
+
+NOISY = "naive and ring, world 2 and 4, 4 KB to 64 MB, each 6 to 10 % too long or too short, shuffled"
+
+
+@fit_alpha_beta.property(
+    "noisy rows of 2 and 4 ranks predict 8 ranks within 20 %, from 1 MB on", once_right=True
+)
+def predicts(answer: Any, trial: Trial) -> None:
+    alpha, beta, rows = noisy(trial)
+    trial.given(f"{len(rows)} rows: {NOISY}")
+    got = fitted(answer, trial, rows)
+    errors = {point: seconds(*point, *got) / seconds(*point, alpha, beta) - 1 for point in HELD_OUT}
+    point = max(errors, key=lambda at: abs(errors[at]))
+    name, world, size = point
+    trial.true(
+        abs(errors[point]) <= 0.2,
+        f"The {name} on {world} ranks at {size // MB} MB is predicted {errors[point]:+.0%} off.",
+        expected=f"{in_words(seconds(*point, alpha, beta))} within 20 %",
+        got=f"{in_words(seconds(*point, *got))}, from {pair_in_words(*got)}",
+        observed=list(got),
+    )
+
+
+@fit_alpha_beta.property("every row weighs the same: the errors are taken as shares", once_right=True)
+def weighs(answer: Any, trial: Trial) -> None:
+    for _ in range(3):  # a fit of some of the rows comes near by chance, but not three times
+        _, _, rows = noisy(trial)
+        trial.given(f"{len(rows)} rows: {NOISY}")
+        want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
+        trial.true(
+            all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+            "The pair is not the one with the smallest sum of ((predicted - measured) / measured) ** 2.",
+            expected=pair_in_words(*want),
+            got=pair_in_words(*got),
+            observed=list(got),
+        )
+
+
+@fit_alpha_beta.property(
+    "all rows are used: where worlds or algorithms disagree, the best lies between", once_right=True
+)
+def between(answer: Any, trial: Trial) -> None:
+    """Rows of one world, or of one algorithm, are all too long, and the others too short: no part is like the whole."""
+    for part in (0, 1):
+        alpha, beta = a_link(trial)
+        rows = measured(("naive", "ring"), (2, 4), alpha, beta)
+        longer = trial.random.choice((-1, 1))
+        rows = [
+            (*row[:3], row[3] * (1 + 0.06 * (longer if row[part] in ("naive", 2) else -longer)))
+            for row in rows
+        ]
+        groups = "of naive and of the ring" if part == 0 else "of world 2 and of world 4"
+        trial.given(f"{len(rows)} rows {groups}: all of the one 6 % too long, all of the other 6 % too short")
+        want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
+        trial.true(
+            all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+            "The pair is not the one that fits all rows best, as shares.",
+            expected=pair_in_words(*want),
+            got=pair_in_words(*got),
+            observed=list(got),
+        )
+
+
+@fit_alpha_beta.property("rows of world 1 say nothing", once_right=True)
+def alone(answer: Any, trial: Trial) -> None:
+    alpha, beta = a_link(trial)
+    rows = measured(("ring", "naive"), (2, 4), alpha, beta)
+    rows[2:2] = [(name, 1, size, 1e-6 + size * 1e-12) for name in ("naive", "ring") for size in SIZES[:3]]
+    trial.given(
+        "the rows of world 2 and 4, without noise, and six rows of world 1, of some microseconds each"
+    )
+    got = fitted(answer, trial, rows)
+    trial.true(
+        close(got[0], alpha, 0.01) and close(got[1], beta, 0.01),
+        "Rows in which nothing was sent have changed the result.",
+        expected=pair_in_words(alpha, beta),
+        got=pair_in_words(*got),
+        observed=list(got),
+    )
+
+
+@fit_alpha_beta.property("fast and slow networks, from microseconds and 100 GB/s on", once_right=True)
+def fast(answer: Any, trial: Trial) -> None:
+    for alpha, beta in ((3e-6, 1e-11), (2e-1, 1e-6)):
+        trial.given(f"rows without noise, alpha = {alpha:g}, beta = {beta:g}, world 2 and 8")
+        got = fitted(answer, trial, measured(("ring", "naive"), (2, 8), alpha, beta))
+        trial.true(
+            close(got[0], alpha, 0.01) and close(got[1], beta, 0.01),
+            "The rows follow the model exactly, and another link was found.",
+            expected=pair_in_words(alpha, beta),
+            got=pair_in_words(*got),
+            observed=[alpha, *got],
+        )

@@ -1,0 +1,317 @@
+"""What people write for 08.fit_alpha_beta, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.labs.allreduce.fit_alpha_beta.exercise import fit_alpha_beta
+from helpers.labs.allreduce.fit_alpha_beta.least_squares import Columns, Row, counts, solved, weighted
+from helpers.labs.allreduce.shared.cost_model import terms
+
+Pair = tuple[float, float]
+RELATIVE, ABSOLUTE = weighted(1.0), weighted(0.0)
+
+
+def sent(rows: list[Row]) -> list[Row]:
+    """Without the rows of one rank alone."""
+    return [row for row in rows if row[1] > 1]
+
+
+@fit_alpha_beta.mistake()
+def absolute_errors(rows: list[Row]) -> Pair:
+    """The squares are of seconds: 10 % of a 64 MB row outweighs all small rows together, and alpha, which
+    only they know, is drowned. Divide each row by its measured seconds.
+    """
+    return solved(rows, ABSOLUTE)
+
+
+@fit_alpha_beta.variant(absolute_errors)
+def _(rows: list[Row]) -> Pair:
+    """Seconds of one step against bytes of one step, by polyfit, which knows no weights."""
+    steps = [(terms(name, world, size), time) for name, world, size, time in sent(rows)]
+    beta, alpha = np.polyfit(
+        [part.carried / part.messages for part, _ in steps], [time / part.messages for part, time in steps], 1
+    )
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.mistake()
+def root_of_the_weight(rows: list[Row]) -> Pair:
+    """The weight is multiplied in before the squares are taken: with 1 / sqrt(seconds) the large rows still
+    count more. The weight of a row is 1 / seconds.
+    """
+    return solved(rows, weighted(0.5))
+
+
+@fit_alpha_beta.mistake()
+def weight_twice(rows: list[Row]) -> Pair:
+    """The weight is squared with the error, and here it was a square already: 1 / seconds ** 2 lets the small
+    rows decide all, and they say little about beta.
+    """
+    return solved(rows, weighted(2.0))
+
+
+@fit_alpha_beta.mistake()
+def two_rows(rows: list[Row]) -> Pair:
+    """Two rows were solved for two unknowns and the others thrown away: whatever noise these two have is the
+    result.
+    """
+    rows = sorted(sent(rows), key=lambda row: row[2])
+    return solved([rows[0], rows[-1]], RELATIVE)
+
+
+@fit_alpha_beta.variant(two_rows)
+def _(rows: list[Row]) -> Pair:
+    rows = sent(rows)
+    return solved([rows[0], max(rows, key=lambda row: row[2])], RELATIVE)
+
+
+@fit_alpha_beta.mistake()
+def ends_only(rows: list[Row]) -> Pair:
+    """alpha was read off a small row and beta off a large one, as if each were free of the other's share: a
+    short message has bytes, too, and a long one its alpha.
+    """
+    rows = sorted(sent(rows), key=lambda row: row[2])
+    small, large = rows[0], rows[-1]
+    return small[3] / counts(*small[:3])[0], large[3] / counts(*large[:3])[1]
+
+
+@fit_alpha_beta.variant(ends_only)
+def _(rows: list[Row]) -> Pair:
+    rows = sent(rows)
+    alpha = min(row[3] / counts(*row[:3])[0] for row in rows)
+    return alpha, min(row[3] / counts(*row[:3])[1] for row in rows)
+
+
+@fit_alpha_beta.mistake()
+def power_law(rows: list[Row]) -> Pair:
+    """A straight line between logarithms is a power law, seconds = a * bytes ** b. A latency plus a rate is
+    no power law: it is flat for short messages and a slope of 1 for long ones.
+    """
+    slope, start = np.polyfit([np.log(row[2]) for row in rows], [np.log(row[3]) for row in rows], 1)
+    return float(np.exp(start)), float(slope)
+
+
+@fit_alpha_beta.variant(power_law)
+def _(rows: list[Row]) -> Pair:
+    slope, start = np.polyfit([np.log(row[2]) for row in rows], [np.log(row[3]) for row in rows], 1)
+    return float(np.exp(start)), float(np.exp(slope))
+
+
+@fit_alpha_beta.mistake()
+def swapped(rows: list[Row]) -> Pair:
+    """alpha and beta have changed places; numpy.polyfit gives the slope first. Asked for are (alpha, beta)."""
+    return solved(rows, RELATIVE)[::-1]
+
+
+@fit_alpha_beta.mistake()
+def gives_bandwidth(rows: list[Row]) -> Pair:
+    """That is the bandwidth, bytes a second. beta is its inverse, seconds a byte."""
+    alpha, beta = solved(rows, RELATIVE)
+    return alpha, 1 / beta
+
+
+@fit_alpha_beta.mistake()
+def beta_a_megabyte(rows: list[Row]) -> Pair:
+    """beta came out a megabyte, since the sizes were made smaller for the fit. It is wanted in seconds a
+    byte.
+    """
+    alpha, beta = solved(rows, RELATIVE)
+    return alpha, beta * 1e6
+
+
+@fit_alpha_beta.variant(beta_a_megabyte)
+def _(rows: list[Row]) -> Pair:
+    alpha, beta = solved(rows, RELATIVE)
+    return alpha, beta * 2**20
+
+
+@fit_alpha_beta.mistake()
+def world_1_crashes(rows: list[Row]) -> Pair:
+    """The answer is right until a row of world 1 comes: its count of messages is 0, and a division by it
+    fails or makes a NaN of everything. Such rows say nothing about the network: leave them out.
+    """
+    steps = [terms(name, world, size) for name, world, size, _ in rows]
+    x = [part.carried / part.messages for part in steps]
+    y = [row[3] / part.messages for row, part in zip(rows, steps, strict=True)]
+    beta, alpha = np.polyfit(x, y, 1, w=1 / np.array(y))
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.variant(world_1_crashes)
+def _(rows: list[Row]) -> Pair:
+    paid, times = np.array([counts(*row[:3]) for row in rows]), np.array([row[3] for row in rows])
+    with np.errstate(all="ignore"):
+        x, y = paid[:, 1] / paid[:, 0], times / paid[:, 0]
+        w = 1 / y**2
+        beta = (w.sum() * (w * x * y).sum() - (w * x).sum() * (w * y).sum()) / (
+            w.sum() * (w * x * x).sum() - (w * x).sum() ** 2
+        )
+        return float(((w * y).sum() - beta * (w * x).sum()) / w.sum()), float(beta)
+
+
+@fit_alpha_beta.mistake()
+def world_1_taken_for_2(rows: list[Row]) -> Pair:
+    """A row of world 1 was fitted as if it had sent something, max(1, world - 1) messages: its microseconds
+    pull alpha down. Leave such rows out.
+    """
+    return solved(rows, RELATIVE, lambda name, world, size: counts(name, max(2, world), size))
+
+
+def of_wrong_counts(columns: Columns) -> list:
+    """The fit with these counts, with errors as shares and in seconds."""
+
+    def fit(weight):
+        return lambda rows: solved(sent(rows), weight, columns)
+
+    return [fit(RELATIVE), fit(ABSOLUTE)]
+
+
+WRONG_COUNTS: dict[str, tuple[str, list[Columns]]] = {
+    "one_formula_for_all": (
+        "All rows were fitted with one formula. A row of naive carries the whole vector in each message, a row of the "
+        "ring an nth of it: the first entry of a row says which it is.",
+        [
+            lambda name, world, size: counts("ring", world, size),
+            lambda name, world, size: counts("naive", world, size),
+        ],
+    ),
+    "seconds_against_bytes": (
+        "Seconds against nbytes alone: the line mixes algorithms and worlds, and its start is the latency of a whole "
+        "all-reduce, not of a message.",
+        [lambda name, world, size: (1, size)],
+    ),
+    "alpha_once_a_call": (
+        "alpha was counted once a row, so it is the latency of a whole all-reduce. There are 2 * (world - 1) messages, one "
+        "after the other.",
+        [
+            lambda name, world, size: (1, counts(name, world, size)[1]),
+            lambda name, world, size: (2, counts(name, world, size)[1]),
+        ],
+    ),
+    "one_phase": (
+        "Only one of the two phases was counted, world - 1 messages, so alpha and beta come out twice as large.",
+        [lambda name, world, size: tuple(part / 2 for part in counts(name, world, size))],
+    ),
+    "as_many_steps_as_ranks": (
+        "A phase has world - 1 steps and not world. With 2 ranks that is twice too many, so no single alpha fits all rows.",
+        [lambda name, world, size: tuple(part * world / (world - 1) for part in counts(name, world, size))],
+    ),
+}
+
+for name, (why, all_columns) in WRONG_COUNTS.items():
+    first, *others = [fit for columns in all_columns for fit in of_wrong_counts(columns)]
+    fit_alpha_beta.add_mistake(name, first, why=why)
+    for other in others:
+        fit_alpha_beta.add_variant(name, other)
+
+
+@fit_alpha_beta.mistake()
+def gamma_fitted_too(rows: list[Row]) -> Pair:
+    """A third unknown was fitted. In every row half as many bytes are added as sent, so times cannot tell
+    beta from gamma, and least squares shares beta out among the two.
+    """
+    return three_unknowns(rows, 1.0)
+
+
+@fit_alpha_beta.variant(gamma_fitted_too)
+def _(rows: list[Row]) -> Pair:
+    return three_unknowns(rows, 0.0)
+
+
+def three_unknowns(rows: list[Row], power: float) -> Pair:
+    """alpha and beta of a fit that looks for gamma as well."""
+    weights = np.array([row[3] ** -power for row in rows])
+    paid = np.array([terms(*row[:3]) for row in rows], dtype=float)
+    times = np.array([row[3] for row in rows])
+    alpha, beta, _ = np.linalg.lstsq(paid * weights[:, None], times * weights, rcond=None)[0]
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.mistake()
+def rows_of_one_algorithm(rows: list[Row]) -> Pair:
+    """Only the rows of one algorithm were used. Those of the other know the same alpha and beta, and here
+    they are all there is.
+    """
+    return solved([row for row in rows if row[0] == "ring"], RELATIVE)
+
+
+@fit_alpha_beta.variant(rows_of_one_algorithm)
+def _(rows: list[Row]) -> Pair:
+    return solved([row for row in rows if row[0] == "naive"], RELATIVE)
+
+
+@fit_alpha_beta.variant(rows_of_one_algorithm)
+def _(rows: list[Row]) -> Pair:
+    steps = [(terms(*row[:3]), row[3]) for row in rows if row[0] == "ring" and row[1] > 1]
+    x, y = [part.carried / part.messages for part, _ in steps], [time / part.messages for part, time in steps]
+    beta, alpha = np.polyfit(x, y, 1, w=[1 / time for time in y])
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.mistake()
+def only_the_seconds_divided(rows: list[Row]) -> Pair:
+    """The measured seconds were divided and the counts were not. A row is an equation: both sides are
+    divided.
+    """
+    paid = np.array([counts(*row[:3]) for row in rows], dtype=float)
+    alpha, beta = np.linalg.lstsq(paid, np.ones(len(rows)), rcond=None)[0]
+    return float(alpha), float(beta)
+
+
+# As people write them who first make steps of the rows: seconds against bytes of one.
+
+
+Fit = Callable[[list[Row]], Pair]
+
+
+def line(rows: list[Row], power: float, carried: Callable[[str, int, int], float]) -> Pair:
+    """A line through the steps: `carried` bytes each, weighed by 1 / seconds of a step to this power."""
+    x = [carried(*row[:3]) for row in rows]
+    y = np.array([row[3] / terms(*row[:3]).messages for row in rows])
+    beta, alpha = np.polyfit(x, y, 1, w=y**-power)
+    return float(alpha), float(beta)
+
+
+def chunk(name: str, world: int, size: int) -> float:
+    return size / world if name == "ring" else size
+
+
+def of_steps(power: float, carried: Callable[[str, int, int], float] = chunk) -> Fit:
+    return lambda rows: line([row for row in rows if row[1] > 1], power, carried)
+
+
+fit_alpha_beta.variant(root_of_the_weight)(of_steps(0.5))
+fit_alpha_beta.variant(weight_twice)(of_steps(2.0))
+fit_alpha_beta.variant("one_formula_for_all")(of_steps(0.0, lambda name, world, size: size))
+fit_alpha_beta.variant("one_formula_for_all")(of_steps(1.0, lambda name, world, size: size))
+fit_alpha_beta.variant("one_formula_for_all")(of_steps(1.0, lambda name, world, size: size / world))
+
+
+@fit_alpha_beta.variant(two_rows)
+def _(rows: list[Row]) -> Pair:
+    rows = [row for row in rows if row[1] > 1]
+    return solved([min(rows, key=lambda row: row[2]), max(rows, key=lambda row: row[2])], weighted(1.0))
+
+
+@fit_alpha_beta.variant(world_1_crashes)
+def _(rows: list[Row]) -> Pair:
+    steps = [row[3] / (2 * (row[1] - 1)) for row in rows]  # "float division by zero"
+    beta, alpha = np.polyfit([chunk(*row[:3]) for row in rows], steps, 1, w=1 / np.array(steps))
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.mistake()
+def rows_of_one_world(rows: list[Row]) -> Pair:
+    """Only the rows of one number of ranks were used. The others know the same alpha and beta, and noise is
+    averaged out by all of them together.
+    """
+    return solved([row for row in rows if row[1] == 2], weighted(1.0))
+
+
+@fit_alpha_beta.variant(rows_of_one_world)
+def _(rows: list[Row]) -> Pair:
+    largest = max(row[1] for row in rows)
+    return solved([row for row in rows if row[1] == largest], weighted(1.0))

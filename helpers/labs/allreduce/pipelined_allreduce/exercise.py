@@ -1,0 +1,116 @@
+"""08.pipelined_allreduce: the ring in segments, so that adding and sending go on at the same time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+
+from helpers.exercise import Exercise
+from helpers.labs.allreduce.shared import contract, ring_traffic
+from helpers.labs.allreduce.shared.landing import landed, moved
+from helpers.labs.allreduce.shared.runs import Answer, small_numbers
+from helpers.labs.allreduce.shared.tasks import AllReduce
+from helpers.ranks.in_threads import Event
+from helpers.trial import Trial
+
+pipelined_allreduce = Exercise(
+    "08.pipelined_allreduce",
+    "The ring in segments",
+    objective="Cut the ring's chunks into segments of so many bytes, so that one is added while the next is on its way.",
+    minutes=35,
+    difficulty="hard",
+    core=False,
+    seconds=30,
+    hints=[
+        "Write the ring with one list of requests a step: `chunk.split(length)` gives the segments as views, the last one "
+        "shorter. How many elements are segment_bytes bytes of this dtype?",
+        "Post the irecvs of all segments of a step, each into its own part of the buffer, then the isends; then take the "
+        "segments in turn: wait for one, add it, wait for the next. All the while the later ones travel.",
+        "`length = max(1, segment_bytes // x.element_size())`. Before the step ends wait for its isends, too: the next "
+        "steps will write into other chunks, but the function must not return before all has left. Who wants more "
+        "sends a segment on as soon as it is added, before the next one has come.",
+    ],
+)
+
+TASK = AllReduce(4)
+SEGMENTS = (
+    (torch.float32, 256, 32),
+    (torch.float32, 44, 16),
+    (torch.float64, 44, 32),
+    (torch.float32, 44, 10**6),
+)
+"""dtype, elements of x on four ranks, bytes of a segment: many, a shorter one at the end, two sizes of elements, one."""
+
+
+contract.on_four_ranks(
+    pipelined_allreduce, TASK, "with segments of 4 bytes, on four ranks each rank's x becomes the sum"
+)
+contract.only_messages(pipelined_allreduce, TASK)
+contract.waits_for_all(pipelined_allreduce, TASK)
+ring_traffic.ring_bytes(pipelined_allreduce, TASK, phases=2)
+
+
+@pipelined_allreduce.property(
+    "messages go to neighbours, and none is larger than segment_bytes", once_right=True
+)
+def segments(answer: Answer, trial: Trial) -> None:
+    for dtype, count, segment in SEGMENTS:
+        trial.given(f"4 ranks, x of {count} numbers ({str(dtype)[6:]}), segment_bytes={segment}")
+        xs = [small_numbers(trial, (count,), dtype) for _ in range(4)]
+        memory = (count,) if dtype == torch.float32 else None
+        run = landed(trial, answer, AllReduce(segment), xs, memory=memory)
+        ring_traffic.between_neighbours(trial, run)
+        size, chunk = torch.empty(0, dtype=dtype).element_size(), count // 4
+        largest = max(event.nbytes for event in run.log)
+        trial.true(
+            largest <= segment,
+            f"The sums are right, but a message of {largest} bytes travels: a segment has {segment} at most, and a "
+            f"number of this dtype {size}.",
+            expected=f"messages of {segment} bytes and less",
+            got=largest,
+            observed=("large", str(dtype), largest),
+        )
+        most, enough = max(traffic.messages_out for traffic in run.traffic), 6 * -(-chunk * size // segment)
+        trial.true(
+            most <= 2 * enough,
+            f"The sums are right, but a rank sends {most} messages. A chunk of {chunk * size} bytes goes into "
+            f"{enough // 6} segment{'s' if enough > 6 else ''} of {segment}, and chunks travel 6 times.",
+            expected=f"{enough} messages a rank, no more than {2 * enough}",
+            got=most,
+            observed=("many", str(dtype), segment, most),
+        )
+
+
+@pipelined_allreduce.property("at some time two segments of a rank are on their way", once_right=True)
+def overlapping(answer: Answer, trial: Trial) -> None:
+    trial.given("4 ranks, x of 64 numbers of 4 bytes, segment_bytes=16: a chunk has 4 segments")
+    run = moved(trial, answer, AllReduce(16), 4, (64,))
+    most = [in_flight(run.log, rank) for rank in range(4)]
+    trial.true(
+        min(most) >= 2,
+        f"The sums are right, but by rank at most {most} sends, or receives, are posted and not yet waited for: one "
+        "segment has to be there and added before the next one starts. Nothing overlaps, and the segments only cost "
+        "start-up time.",
+        expected="two or more at some time, on each rank",
+        got=most,
+        observed=("in flight", most),
+    )
+
+
+def in_flight(log: list[Event], rank: int) -> int:
+    """The most sends, or the most receives, that a rank has posted and not waited for, at any time."""
+    now: Counter[str] = Counter()
+    most = 0
+    for event in log:
+        if event.rank == rank:
+            now["out"] += {"send": 1, "isend": 1, "sent": -1}.get(event.kind, 0)
+            now["in"] += {"recv": 1, "irecv": 1, "received": -1}.get(event.kind, 0)
+            most = max(most, *now.values())
+    return most
+
+
+contract.any_world(pipelined_allreduce, TASK, (2, 3, 5, 1))
+contract.rest(pipelined_allreduce, TASK, ring_traffic.within_bytes(phases=2))
+contract.same_bits(pipelined_allreduce, TASK)
+contract.on_gloo(pipelined_allreduce, TASK)

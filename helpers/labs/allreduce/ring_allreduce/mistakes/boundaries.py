@@ -1,0 +1,57 @@
+"""A wrong answer to 08.ring_allreduce whose two halves are each right: they cut x at other places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
+from helpers.labs.allreduce.shared.right import first_half, second_half
+
+Cut = Callable[[Tensor, int], list[Tensor]]
+
+
+def cut_by_product(flat: Tensor, world: int) -> list[Tensor]:
+    """Borders at i * n // world: the longer chunks stand last."""
+    borders = [i * flat.numel() // world for i in range(world + 1)]
+    return [flat[a:b] for a, b in zip(borders, borders[1:], strict=False)]
+
+
+def cut_by_ceil(flat: Tensor, world: int) -> list[Tensor]:
+    """Chunks of ceil(n / world): the last ones are short, or empty."""
+    size = -(-flat.numel() // world)
+    return [flat[i * size : (i + 1) * size] for i in range(world)]
+
+
+def cut_with_the_rest_last(flat: Tensor, world: int) -> list[Tensor]:
+    """n // world each, and the rest in the last one."""
+    size = flat.numel() // world
+    return [flat[i * size : (i + 1) * size if i < world - 1 else None] for i in range(world)]
+
+
+def with_first_half_cut(x: Tensor, rank: int, world: int, cut: Cut) -> None:
+    flat = x.contiguous().view(-1)
+    first_half(cut(flat, world), rank, world)
+    second_half(flat.tensor_split(world), rank, world)
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
+@ring_allreduce.mistake()
+def halves_cut_differently(x: Tensor, rank: int, world: int) -> None:
+    """The halves cut x at other places: where the ranks do not divide x, the second half sends round what the
+    first one did not complete. ring_reduce_scatter has to cut as torch.tensor_split does, the longer chunks
+    first.
+    """
+    with_first_half_cut(x, rank, world, cut_by_product)
+
+
+@ring_allreduce.variant(halves_cut_differently)
+def _(x: Tensor, rank: int, world: int) -> None:
+    with_first_half_cut(x, rank, world, cut_by_ceil)
+
+
+@ring_allreduce.variant(halves_cut_differently)
+def _(x: Tensor, rank: int, world: int) -> None:
+    with_first_half_cut(x, rank, world, cut_with_the_rest_last)

@@ -1,0 +1,351 @@
+"""Exercise 03.checkpointed: intermediates are computed once more in the backward instead of kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+from torch import Tensor
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.autograd.checkpointed.inputs import (
+    DROPOUT,
+    RNG,
+    Boom,
+    Checkpointed,
+    Setting,
+    forward,
+    judged_grads,
+    made,
+    reference,
+    saved_bytes,
+    young_garbage,
+)
+from helpers.trial import Trial
+
+checkpointed = Exercise(
+    "03.checkpointed",
+    "Compute it twice, keep nothing",
+    objective="Run a function without keeping its intermediates, and compute them again when the backward needs them.",
+    minutes=35,
+    difficulty="hard",
+    seconds=15,  # the first call of torch.utils.checkpoint, which some answers make, imports for seconds
+    hints=[
+        "In a Function's forward nothing is recorded, so fn's intermediates die at once. What must be kept so that the "
+        "backward can run fn again and get the very same numbers, dropout included?",
+        "In the backward: detached copies of the inputs that require grad as the originals did, enable_grad, fn once "
+        "more, then torch.autograd.backward(out, grad_out). That fills .grad of the copies, and of fn's parameters.",
+        "The second run must draw what the first one drew: torch.get_rng_state() before the first, and in the backward "
+        "`with torch.random.fork_rng():` around torch.set_rng_state(...) and fn.",
+        "Autocast is read by torch.is_autocast_enabled('cpu') and torch.get_autocast_dtype('cpu'), and set again by "
+        "torch.autocast('cpu', enabled=..., dtype=...). The Function returns None for fn, one gradient for each "
+        "argument after it, None for those that are no tensors.",
+    ],
+)
+
+
+@checkpointed.property("the result is fn's own", changes=RNG)
+def result(answer: Checkpointed, trial: Trial) -> None:
+    trial.given(
+        "fn(x, bias), six layers; x of shape (8, 4), float64, comes from a layer before; bias is a leaf"
+    )
+    setting = Setting(trial.seed)
+    out = forward(answer, trial, setting)
+    trial.equal(out.detach(), reference(trial.seed)[0], "The result", observed="value")
+
+
+@checkpointed.property(
+    "the gradients of the inputs and of fn's parameters are those without checkpointing", changes=RNG
+)
+def gradients(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("out = checkpointed(fn, x, bias); out.backward(grad_out), without dropout")
+    setting, want = Setting(trial.seed), reference(trial.seed)[1]
+    ones = reference(trial.seed, torch.ones(8, 4, dtype=torch.float64))[1]
+    setting.backward(forward(answer, trial, setting))
+    wrong = judged_grads(trial, setting, want, ones)
+    trial.true(
+        not wrong,
+        " ".join(f"The gradient of {name} is {kind}." for name, kind in wrong.items()),
+        expected="the gradients of fn(x, bias) without checkpointing",
+        observed=sorted(wrong.items()),
+    )
+
+
+@checkpointed.property("fn is called once in the forward and once in the backward", changes=RNG)
+def calls(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("fn counts its calls")
+    setting = Setting(trial.seed)
+    out = forward(answer, trial, setting)
+    first, is_custom = setting.fn.calls, isinstance(out.grad_fn, torch.autograd.function.BackwardCFunction)
+    setting.backward(out)
+    second = setting.fn.calls - first
+    trial.true(
+        (first, second) == (1, 1),
+        f"fn was called {first} times in the forward, {second} times in the backward.",
+        expected="once and once: each further call costs a whole forward",
+        observed=(min(first, 2), min(second, 3), "a Function" if is_custom else "no Function"),
+    )
+
+
+@checkpointed.property(
+    "after the forward fn's intermediates are gone, and hardly a byte is saved", changes=RNG
+)
+def memory(answer: Checkpointed, trial: Trial) -> None:
+    trial.given(
+        "six layers on x of shape (40, 6), with a look at what autograd saves and which memory lives on"
+    )
+    plain, setting = (Setting(trial.seed, rows=40, width=6) for _ in range(2))
+    with saved_bytes(plain.x, plain.bias, *plain.fn.weights) as without:
+        kept = plain.fn(plain.x, plain.bias)
+    with young_garbage():
+        with saved_bytes(setting.x, setting.bias, *setting.fn.weights) as within:
+            out = forward(answer, trial, setting)
+        living, saved, usual = setting.fn.living(), sum(within.values()), sum(without.values())
+        is_much = saved > usual / 4
+        said = [
+            f"Autograd saved {saved:,} bytes besides inputs and parameters, {usual:,} without checkpointing."
+        ]
+        said = said if is_much else []
+        said += (
+            [f"{living} of 6 intermediates of fn are still in memory after the forward."] if living else []
+        )
+        trial.true(
+            not said,
+            " ".join(said),
+            expected="only what is needed to run fn again: its arguments and the state of the generator",
+            observed=("much saved" if is_much else "little saved", "alive" if living else "gone"),
+        )
+        setting.backward(out)
+        del out, kept
+        living = setting.fn.living()
+    trial.true(
+        not living,
+        f"{living} intermediates of fn are still in memory after the backward, when the result is gone, too.",
+        expected="nothing is left",
+        observed="alive after the backward",
+    )
+
+
+# What the second run of fn must find as the first one did.
+
+
+@checkpointed.property("the second run of fn draws the same numbers: dropout has the same mask", changes=RNG)
+def dropout(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("fn with dropout; the program draws other numbers between forward and backward")
+    seed = trial.random.getrandbits(32)
+    torch.manual_seed(seed)
+    value, want = reference(trial.seed, dropout=DROPOUT)
+    torch.manual_seed(seed)
+    setting = Setting(trial.seed, dropout=DROPOUT)
+    out = forward(answer, trial, setting)
+    trial.equal(out.detach(), value, "The result with dropout", observed="other numbers in the forward")
+    torch.rand(3)
+    setting.backward(out)
+    wrong = judged_grads(trial, setting, want, want)
+    trial.true(
+        not wrong,
+        f"With dropout the gradients are not those of the forward: {', '.join(wrong)}.",
+        expected="the second run of fn with the generator in the state that it had before the first one",
+        observed="other numbers in the backward",
+    )
+
+
+def is_right(answer: Checkpointed, trial: Trial, dropout: float) -> bool:
+    """If not, other properties say so, and name the mistake whatever else was forgotten with it."""
+    trial.given("fn with dropout" if dropout else "fn without dropout")
+    torch.manual_seed(1)
+    want = reference(trial.seed, dropout=dropout)[1]
+    torch.manual_seed(1)
+    setting = Setting(trial.seed, dropout=dropout)
+    setting.backward(forward(answer, trial, setting))
+    return not judged_grads(trial, setting, want, want)
+
+
+@checkpointed.property("the program's random numbers go on as without checkpointing", changes=RNG)
+def generator(answer: Checkpointed, trial: Trial) -> None:
+    if not is_right(answer, trial, 0.0):
+        return
+    trial.given("fn with dropout; the state of torch's generator after the forward and after the backward")
+    torch.manual_seed(trial.random.getrandbits(32))
+    before = torch.get_rng_state()
+    plain = Setting(trial.seed, dropout=DROPOUT)
+    plain.fn(plain.x, plain.bias)
+    after_forward = torch.get_rng_state()
+    torch.rand(3)
+    want = torch.get_rng_state()
+    torch.set_rng_state(before)
+    setting = Setting(trial.seed, dropout=DROPOUT)
+    out = forward(answer, trial, setting)
+    trial.true(
+        torch.equal(torch.get_rng_state(), after_forward),
+        "After the forward torch's generator is not where fn alone would have left it.",
+        expected="the forward draws what fn draws, and nothing else",
+        observed="moved by the forward",
+    )
+    torch.rand(3)
+    setting.backward(out)
+    now = torch.get_rng_state()
+    where = "where the forward took it" if torch.equal(now, after_forward) else "somewhere else"
+    trial.true(
+        torch.equal(now, want),
+        f"After the backward torch's generator is {where}: the program's next random numbers are others.",
+        expected="the state that it had before the backward",
+        observed=("moved by the backward", where),
+    )
+
+
+@checkpointed.property("each call keeps its own state", changes=RNG)
+def several(answer: Checkpointed, trial: Trial) -> None:
+    trial.given(
+        "h = checkpointed(fn, x, bias), out = checkpointed(fn, h, bias): fn with dropout, twice in a row"
+    )
+    seed, runs = trial.random.getrandbits(32), []
+    for run in (lambda fn, *args: fn(*args), answer):
+        torch.manual_seed(seed)
+        setting = Setting(trial.seed, dropout=DROPOUT)
+        for weight in setting.fn.weights:
+            weight.grad = torch.ones_like(weight)
+        first = trial.call(run, setting.fn, setting.x, setting.bias)
+        setting.backward(trial.call(run, setting.fn, first * 0.7, setting.bias))
+        runs.append(setting)
+    want = runs[0].grads()
+    wrong = judged_grads(trial, runs[1], want, want)
+    trial.true(
+        not wrong,
+        f"With two calls in a row these gradients are not right: {', '.join(wrong)}.",
+        expected="the second run of each call with that call's own arguments and random numbers, and .grad added to",
+        observed="two calls",
+    )
+
+
+@checkpointed.property("fn gets its arguments as they are, in both runs")
+def arguments(answer: Checkpointed, trial: Trial) -> None:
+    trial.given(
+        "fn(None, x, 3, 'mean', rows, scale, [1, 2]); rows are indices of int64, scale needs no gradient"
+    )
+    x, scale = made(trial, 5, 4), made(trial, 4, requires_grad=False)
+    rows, given = torch.tensor([0, 3]), [1, 2]
+    seen: list[tuple[str, ...]] = []
+
+    def fn(none: Any, x: Tensor, power: int, name: str, rows: Tensor, scale: Tensor, numbers: list) -> Tensor:
+        wrong = [] if none is None else ["None"]
+        wrong += [] if (type(power), power) == (int, 3) else ["3"]
+        wrong += [] if name == "mean" and numbers == [1, 2] else ["'mean' or [1, 2]"]
+        wrong += [] if rows.dtype == torch.int64 and not rows.requires_grad else ["rows"]
+        wrong += ["scale, which now requires grad"] if scale.requires_grad else []
+        seen.append(tuple(wrong))
+        return (x[rows] * scale).sin() ** power
+
+    want = torch.autograd.grad(fn(None, x, 3, "mean", rows, scale, given).sum(), x)[0]
+    seen.clear()
+    try:
+        out = trial.call(answer, fn, None, x, 3, "mean", rows, scale, given)
+        if isinstance(out, Tensor) and out.requires_grad:
+            out.sum().backward()
+    except (AttributeError, TypeError, RuntimeError) as error:
+        if isinstance(error, NotImplementedError):
+            raise
+        trial.fail(
+            f"With arguments that are no tensors, or no floating ones, came {type(error).__name__}: {error}",
+            expected="fn called with the arguments as they are",
+            observed=("raised", "tensor rules" if isinstance(error, RuntimeError) else "no tensor"),
+        )
+    trial.true(
+        not any(seen),
+        f"fn got other arguments than it was given: {', '.join(dict.fromkeys(sum(seen, ())))}.",
+        expected="None, 3, 'mean', the indices, scale without a gradient, [1, 2]",
+        observed=[list(wrong) for wrong in seen],
+    )
+    trial.equal(x.grad, want, "The gradient of x", observed="gradient of x")
+
+
+def autocast_states(answer: Checkpointed, trial: Trial, first: bool, second: bool) -> list[tuple[bool, str]]:
+    """What each run of fn finds: on or off, and the dtype. first, second: whether it is on in forward and backward."""
+    states: list[tuple[bool, str]] = []
+
+    def fn(x: Tensor) -> Tensor:
+        enabled = torch.is_autocast_enabled("cpu")
+        states.append((enabled, str(torch.get_autocast_dtype("cpu")) if enabled else ""))
+        return x.sin()
+
+    x = made(trial, 3)
+    with torch.autocast("cpu", dtype=torch.float16, enabled=first):
+        out = trial.call(answer, fn, x)
+    with torch.autocast("cpu", dtype=torch.float16, enabled=second):
+        out.sum().backward()
+    return states
+
+
+@checkpointed.property("the second run of fn has the autocast state of the first", changes=RNG)
+def autocast(answer: Checkpointed, trial: Trial) -> None:
+    if not is_right(answer, trial, DROPOUT):
+        return
+    for told, first, second in (
+        ("forward under autocast to float16, backward outside", True, False),
+        ("forward outside autocast, backward inside", False, True),
+    ):
+        trial.given(told)
+        states = autocast_states(answer, trial, first, second)
+        now = torch.is_autocast_enabled("cpu")
+        trial.true(
+            not now and len(set(states)) == 1,
+            "The two runs of fn differ in autocast, so what they compute has another dtype: "
+            + " and ".join(f"{'on' if on else 'off'} {dtype}".strip() for on, dtype in states)
+            + ".",
+            expected="the same state in both runs",
+            observed=(told, states),
+        )
+
+
+@checkpointed.property("if the second run of fn raises, the generator is back all the same", changes=RNG)
+def on_error(answer: Checkpointed, trial: Trial) -> None:
+    if not is_right(answer, trial, DROPOUT) or len(set(autocast_states(answer, trial, True, False))) > 1:
+        return
+    trial.given("fn draws numbers and raises Boom when it is called the second time")
+    setting = Setting(trial.seed, dropout=DROPOUT)
+    setting.fn.fails_at = 2
+    out = forward(answer, trial, setting)
+    torch.rand(3)
+    before, came = torch.get_rng_state(), "nothing"
+    try:
+        setting.backward(out)
+    except Boom:
+        came = "Boom"
+    after = torch.get_rng_state()
+    trial.true(
+        came == "Boom",
+        "fn raised Boom in its second run, and nobody outside heard of it.",
+        expected="the error comes out of backward()",
+        observed="swallowed",
+    )
+    trial.true(
+        torch.equal(before, after),
+        "After the error torch's generator is somewhere else than before the backward.",
+        expected="the generator as before the backward, as `finally` or a with statement puts it back",
+        observed="rng after error",
+    )
+
+
+@checkpointed.property("the work is done by the answer itself")
+def own_work(answer: Checkpointed, trial: Trial) -> None:
+    trial.given("with a look at which functions of torch.utils.checkpoint are called")
+    there = torch.utils.checkpoint
+    names = (
+        "checkpoint",
+        "checkpoint_sequential",
+        "CheckpointFunction",
+        "_checkpoint_impl",
+        "_CheckpointFrame",
+    )
+    names += ("_checkpoint_without_reentrant_generator", "_CheckpointedFunction", "_checkpoint_hook")
+    x = made(trial, 3)
+    with calls_to(*(getattr(there, name) for name in names if hasattr(there, name))) as seen:
+        trial.call(answer, torch.sin, x).sum().backward()
+    trial.true(
+        not seen,
+        f"The answer calls {', '.join(dict.fromkeys(seen))} of torch.utils.checkpoint: that is what you are to write.",
+        expected="a Function, or saved_tensors_hooks",
+        observed="torch.utils.checkpoint",
+    )

@@ -1,0 +1,300 @@
+"""Exercise 03.conv2d: both gradients of a convolution are convolutions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from helpers.exercise import Check, Exercise
+from helpers.labs.autograd.shared.functions import (
+    Answer,
+    Operation,
+    are_right,
+    called,
+    gradients,
+    gradients_unless_edited,
+    recorded,
+    require_function,
+)
+from helpers.trial import Trial
+
+conv2d = Exercise(
+    "03.conv2d",
+    "A convolution's two gradients",
+    objective="Write the backward of a 2-D convolution: two more convolutions, and none that nobody needs.",
+    minutes=35,
+    difficulty="hard",
+    core=False,
+    names=("Conv2d",),
+    kind="class",
+    hints=[
+        "y[n, o, i, j] is a sum of x[n, c, i + a, j + b] * w[o, c, a, b]. Which y does one x reach, and by which w? "
+        "Which pairs of x and y does one w meet?",
+        "By x: `conv_transpose2d(grad_out, w)` hands each entry of grad_out back over the kernel. By w: x slides under "
+        "grad_out, and batch takes the place of the channels that are summed: transpose(0, 1) of both.",
+        "grad_w = conv2d(x.transpose(0, 1), grad_out.transpose(0, 1)).transpose(0, 1). With a stride: dilation=stride "
+        "there, then crop to the kernel's size; and output_padding=(H + 2 * padding - kH) % stride for grad_x. "
+        "`if ctx.needs_input_grad[0]:` around the one, `[1]` around the other.",
+    ],
+)
+
+# Shapes of x and w. Non-square, batch and channels all different, a kernel of 1 and one as large as x.
+SHAPES = (
+    ((2, 3, 6, 5), (4, 3, 2, 3)),
+    ((1, 2, 4, 5), (3, 2, 1, 1)),
+    ((3, 1, 3, 4), (2, 1, 3, 4)),
+    ((2, 5, 4, 7), (1, 5, 3, 1)),
+)
+# (stride, padding), each with sizes for which some rows or columns at the end of x are reached by no window.
+STEPS = ((1, 0), (1, 1), (2, 0), (2, 1), (3, 1))
+HEAVY = ("convolution", "convolution_backward", "_convolution", "mm", "bmm", "addmm", "baddbmm")
+
+
+def drawn(trial: Trial, shape: tuple[int, ...], dtype: torch.dtype = torch.float64) -> Tensor:
+    """Normal numbers, not contiguous, a leaf that requires grad."""
+    return (
+        torch.randn(shape[::-1], generator=trial.generator, dtype=dtype).permute(3, 2, 1, 0).requires_grad_()
+    )
+
+
+def takes_steps(answer: Answer, trial: Trial) -> bool:
+    """Whether forward takes stride and padding, which is free; one without the other is wrong."""
+    require_function(answer, trial)
+    named = {"stride", "padding"} & set(inspect.signature(answer.forward).parameters)
+    trial.true(
+        len(named) != 1,
+        f"forward takes {' '.join(named)} alone.",
+        expected="both stride and padding, or none of them",
+        observed="one of two",
+    )
+    return len(named) == 2
+
+
+def compared(answer: Answer, trial: Trial, x: Tensor, w: Tensor, which: str, *steps: int) -> None:
+    """Compares with F.conv2d: which="" the output, "x" or "w" this gradient, with the other frozen, "xw" both."""
+    x, w = (
+        tensor if name in which or not which else tensor.detach() for name, tensor in (("x", x), ("w", w))
+    )
+    got = called(answer, trial, x, w, *steps)
+    want = F.conv2d(x, w, None, *steps)
+    if not which:
+        trial.equal(got, want)
+        return
+    c = torch.randn(want.shape[::-1], generator=trial.generator, dtype=x.dtype).permute(3, 2, 1, 0)
+    inputs = [tensor for tensor in (x, w) if tensor.requires_grad]
+    slopes = gradients(answer, trial, got, inputs, c)
+    for name, slope, right in zip(which, slopes, torch.autograd.grad(want, inputs, c), strict=True):
+        trial.true(
+            slope is not None,
+            f"{name} requires grad and gets no gradient: None counts as 0, and {name} would never change.",
+            expected=f"the gradient of {name}",
+            got="None",
+            observed=("None for", name),
+        )
+        trial.equal(slope, right, f"The gradient of {name}")
+
+
+def every_shape(answer: Answer, trial: Trial, which: str) -> None:
+    for x_shape, w_shape in SHAPES:
+        x, w = drawn(trial, x_shape), drawn(trial, w_shape)
+        trial.given(f"Conv2d.apply(x, w), x of shape {x_shape}, w of shape {w_shape}")
+        compared(answer, trial, x, w, which)
+
+
+def property_of_conv2d(said: str) -> Callable[[Check], Check]:
+    """Adds a property that runs in one thread: for images this small, waking another one costs more than all else."""
+
+    def add(check: Check) -> Check:
+        @wraps(check)
+        def in_one_thread(answer: Answer, trial: Trial) -> None:
+            threads = torch.get_num_threads()
+            torch.set_num_threads(1)
+            try:
+                check(answer, trial)
+            finally:
+                torch.set_num_threads(threads)
+
+        return conv2d.property(said)(in_one_thread)
+
+    return add
+
+
+@property_of_conv2d("the values of F.conv2d, for both float types")
+def values(answer: Answer, trial: Trial) -> None:
+    every_shape(answer, trial, "")
+    x_shape, w_shape = SHAPES[0]
+    for needs_grad in (True, False):
+        x, w = (
+            drawn(trial, shape, torch.float32).detach().requires_grad_(needs_grad)
+            for shape in (x_shape, w_shape)
+        )
+        trial.given(f"Conv2d.apply(x, w), float32, x of shape {x_shape}, requires_grad={needs_grad}")
+        compared(answer, trial, x, w, "")
+
+
+@property_of_conv2d("the gradient of x, for any gradient that comes in")
+def gradient_of_x(answer: Answer, trial: Trial) -> None:
+    every_shape(answer, trial, "x")
+
+
+@property_of_conv2d("the gradient of w, for any gradient that comes in")
+def gradient_of_w(answer: Answer, trial: Trial) -> None:
+    every_shape(answer, trial, "w")
+
+
+@property_of_conv2d("both gradients at once")
+def both_gradients(answer: Answer, trial: Trial) -> None:
+    every_shape(answer, trial, "xw")
+
+
+@property_of_conv2d("the gradients are its own work")
+def own_work(answer: Answer, trial: Trial) -> None:
+    x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
+    trial.given(f"backward of Conv2d.apply(x, w), x of shape {SHAPES[0][0]}, w of shape {SHAPES[0][1]}")
+    trial.true(
+        "convolution_backward" not in dict(operations(answer, trial, x, w)),
+        "backward runs convolution_backward, which is torch's own answer to this exercise.",
+        expected="gradients made of conv2d, conv_transpose2d, or sums and products",
+        got="convolution_backward",
+        observed="convolution_backward",
+    )
+
+
+@property_of_conv2d("a gradient that nobody needs is not computed")
+def only_what_is_needed(answer: Answer, trial: Trial) -> None:
+    x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
+    trial.given("backward with x frozen, with w frozen, and with neither")
+    both = operations(answer, trial, x, w)
+    wasted = [
+        name
+        for name, inputs in (("x", (x.detach(), w)), ("w", (x, w.detach())))
+        if not saves_work(operations(answer, trial, *inputs), both)
+    ]
+    trial.true(
+        not wasted,
+        f"With {' or '.join(wasted)} frozen, backward does as much work as with nothing frozen.",
+        expected="the gradient of a frozen input is not computed",
+        got="computed, and thrown away",
+        observed=("wasted", wasted),
+    )
+
+
+def saves_work(few: list[Operation], all_of_them: list[Operation]) -> bool:
+    """Fewer convolutions or matrix products, or clearly fewer numbers computed."""
+    products = [sum(name in HEAVY for name, _ in ran) for ran in (few, all_of_them)]
+    numbers = [sum(count for _, count in ran) for ran in (few, all_of_them)]
+    return products[0] < products[1] or numbers[0] < 0.8 * numbers[1]
+
+
+@property_of_conv2d("an x or w edited in place before backward does not give wrong gradients")
+def edited_before_backward(answer: Answer, trial: Trial) -> None:
+    for name in "xw":
+        x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
+        trial.given(f"{name} is edited in place between apply and backward, as an optimizer's step edits w")
+        output = called(answer, trial, x, w)
+        c = torch.randn(output.shape, generator=trial.generator, dtype=x.dtype)
+        wants = torch.autograd.grad(F.conv2d(x, w), [x, w], c)
+        if not are_right(gradients(answer, trial, called(answer, trial, x, w), [x, w], c), wants):
+            return  # other properties say so
+        with torch.no_grad():
+            (x if name == "x" else w).add_(1)
+        slopes = gradients_unless_edited(answer, trial, output, [x, w], c)
+        trial.true(
+            slopes is None or are_right(slopes, wants),
+            f"Backward went through although {name} was edited after the forward, and the gradients are wrong.",
+            expected="RuntimeError: ... has been modified by an inplace operation",
+            got="wrong gradients, without an error",
+            observed=("edit not seen", name),
+        )
+
+
+@property_of_conv2d("a second derivative raises or is right")
+def second_derivative(answer: Answer, trial: Trial) -> None:
+    x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
+    c = torch.randn(2, 4, 5, 3, generator=trial.generator, dtype=x.dtype)
+    trial.given("loss + the sum of its squared gradients, loss = (c * Conv2d.apply(x, w) ** 2).sum()")
+
+    output = called(answer, trial, x, w)
+    if not are_right(
+        gradients(answer, trial, output, [x, w], c), torch.autograd.grad(F.conv2d(x, w), [x, w], c)
+    ):
+        return  # other properties say so
+
+    def slopes(output: Tensor, ask: Callable[..., Any], penalised: bool) -> list[Tensor | None]:
+        """What x and w find in .grad. autograd.grad would ask for them alone, and walk past an error node."""
+        x.grad = w.grad = None
+        loss = (c * output**2).sum()
+        if penalised:
+            grads = ask(loss, [x, w], create_graph=True)
+            loss = loss + sum(slope.square().sum() for slope in grads if slope is not None)
+        loss.backward()
+        return [x.grad, w.grad]
+
+    try:
+        got = slopes(called(answer, trial, x, w), partial(gradients, answer, trial), True)
+    except NotImplementedError:
+        raise
+    except RuntimeError:
+        return
+    want = slopes(F.conv2d(x, w), torch.autograd.grad, True)
+    without = slopes(F.conv2d(x, w), torch.autograd.grad, False)
+    for name, slope, right, lost in zip("xw", got, want, without, strict=True):
+        is_lost = slope is not None and bool(torch.allclose(slope, lost))
+        trial.true(
+            slope is not None and bool(torch.allclose(slope, right)),
+            f"The gradient of {name} under a gradient penalty "
+            + (
+                "is that of the loss alone: the penalty is silently lost."
+                if is_lost
+                else "is silently wrong."
+            ),
+            expected="the right gradient, or an error: mark backward with @once_differentiable",
+            got="a wrong gradient, without an error",
+            observed=(name, "lost" if is_lost else "wrong"),
+        )
+
+
+@property_of_conv2d("where forward takes stride and padding: the values")
+def stepped_values(answer: Answer, trial: Trial) -> None:
+    every_step(answer, trial, "")
+
+
+@property_of_conv2d("where forward takes stride and padding: the gradient of x")
+def stepped_gradient_of_x(answer: Answer, trial: Trial) -> None:
+    every_step(answer, trial, "x")
+
+
+@property_of_conv2d("where forward takes stride and padding: the gradient of w")
+def stepped_gradient_of_w(answer: Answer, trial: Trial) -> None:
+    every_step(answer, trial, "w")
+
+
+@property_of_conv2d("where forward takes stride and padding: both gradients at once")
+def stepped_gradients(answer: Answer, trial: Trial) -> None:
+    every_step(answer, trial, "xw")
+
+
+def every_step(answer: Answer, trial: Trial, which: str) -> None:
+    if not takes_steps(answer, trial):
+        return
+    for stride, padding in STEPS:
+        x, w = drawn(trial, (2, 3, 7, 6)), drawn(trial, (4, 3, 2, 3))
+        trial.given(
+            f"Conv2d.apply(x, w, {stride}, {padding}), x of shape (2, 3, 7, 6), w of shape (4, 3, 2, 3)"
+        )
+        compared(answer, trial, x, w, which, stride, padding)
+
+
+def operations(answer: Answer, trial: Trial, x: Tensor, w: Tensor) -> list[Operation]:
+    """What backward runs, in order."""
+    output = called(answer, trial, x, w)
+    c = torch.randn(output.shape, generator=trial.generator, dtype=x.dtype)
+    with recorded() as ran:
+        gradients(answer, trial, output, [item for item in (x, w) if item.requires_grad], c)
+    return ran

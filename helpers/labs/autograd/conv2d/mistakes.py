@@ -1,0 +1,362 @@
+"""What people write for 03.conv2d, and why it is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from helpers.exercise import returned
+from helpers.labs.autograd.conv2d.exercise import conv2d
+
+built = conv2d.bank(returned)
+
+Pair = tuple[Tensor, Tensor]
+
+
+def by_x(grad_out: Tensor, w: Tensor) -> Tensor:
+    """The gradient of x, stride 1."""
+    return F.conv_transpose2d(grad_out, w)
+
+
+def by_w(grad_out: Tensor, x: Tensor) -> Tensor:
+    """The gradient of w, stride 1."""
+    return F.conv2d(x.transpose(0, 1), grad_out.transpose(0, 1)).transpose(0, 1)
+
+
+def plain(slope_x: Any, slope_w: Any) -> type[Function]:
+    """An answer for stride 1 with these two gradients, each made of (grad_out, x, w) where it is needed."""
+
+    class Answer(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+            ctx.save_for_backward(x, w)
+            return F.conv2d(x, w)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, Any]:
+            x, w = ctx.saved_tensors
+            needs_x, needs_w = ctx.needs_input_grad
+            return (
+                slope_x(grad_out, x, w) if needs_x else None,
+                slope_w(grad_out, x, w) if needs_w else None,
+            )
+
+    return Answer
+
+
+def right_x(grad_out: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    return by_x(grad_out, w)
+
+
+def right_w(grad_out: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    return by_w(grad_out, x)
+
+
+def padded(grad_out: Tensor, w: Tensor) -> Tensor:
+    """grad_out with zeros around, so that a kernel in any place touches it."""
+    up, left = w.shape[2] - 1, w.shape[3] - 1
+    return F.pad(grad_out, (left, left, up, up))
+
+
+@built.mistake()
+def kernel_not_flipped():
+    """One x reaches y through w[a, b] at distance (-a, -b): written as a convolution over grad_out, the
+    kernel must be flipped in both directions. A symmetric kernel hides it.
+    """
+    return plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1)), right_w)
+
+
+@built.mistake()
+def flipped_in_one_direction():
+    """`flip(-1)` mirrors left and right only. The kernel is turned by half a turn: both directions are
+    flipped.
+    """
+    return plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1).flip(-1)), right_w)
+
+
+@built.mistake()
+def padded_for_a_square_kernel():
+    """F.pad begins with the last dimension: (left, right, up, down). With the height's number first, only
+    square kernels come out right.
+    """
+    return plain(
+        lambda g, x, w: F.conv2d(
+            F.pad(g, (w.shape[2] - 1,) * 2 + (w.shape[3] - 1,) * 2), w.transpose(0, 1).flip(2, 3)
+        ),
+        right_w,
+    )
+
+
+@conv2d.variant(padded_for_a_square_kernel)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        x, w = ctx.saved_tensors
+        k = w.shape[-1]
+        slope_x = slope_w = None
+        if ctx.needs_input_grad[0]:
+            slope_x = F.conv2d(grad_out, w.flip([2, 3]).transpose(0, 1), padding=k - 1)
+        if ctx.needs_input_grad[1]:
+            slope_w = by_w(grad_out, x)
+        return slope_x, slope_w
+
+
+@built.mistake()
+def channels_left_swapped():
+    """Batch and channels change places for the gradient of w, and must change back at the end: the result has
+    shape (C_in, C_out, kH, kW). Equal numbers of channels hide it.
+    """
+    return plain(right_x, lambda g, x, w: F.conv2d(x.transpose(0, 1), g.transpose(0, 1)))
+
+
+@built.mistake()
+def gradients_in_the_wrong_order():
+    """backward returns one gradient for each argument of forward, in the order of the arguments."""
+    return plain(right_w, right_x)
+
+
+@built.mistake()
+def averaged_over_the_batch():
+    """w meets every sample, so its gradient is the sum over the batch. The mean belongs to the loss, if
+    anywhere.
+    """
+    return plain(right_x, lambda g, x, w: by_w(g, x) / x.shape[0])
+
+
+@built.mistake()
+def first_sample_only():
+    """The gradient of w is made from the first sample alone: with a batch of 1 nobody sees it."""
+    return plain(right_x, lambda g, x, w: by_w(g[:1], x[:1]))
+
+
+@built.mistake()
+def grad_out_ignored():
+    """The gradient that comes in is replaced by ones: right for y.sum() and for no other loss."""
+    return plain(
+        lambda g, x, w: by_x(torch.ones_like(g), w),
+        lambda g, x, w: by_w(torch.ones_like(g), x),
+    )
+
+
+@built.mistake()
+def none_for_w():
+    """None says that there is nothing to learn here: the weight of this layer stays as it was initialised."""
+    return plain(right_x, lambda g, x, w: None)
+
+
+@built.mistake()
+def torch_does_it():
+    """`torch.nn.grad`, and autograd on a convolution computed again, hand the whole task to torch's
+    convolution_backward.
+    """
+    return plain(
+        lambda g, x, w: torch.nn.grad.conv2d_input(x.shape, w, g),
+        lambda g, x, w: torch.nn.grad.conv2d_weight(x, w.shape, g),
+    )
+
+
+def _from_autograd(which: int) -> Any:
+    def slope(grad_out: Tensor, x: Tensor, w: Tensor) -> Tensor:
+        with torch.enable_grad():
+            inputs = [x.detach().requires_grad_(), w.detach().requires_grad_()]
+            return torch.autograd.grad(F.conv2d(*inputs), inputs[which], grad_out)[0]
+
+    return slope
+
+
+conv2d.variant(torch_does_it)(plain(_from_autograd(0), _from_autograd(1)))
+
+
+@conv2d.mistake()
+class BothComputedAlways(Function):
+    """Half of a backward's work is thrown away where a layer is frozen, and always for the first layer, whose
+    input needs no gradient: ask `ctx.needs_input_grad`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Pair:
+        x, w = ctx.saved_tensors
+        return by_x(grad_out, w), by_w(grad_out, x)
+
+
+@conv2d.mistake()
+class KeptOnCtx(Function):
+    """Tensors put on ctx as attributes are not watched: after an optimizer's step on w, backward uses the new
+    w without a word.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.x, ctx.w = x, w
+        return F.conv2d(x, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        needs_x, needs_w = ctx.needs_input_grad
+        return by_x(grad_out, ctx.w) if needs_x else None, by_w(grad_out, ctx.x) if needs_w else None
+
+
+@conv2d.mistake()
+class SilentSecondDerivative(Function):
+    """Under `no_grad`, or detached, backward's numbers have no history, and nothing says so: a gradient
+    penalty is silently lost. `@once_differentiable` computes the same and raises.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        x, w = ctx.saved_tensors
+        needs_x, needs_w = ctx.needs_input_grad
+        with torch.no_grad():
+            return by_x(grad_out, w) if needs_x else None, by_w(grad_out, x) if needs_w else None
+
+
+@conv2d.variant(SilentSecondDerivative)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        x, w = (tensor.data for tensor in ctx.saved_tensors)
+        needs_x, needs_w = ctx.needs_input_grad
+        return by_x(grad_out, w) if needs_x else None, by_w(grad_out, x) if needs_w else None
+
+
+def unreached(x: Tensor, w: Tensor, stride: int, padding: int) -> list[int]:
+    """Rows and columns at the end of x that no window reaches."""
+    return [(n + 2 * padding - k) % stride for n, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+
+
+def strided_x(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+    spare = unreached(x, w, stride, padding)
+    return F.conv_transpose2d(grad_out, w, stride=stride, padding=padding, output_padding=spare)
+
+
+def slid(grad_out: Tensor, x: Tensor, padding: int, dilation: int) -> Tensor:
+    flat = F.conv2d(x.transpose(0, 1), grad_out.transpose(0, 1), dilation=dilation, padding=padding)
+    return flat.transpose(0, 1)
+
+
+def strided_w(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+    return slid(grad_out, x, padding, stride)[:, :, : w.shape[2], : w.shape[3]]
+
+
+def stepped(slope_x: Any, slope_w: Any, gradients: int = 4) -> type[Function]:
+    """An answer with these two gradients, each made of (grad_out, x, w, stride, padding)."""
+
+    class Answer(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+            ctx.save_for_backward(x, w)
+            ctx.steps = stride, padding
+            return F.conv2d(x, w, stride=stride, padding=padding)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, ...]:
+            x, w = ctx.saved_tensors
+            needs_x, needs_w = ctx.needs_input_grad[:2]
+            grad_x = slope_x(grad_out, x, w, *ctx.steps) if needs_x else None
+            grad_w = slope_w(grad_out, x, w, *ctx.steps) if needs_w else None
+            return (grad_x, grad_w, None, None)[:gradients]
+
+    return Answer
+
+
+def _cropped_at_the_wrong_end(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+    return slid(grad_out, x, padding, stride)[:, :, -w.shape[2] :, -w.shape[3] :]
+
+
+def _padded_at_the_wrong_end(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+    bottom, right = unreached(x, w, stride, padding)
+    return F.pad(F.conv_transpose2d(grad_out, w, stride=stride, padding=padding), (right, 0, bottom, 0))
+
+
+@built.mistake()
+def crop_forgotten():
+    """The rows of x that no window reached still slide under grad_out, so the gradient of w comes out larger
+    than w: crop it to the kernel.
+    """
+    return stepped(strided_x, lambda g, x, w, stride, padding: slid(g, x, padding, stride))
+
+
+@built.mistake()
+def cropped_at_the_wrong_end():
+    """The surplus of the gradient of w stands at the end, where x has rows that no window reached: keep the
+    first kH rows, not the last.
+    """
+    return stepped(strided_x, _cropped_at_the_wrong_end)
+
+
+@built.mistake()
+def output_padding_forgotten():
+    """Several sizes of x give one size of y. conv_transpose2d assumes the smallest; output_padding says how
+    many rows and columns are missing.
+    """
+    return stepped(
+        lambda g, x, w, stride, padding: F.conv_transpose2d(g, w, stride=stride, padding=padding), strided_w
+    )
+
+
+@built.mistake()
+def zeros_at_the_wrong_end():
+    """The rows that no window reached are the last ones of x: the zeros belong at the bottom and on the
+    right.
+    """
+    return stepped(_padded_at_the_wrong_end, strided_w)
+
+
+@built.mistake()
+def stride_for_dilation():
+    """In the gradient of w, grad_out is the kernel, and its entries stand `stride` apart over x: that is
+    dilation, not stride.
+    """
+    return stepped(
+        strided_x,
+        lambda g, x, w, stride, padding: F.conv2d(
+            x.transpose(0, 1), g.transpose(0, 1), stride=stride, padding=padding
+        ).transpose(0, 1)[:, :, : w.shape[2], : w.shape[3]],
+    )
+
+
+@built.mistake()
+def padding_forgotten_in_backward():
+    """forward pads x with zeros; backward must see the same padded x, or every window is displaced."""
+    return stepped(
+        strided_x,
+        lambda g, x, w, stride, padding: slid(g, x, 0, stride)[:, :, : w.shape[2], : w.shape[3]],
+    )
+
+
+@built.mistake()
+def two_gradients_too_few():
+    """forward takes four arguments, so backward returns four values: None for stride and padding."""
+    return stepped(strided_x, strided_w, gradients=2)
+
+
+conv2d.variant(two_gradients_too_few)(stepped(strided_x, strided_w, gradients=3))

@@ -1,0 +1,300 @@
+"""What people write for 03.gradient_penalty, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from helpers.labs.autograd.gradient_penalty.exercise import Penalty, gradient_penalty
+
+
+def gradients(loss: Tensor, params: Iterable[Tensor], *, create_graph: bool = True) -> list[Tensor]:
+    """The gradients of those parameters that the loss uses."""
+    found = torch.autograd.grad(loss, params, create_graph=create_graph, retain_graph=True, allow_unused=True)
+    return [grad for grad in found if grad is not None]
+
+
+def total(loss: Tensor, parts: Iterable[Tensor]) -> Tensor:
+    return sum(parts, loss.new_zeros(()))
+
+
+@gradient_penalty.mistake()
+def backward_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """loss.backward(create_graph=True) adds to the .grad of every leaf, also of those that you did not ask
+    for, and leaves a cycle between a parameter and its .grad that holds the graph. torch.autograd.grad
+    returns the gradients.
+    """
+    params = list(params)
+    loss.backward(create_graph=True)
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    for param in params:
+        param.grad = None
+    loss.backward(create_graph=True)
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    loss.backward(create_graph=True)
+    grads = [param.grad for param in params if param.grad is not None]
+    for param in params:
+        param.grad = None
+    return total(loss, (grad.square().sum() for grad in grads))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    before = [param.grad for param in params]
+    for param in params:
+        param.grad = None
+    loss.backward(create_graph=True)
+    grads = [param.grad for param in params if param.grad is not None]
+    for param, old in zip(params, before, strict=True):
+        param.grad = old
+    return total(loss, (grad.square().sum() for grad in grads))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    torch.autograd.backward(loss, create_graph=True, inputs=params)
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    for param in params:
+        param.grad = None
+    torch.autograd.backward(loss, create_graph=True, inputs=params)
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.mistake()
+def counted_twice(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """loss.backward() fills .grad of every leaf, and torch.autograd.grad computes the same once more: used
+    together, the gradients are counted twice, here or in the optimizer's step.
+    """
+    params = list(params)
+    loss.backward(retain_graph=True)
+    found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    both = [param.grad + grad for param, grad in zip(params, found, strict=True) if grad is not None]
+    return total(loss, (grad.square().sum() for grad in both))
+
+
+@gradient_penalty.variant(counted_twice)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    loss.backward(retain_graph=True)
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake()
+def no_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """retain_graph=True keeps the graph of the loss; it does not record how the gradients were computed.
+    create_graph=True does, and keeps the graph, too.
+    """
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params, create_graph=False)))
+
+
+@gradient_penalty.variant(no_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.detach().square().sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.variant(no_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params))).detach()
+
+
+@gradient_penalty.variant(no_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = torch.autograd.grad(loss, params, allow_unused=True)  # the loss's graph is gone, too
+    return total(loss, (grad.square().sum() for grad in grads if grad is not None))
+
+
+@gradient_penalty.mistake()
+def requires_grad_to_silence(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """requires_grad_() on the result makes it a new leaf: the error goes away, and so does every way to the
+    parameters. Find where the history was cut instead.
+    """
+    squares = (grad.square().sum() for grad in gradients(loss, params, create_graph=False))
+    return total(loss, squares).requires_grad_()
+
+
+@gradient_penalty.variant(requires_grad_to_silence)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    number = sum(grad.square().sum().item() for grad in gradients(loss, params))
+    return torch.tensor(number, dtype=loss.dtype, requires_grad=True)
+
+
+@gradient_penalty.variant(requires_grad_to_silence)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = gradients(loss, params, create_graph=False)
+    return total(loss, (grad.requires_grad_().square().sum() for grad in grads))
+
+
+@gradient_penalty.mistake()
+def one_factor_detached(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """In grad.detach() * grad one of the two factors is a constant for the second derivative: the value is
+    right, and its gradient is half of what it should be.
+    """
+    return total(loss, ((grad.detach() * grad).sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake()
+def mean_for_sum(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The mean of the squares depends on how many parameters there are: the same penalty is weaker for a
+    larger net. The exercise asks for the sum.
+    """
+    grads = gradients(loss, params)
+    return torch.cat([grad.flatten() for grad in grads]).square().mean() if grads else loss.new_zeros(())
+
+
+@gradient_penalty.variant(mean_for_sum)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().mean() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake()
+def norm_not_squared(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The norm is the root of the sum of squares. Besides another value it has no second derivative where the
+    gradient is 0: written out as sum().sqrt() it gives NaN there.
+    """
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params))).sqrt()
+
+
+@gradient_penalty.variant(norm_not_squared)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = gradients(loss, params)
+    return torch.cat([grad.flatten() for grad in grads]).norm() if grads else loss.new_zeros(())
+
+
+@gradient_penalty.variant(norm_not_squared)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.norm() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.variant(norm_not_squared)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().sum().sqrt() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake()
+def root_then_square(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The root of 0 has an infinite derivative, and infinity times 0 is NaN: squaring it again repairs the
+    value, not the gradient.
+    """
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params))).sqrt() ** 2
+
+
+@gradient_penalty.variant(root_then_square)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().sum().sqrt() ** 2 for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake()
+def unused_raises(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """torch.autograd.grad raises for a parameter that the loss does not use, unless allow_unused=True; then
+    its gradient is None, which counts as 0 here.
+    """
+    grads = torch.autograd.grad(loss, params, create_graph=True)
+    return total(loss, (grad.square().sum() for grad in grads))
+
+
+@gradient_penalty.variant(unused_raises)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    return total(loss, (grad.square().sum() for grad in grads))
+
+
+@gradient_penalty.mistake()
+def walked_twice(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """model.parameters() is a generator: the second walk over it finds nothing, without an error. Make a list
+    of it first, or walk once.
+    """
+    found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    return total(
+        loss, (grad.square().sum() for grad, _ in zip(found, params, strict=False) if grad is not None)
+    )
+
+
+@gradient_penalty.variant(walked_twice)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    count = sum(1 for _ in params)
+    return (
+        total(loss, (grad.square().sum() for grad in gradients(loss, params)))
+        if count
+        else loss.new_zeros(())
+    )
+
+
+@gradient_penalty.variant(walked_twice)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    if not any(param.requires_grad for param in params):
+        return loss.new_zeros(())
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.variant(walked_twice)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    filled = zip(found, params, strict=False)
+    return sum((torch.zeros_like(param) if grad is None else grad).square().sum() for grad, param in filled)
+
+
+@gradient_penalty.variant(walked_twice)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    found = torch.autograd.grad(loss, params, create_graph=True)
+    return total(loss, (grad.square().sum() for grad, _ in zip(found, params, strict=False)))
+
+
+@gradient_penalty.variant(walked_twice)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    found = torch.autograd.grad(loss, params, create_graph=True)
+    return sum(grad.square().sum() for grad, _ in zip(found, params, strict=False))
+
+
+@gradient_penalty.mistake()
+def first_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """torch.autograd.grad returns a tuple with one gradient for each parameter, [0] is only the first one."""
+    grads = gradients(loss, params)
+    return grads[0].square().sum() if grads else loss.new_zeros(())
+
+
+@gradient_penalty.mistake()
+def sum_then_square(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """Squaring after the sum lets entries of different signs cancel. Each entry is squared, then all are
+    added.
+    """
+    return total(loss, (grad.sum().square() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.variant(sum_then_square)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.sum() for grad in gradients(loss, params))).square()
+
+
+def without_allow_unused(answer: Penalty) -> Penalty:
+    """The same mistake by somebody who forgot about unused parameters as well."""
+
+    def both(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+        params = list(params)
+        torch.autograd.grad(loss, params, retain_graph=True)  # raises if one of them is not used
+        return answer(loss, params)
+
+    return both
+
+
+for known in ("no_create_graph", "mean_for_sum", "root_then_square"):
+    gradient_penalty.add_variant(known, without_allow_unused(gradient_penalty.mistakes[known].answer))
+for form in gradient_penalty.mistakes["root_then_square"].variants[:1]:
+    gradient_penalty.add_variant("root_then_square", without_allow_unused(form))

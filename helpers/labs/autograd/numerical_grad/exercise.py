@@ -1,0 +1,229 @@
+"""Exercise 03.numerical_grad: a gradient from values alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.autograd.shared.functions import kind_of
+from helpers.trial import Trial
+
+numerical_grad = Exercise(
+    "03.numerical_grad",
+    "A gradient without autograd",
+    objective="Write the central differences that gradcheck rests on, and see what they ask of the number type.",
+    minutes=15,
+    difficulty="easy",
+    core=False,
+    hints=[
+        "One entry is moved at a time, up and down, and all the others stay. On which tensor do you move it, if x must "
+        "stay as it is?",
+        "A copy that is contiguous for certain can be seen flat: `x.detach().clone(memory_format=torch.contiguous_format)` "
+        "and `.view(-1)`, two names of one memory. Keep the old value of an entry, and write it back.",
+        "For each i: `here = flat[i].item()`; `flat[i] = here + eps`, `above = fn(moved)`; `flat[i] = here - eps`, "
+        "`below = fn(moved)`; `flat[i] = here`; `(above - below) / (2 * eps)`. Another dtype than float64: ValueError.",
+    ],
+)
+
+Scalar = Callable[[Tensor], Tensor]
+Answer = Callable[..., Tensor]
+
+
+def drawn(trial: Trial, *shape: int) -> Tensor:
+    """float64, from 0.5 to 2 and both signs."""
+    sign = torch.randint(0, 2, shape, generator=trial.generator) * 2 - 1
+    return sign * (0.5 + 1.5 * torch.rand(shape, generator=trial.generator, dtype=torch.float64))
+
+
+def product_sum(c: Tensor) -> Scalar:
+    """sum of c * x**2, plus the square of the sum of x: every entry meets every other one."""
+    return lambda x: (c * x * x).sum() + x.sum() ** 2
+
+
+def slope_of_product_sum(c: Tensor, x: Tensor) -> Tensor:
+    return 2 * c * x + 2 * x.sum()
+
+
+def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor) -> None:
+    """Compares with the exact gradient, loosely: how exact it must be is the error's own property."""
+    if isinstance(got, Tensor) and got.shape == want.shape:
+        kind = (kind_of(got.detach(), zero=0 * want, **candidates), str(got.dtype), got.requires_grad)
+    elif isinstance(got, Tensor):
+        kind = ("shape", got.dim() - want.dim())
+    else:
+        kind = ("type", type(got).__name__)
+    trial.equal(got, want, "The gradient", rtol=1e-4, atol=1e-4, observed=kind)
+
+
+@numerical_grad.property("the gradient, for every shape: float64, shape of x")
+def shapes(answer: Answer, trial: Trial) -> None:
+    for shape in [(4,), (3, 5), (2, 3, 2), (), (1, 1), (0,), (0, 3)]:
+        x, c = drawn(trial, *shape), drawn(trial, *shape)
+        trial.given(f"fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape {shape}, contiguous")
+        want = slope_of_product_sum(c, x)
+        require_gradient(trial, trial.call(answer, product_sum(c), x), want, twice=2 * want, half=want / 2)
+
+
+@numerical_grad.property("the gradient for an x that is not contiguous")
+def strides(answer: Answer, trial: Trial) -> None:
+    base = drawn(trial, 4, 6)
+    for name, x in (
+        ("transposed", base.T),
+        ("every second column of a larger tensor", base[:, ::2]),
+        ("a permuted (2, 3, 4) tensor", base.view(2, 3, 4).permute(2, 0, 1)),
+    ):
+        c = drawn(trial, *x.shape)
+        trial.given(f"x of shape {tuple(x.shape)}, {name}")
+        require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x))
+
+
+@numerical_grad.property("the gradient for an expanded x, whose entries share memory")
+def expanded(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 3, 1).expand(3, 4), drawn(trial, 3, 4)
+    trial.given("x = column.expand(3, 4): four entries of a row are one number in memory")
+    want = slope_of_product_sum(c, x)
+    require_gradient(
+        trial, trial.call(answer, product_sum(c), x), want, of_the_row=want.sum(1, keepdim=True).expand(3, 4)
+    )
+
+
+@numerical_grad.property("fn is asked at x + eps and x - eps in one entry, and nowhere else")
+def points(answer: Answer, trial: Trial) -> None:
+    for eps in (1e-3, 0.1):
+        x = 3 * drawn(trial, 2, 3)
+        moves: set[float] = set()
+        many: set[int] = set()
+
+        def fn(at: Tensor, x: Tensor = x, eps: float = eps, moves: set = moves, many: set = many) -> Tensor:
+            step = (at.detach() - x).flatten()
+            many.add(int((step.abs() > 1e-12).sum()))
+            moves.update(round(value / eps, 4) for value in step.tolist() if abs(value) > 1e-12)
+            return (at * at).sum() + at.sum() ** 2
+
+        trial.given(f"eps={eps}, fn writes down where it is asked")
+        trial.call(answer, fn, x, eps)
+        trial.true(
+            max(many, default=0) <= 1,
+            f"fn was asked at a point that differs from x in {max(many, default=0)} entries.",
+            expected="one entry moved, all others as in x",
+            got=f"{max(many, default=0)} entries moved",
+            observed=("entries", min(max(many, default=0), 2)),
+        )
+        trial.true(
+            moves <= {1.0, -1.0},
+            "fn was asked at other distances from x than eps.",
+            expected="x + eps and x - eps",
+            got=f"steps of {', '.join(f'{move:g} * eps' for move in sorted(moves)[:4])}",
+            observed=("steps", "many" if len(moves) > 2 else sorted(moves)),
+        )
+
+
+@numerical_grad.property("the error falls with the square of eps")
+def error_order(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 3, 4), drawn(trial, 3, 4)
+    exact = 3 * c * x * x
+    for eps in (0.1, 0.01):
+        trial.given(f"fn(x) = (c * x ** 3).sum(), eps={eps}: central differences are off by c * eps ** 2")
+        got = trial.call(answer, lambda x: (c * x**3).sum(), x, eps=eps)
+        _is_float64(trial, got, x)
+        up, down, centre = 3 * c * x * eps + c * eps**2, -3 * c * x * eps + c * eps**2, c * eps**2
+        error = got - exact
+        kind = kind_of(
+            error,
+            central=centre,
+            up=up,
+            down=down,
+            none=0 * c,
+            factor_two=exact + 2 * centre,
+            brackets=(exact + centre) * eps**2 - exact,
+        )
+        kind = "one-sided" if kind in ("up", "down") else kind
+        told = {
+            "one-sided": ": it falls with eps, not with eps ** 2. One side was fn(x) itself",
+            "none": ": there is no error at all, so this is not made of values at a distance of eps",
+        }
+        trial.true(
+            kind == "central",
+            f"The error is not that of central differences{told.get(kind, '')}.",
+            expected=f"errors up to {centre.abs().max().item():.2e}",
+            got=f"errors up to {error.abs().max().item():.2e}",
+            observed=(eps, kind),
+        )
+
+
+def _is_float64(trial: Trial, got: Any, x: Tensor) -> None:
+    trial.true(
+        isinstance(got, Tensor) and got.shape == x.shape and got.dtype == torch.float64,
+        f"The result is no float64 tensor of shape {tuple(x.shape)}.",
+        expected="float64, shape of x",
+        got=got,
+        observed=("kind", type(got).__name__, str(getattr(got, "dtype", ""))),
+    )
+
+
+@numerical_grad.property("fn may be any code: torch is left inside")
+def black_box(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 2, 3)
+    weights = drawn(trial, 6).tolist()
+
+    def fn(at: Tensor) -> Tensor:
+        numbers = at.detach().numpy().ravel().tolist()
+        value = math.fsum(w * math.sin(n) for w, n in zip(weights, numbers, strict=True))
+        return torch.tensor(value, dtype=torch.float64)
+
+    trial.given("fn computes in plain Python: .detach().numpy(), math.sin, then a 0-d tensor")
+    want = torch.tensor(weights, dtype=torch.float64).view(2, 3) * x.cos()
+    require_gradient(trial, trial.call(answer, fn, x), want)
+
+
+@numerical_grad.property("an x that requires grad is taken, and the result is off the graph")
+def requires_grad(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
+    trial.given("x requires grad")
+    require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x.detach()))
+    trial.true(x.grad is None, "x.grad was filled.", expected="None", got=x.grad, observed="x.grad")
+
+
+@numerical_grad.property("x is as it was, also when fn raises")
+def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 2, 3)
+    before = x.clone()
+    asked: list[int] = []
+
+    def fn(at: Tensor) -> Tensor:
+        asked.append(1)
+        if len(asked) == 4:
+            raise ZeroDivisionError("from fn")
+        return at.sum()
+
+    trial.given("fn raises ZeroDivisionError when it is asked for the fourth time")
+    trial.raises(ZeroDivisionError, lambda: answer(fn, x), "which fn raised")
+    trial.true(
+        torch.equal(x, before),
+        "fn raised, and x was left changed: an entry had been moved in x itself.",
+        expected="x as it was",
+        got=f"one entry moved by {(x - before).abs().max().item():.3g}",
+        observed="x changed",
+    )
+
+
+@numerical_grad.property("autograd has no part in it")
+def without_autograd(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 3), drawn(trial, 2, 3)
+    trial.given("fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape (2, 3)")
+    engine = type(torch.autograd.Variable._execution_engine).run_backward
+    with calls_to(torch.autograd.grad, torch.autograd.backward, torch.func.jvp, engine) as seen:
+        trial.call(answer, product_sum(c), x)
+    trial.true(
+        not seen,
+        "The answer asks autograd for the gradient, which this exercise is to check.",
+        expected="values of fn, and nothing else",
+        got=f"a call to {seen[0] if seen else ''}",
+        observed="autograd",
+    )

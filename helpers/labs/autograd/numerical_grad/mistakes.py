@@ -1,0 +1,327 @@
+"""What people write for 03.numerical_grad, and why it is wrong."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor
+
+from helpers.labs.autograd.numerical_grad.exercise import Scalar, numerical_grad
+
+
+def require_float64(x: Tensor) -> None:
+    if x.dtype != torch.float64:
+        raise ValueError(f"x must be float64, not {x.dtype}")
+
+
+def places(x: Tensor) -> itertools.product:
+    """All index tuples of x."""
+    return itertools.product(*map(range, x.shape))
+
+
+def moved(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
+    """A copy of x with one entry moved."""
+    copy = x.detach().clone(memory_format=torch.contiguous_format)
+    copy[at] += step
+    return copy
+
+
+@numerical_grad.mistake()
+def one_sided(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """(fn(x + eps) - fn(x)) / eps has an error that falls with eps; with both sides the first error cancels,
+    and what is left falls with eps ** 2.
+    """
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    here = float(fn(x.detach()))
+    for at in places(x):
+        grad[at] = (float(fn(moved(x, at, eps))) - here) / eps
+    return grad
+
+
+@numerical_grad.variant(one_sided)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    x = x.detach()
+    slopes = [(fn(x) - fn(moved(x, at, -eps))) / eps for at in places(x)]
+    return torch.tensor([float(slope) for slope in slopes], dtype=x.dtype).view(x.shape)
+
+
+@numerical_grad.mistake()
+def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """From x - eps to x + eps the distance is 2 * eps: divided by eps, every slope is twice too steep."""
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        grad[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / eps
+    return grad
+
+
+@numerical_grad.mistake()
+def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`a / 2 * eps` divides by 2 and multiplies by eps: Python reads from the left. Brackets: `a / (2 *
+    eps)`.
+    """
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        grad[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / 2 * eps
+    return grad
+
+
+@numerical_grad.mistake()
+def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """float32 has 7 digits: x + 1e-6 is x or its neighbour, and of the difference of two values nothing is
+    left.
+    """
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    short = x.detach().float()
+    for at in places(x):
+        above, below = short.clone(), short.clone()
+        above[at] += eps
+        below[at] -= eps
+        grad[at] = (fn(above.double()).float() - fn(below.double()).float()).item() / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake()
+def result_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`torch.zeros(x.shape)` is float32, whatever x is: half of the digits are lost when the slope is stored.
+    Say `dtype=x.dtype`.
+    """
+    require_float64(x)
+    grad = torch.zeros(x.shape)
+    for at in places(x):
+        grad[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake()
+def eps_ignored(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The step is written into the code, and the argument eps does nothing."""
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        grad[at] = (float(fn(moved(x, at, 1e-6))) - float(fn(moved(x, at, -1e-6)))) / 2e-6
+    return grad
+
+
+@numerical_grad.mistake()
+def relative_step(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """eps * |x| is another rule, good for large x and none at all at 0. Here eps is the distance itself."""
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        step = eps * abs(x[at].item())
+        grad[at] = (float(fn(moved(x, at, step))) - float(fn(moved(x, at, -step)))) / (2 * step)
+    return grad
+
+
+@numerical_grad.mistake()
+def asks_autograd(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """This gradient comes from the backward that a numerical gradient is to check, and a fn that leaves torch
+    has none.
+    """
+    require_float64(x)
+    leaf = x.detach().clone().requires_grad_()
+    return torch.autograd.grad(fn(leaf), leaf)[0]
+
+
+@numerical_grad.variant(asks_autograd)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    return torch.func.grad(fn)(x.detach())
+
+
+@numerical_grad.variant(asks_autograd)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    leaf = x.detach().clone().requires_grad_()
+    fn(leaf).backward()
+    return leaf.grad
+
+
+@numerical_grad.mistake()
+def result_on_the_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x requires grad, and without `detach` the whole computation is recorded: the result drags the graph of
+    all calls of fn behind it.
+    """
+    require_float64(x)
+    slopes = []
+    for at in places(x):
+        step = torch.zeros(x.shape, dtype=x.dtype)
+        step[at] = eps
+        slopes.append((fn(x + step) - fn(x - step)) / (2 * eps))
+    return torch.stack(slopes).view(x.shape) if slopes else torch.zeros(x.shape, dtype=x.dtype)
+
+
+@numerical_grad.mistake()
+def moved_back_by_arithmetic(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x + eps - 2 * eps + eps is not x: each step rounds, and the caller's x has other last bits afterwards."""
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    with torch.no_grad():
+        for at in places(x):
+            x[at] += eps
+            above = float(fn(x))
+            x[at] -= 2 * eps
+            below = float(fn(x))
+            x[at] += eps
+            grad[at] = (above - below) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake()
+def moved_in_x_itself(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x is moved and put back: entries that share memory move together, and where fn raises, nobody puts
+    back. A copy has neither trouble.
+    """
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    with torch.no_grad():
+        for at in places(x):
+            here = x[at].item()
+            x[at] = here + eps
+            above = float(fn(x))
+            x[at] = here - eps
+            below = float(fn(x))
+            x[at] = here
+            grad[at] = (above - below) / (2 * eps)
+    return grad
+
+
+@numerical_grad.variant(moved_in_x_itself)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        here = x[at].item()
+        values = []
+        try:
+            for step in (eps, -eps):
+                x.data[at] = here + step
+                values.append(float(fn(x)))
+        finally:
+            x.data[at] = here
+        grad[at] = (values[0] - values[1]) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake()
+def flat_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other: then the copy
+    is moved, fn sees none of it, and the gradient is 0.
+    """
+    require_float64(x)
+    copy = x.detach().clone()
+    flat = copy.reshape(-1)
+    grad = torch.zeros(x.numel(), dtype=x.dtype)
+    for i in range(flat.numel()):
+        here = flat[i].item()
+        flat[i] = here + eps
+        above = float(fn(copy))
+        flat[i] = here - eps
+        below = float(fn(copy))
+        flat[i] = here
+        grad[i] = (above - below) / (2 * eps)
+    return grad.view(x.shape)
+
+
+@numerical_grad.variant(flat_copy)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    with torch.no_grad():
+        flat = x.flatten() if not x.is_contiguous() else x.detach().view(-1)
+        grad = torch.zeros_like(flat)
+        try:
+            for i in range(flat.numel()):
+                here = flat[i].item()
+                flat[i] = here + eps
+                above = float(fn(x))
+                flat[i] = here - eps
+                below = float(fn(x))
+                flat[i] = here
+                grad[i] = (above - below) / (2 * eps)
+        finally:
+            if flat.numel():
+                flat[i] = here
+    return grad.view(x.shape)
+
+
+@numerical_grad.mistake()
+def view_of_a_transposed_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`clone()` keeps the strides of x, so a clone of a transposed tensor is not contiguous, and `.view(-1)`
+    raises: ask for `memory_format=torch.contiguous_format`.
+    """
+    require_float64(x)
+    copy = x.detach().clone()
+    flat = copy.view(-1)
+    grad = torch.zeros(x.numel(), dtype=x.dtype)
+    for i in range(flat.numel()):
+        here = flat[i].item()
+        flat[i] = here + eps
+        above = float(fn(copy))
+        flat[i] = here - eps
+        below = float(fn(copy))
+        flat[i] = here
+        grad[i] = (above - below) / (2 * eps)
+    return grad.view(x.shape)
+
+
+@numerical_grad.variant(view_of_a_transposed_copy)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    x = x.detach()
+    flat = x.view(-1)
+    slopes = []
+    for i in range(flat.numel()):
+        step = torch.zeros_like(flat)
+        step[i] = eps
+        slopes.append(float(fn((flat + step).view(x.shape)) - fn((flat - step).view(x.shape))) / (2 * eps))
+    return torch.tensor(slopes, dtype=x.dtype).view(x.shape)
+
+
+@numerical_grad.mistake()
+def whole_rows_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """`for i in range(len(x))` goes over rows, and `x[i] += eps` moves all of a row: the slope of a sum of
+    entries, right for a vector only.
+    """
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for i in range(len(x)):
+        above, below = x.detach().clone(), x.detach().clone()
+        above[i] += eps
+        below[i] -= eps
+        grad[i] = (float(fn(above)) - float(fn(below))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.variant(whole_rows_moved)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    require_float64(x)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for i in range(x.shape[0] if x.dim() else 1):
+        at = i if x.dim() else ...
+        above, below = (x.detach().clone(memory_format=torch.contiguous_format) for _ in range(2))
+        above[at] += eps
+        below[at] -= eps
+        grad[at] = (float(fn(above)) - float(fn(below))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake()
+def not_moved_back(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The entry stays at x - eps when the next one is moved: the further the loop goes, the further from x fn
+    is asked.
+    """
+    require_float64(x)
+    copy = x.detach().clone(memory_format=torch.contiguous_format)
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        copy[at] += eps
+        above = float(fn(copy))
+        copy[at] -= 2 * eps
+        grad[at] = (above - float(fn(copy))) / (2 * eps)
+    return grad

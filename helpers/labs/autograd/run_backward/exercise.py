@@ -1,0 +1,392 @@
+"""Exercise 03.run_backward: a backward engine of one's own, over torch's real graph."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+from helpers.calls import calls_to
+from helpers.compare import difference
+from helpers.exercise import Exercise
+from helpers.labs.autograd.run_backward.engines import (
+    Engine,
+    expected,
+    gradients,
+    kind_of_shape,
+    kind_of_times,
+    leaf,
+    normal,
+    same,
+    same_leaves,
+    times_counted,
+)
+from helpers.labs.autograd.run_backward.inputs import Blend, Blocked, Halves, Log, Logged, grown, ladder, wide
+from helpers.trial import Trial
+
+run_backward = Exercise(
+    "03.run_backward",
+    "An engine of your own",
+    objective="Walk torch's real graph from a root to its leaves, and give every leaf its gradient.",
+    minutes=40,
+    difficulty="hard",
+    hints=[
+        "A node may be called when all gradients that will ever reach it are there. How many will? Go once through "
+        "the graph before you call anything, and count how often each node stands in a next_functions.",
+        "Keep for each node a list with one place for each of its outputs. A gradient comes for (node, slot): put it "
+        "there, or add it to what is there. Then one gradient fewer is missing, also if it was None; at none missing "
+        "the node is ready.",
+        "node._input_metadata[slot] holds shape and dtype of what the node expects: grad.sum_to_size(shape).to(dtype). "
+        "`before + grad` makes a new tensor; `before += grad` edits one that others hold, too.",
+        "Start: edge = torch.autograd.graph.get_gradient_edge(root); its .node and .output_nr are where grad_out "
+        "goes. A node with an attribute `variable` is a leaf: it is not called, its gradient goes into the dict.",
+    ],
+)
+
+
+@run_backward.property("after a chain of operations the leaf has torch's gradient")
+def chain(answer: Engine, trial: Trial) -> None:
+    for shape in ((3, 4), (), (0, 4)):
+        trial.given(f"root = sin(x * c).exp() with x of shape {shape}, float64; c needs no gradient")
+        x, c, grad_out = leaf(trial, *shape), normal(trial, *shape), normal(trial, *shape)
+        root = (x * c).sin().exp()
+        want = expected(root, grad_out, x=x)
+        found = gradients(answer, trial, root, grad_out, x=x)
+        same_leaves(trial, found, want)
+        trial.equal(found["x"], want["x"], "The gradient of x")
+        trial.true(
+            not found["x"].is_inference(),
+            "The gradient is an inference tensor: a later computation that needs gradients cannot use it.",
+            expected="an ordinary tensor, made with grad mode off (torch.no_grad)",
+            observed="inference",
+        )
+
+
+@run_backward.property("a leaf as root: its gradient is grad_out")
+def leaf_as_root(answer: Engine, trial: Trial) -> None:
+    trial.given("root = x itself, a leaf of shape (3, 4): x.grad_fn is None")
+    x = leaf(trial, 3, 4)
+    same(answer, trial, x, normal(trial, 3, 4), x=x)
+
+
+@run_backward.property("what is used several times gets the sum of the gradients of all uses")
+def shared(answer: Engine, trial: Trial) -> None:
+    trial.given("root = h*c1 + h*c2 + h*c3 + w*d1 + w*d2 + w*d3 with h = sin(x); x and w are leaves")
+    x, w, grad_out = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
+    c, d = [normal(trial, 3, 4) for _ in range(3)], [normal(trial, 3, 4) for _ in range(3)]
+    h = x.sin()
+    root = (h * c[0] + h * c[1]) + h * c[2] + ((w * d[0] + w * d[1]) + w * d[2])
+    want = expected(root, grad_out, x=x, w=w)
+    found = gradients(answer, trial, root, grad_out, x=x, w=w)
+    same_leaves(trial, found, want)
+    counted = {
+        "h": times_counted(found["x"], [grad_out * x.detach().cos() * factor for factor in c]),
+        "w": times_counted(found["w"], [grad_out * factor for factor in d]),
+    }
+    wrong = {name: times for name, times in counted.items() if times != [1, 1, 1]}
+    trial.true(
+        not wrong,
+        " ".join(
+            f"Three gradients reach {name}; they went into the result {' and '.join(map(str, times))} times."
+            if times
+            else f"The result is no sum of the three gradients that reach {name}."
+            for name, times in wrong.items()
+        ),
+        expected="each of the three once: their sum",
+        observed=[(name, kind_of_times(times)) for name, times in counted.items()],
+    )
+    for name, grad in want.items():
+        trial.equal(found[name], grad, f"The gradient of {name}")
+
+
+@run_backward.property("a gradient has the shape of what its receiver gave to the forward operation")
+def shapes(answer: Engine, trial: Trial) -> None:
+    trial.given("root = a + b with a of shape (3, 1) and b of shape (1, 4)")
+    a, b, m, s = leaf(trial, 3, 1), leaf(trial, 1, 4), leaf(trial, 3, 4), leaf(trial)
+    for root, leaves in (
+        (a + b, {"a": a, "b": b}),
+        (m.sum(1, keepdim=True) + b, {"m": m, "b": b}),
+        ((m.sum() + s).sin() + b * a, {"m": m, "s": s, "a": a, "b": b}),
+    ):
+        grad_out = normal(trial, 3, 4)
+        want = expected(root, grad_out, **leaves)
+        found = gradients(answer, trial, root, grad_out, **leaves)
+        same_leaves(trial, found, want)
+        for name, grad in want.items():
+            got = found[name]
+            trial.equal(got, grad, f"The gradient of {name}", observed=kind_of_shape(got, grad))
+        trial.given(
+            "root = m.sum(1, keepdim=True) + b with m of shape (3, 4), b of shape (1, 4), and more of this kind"
+        )
+
+
+@run_backward.property("a gradient has the dtype of what its receiver gave to the forward operation")
+def dtypes(answer: Engine, trial: Trial) -> None:
+    single = torch.float32
+    a, b = leaf(trial, 3, 4, dtype=single), leaf(trial, 3, 4)
+    trial.given("root = a + b with a of float32 and b of float64")
+    same(answer, trial, a + b, normal(trial, 3, 4), a=a, b=b)
+    trial.given("root = (a @ m) + b with a and m of float32, b of float64")
+    m = leaf(trial, 4, 4, dtype=single)
+    same(answer, trial, a @ m + b, normal(trial, 3, 4), a=a, m=m, b=b)
+
+
+@run_backward.property("each output of a node has its own slot")
+def slots(answer: Engine, trial: Trial) -> None:
+    x, c = leaf(trial, 4, 3), normal(trial, 3)
+    rows = x.unbind()
+    for told, root, used in (
+        ("root = x.unbind()[2]: the third output of a node is the root", rows[2], [2]),
+        ("root = rows[1] * c + rows[3].sin() with rows = x.unbind()", rows[1] * c + rows[3].sin(), [1, 3]),
+        (
+            "root = sin(rows[0]) + rows[0] * rows[2] with rows = x.unbind()",
+            rows[0].sin() + rows[0] * rows[2],
+            [0, 2],
+        ),
+    ):
+        trial.given(told + ", x of shape (4, 3)")
+        grad_out = normal(trial, 3)
+        want = expected(root, grad_out, x=x)
+        found = gradients(answer, trial, root, grad_out, x=x)
+        same_leaves(trial, found, want)
+        got = found["x"]
+        if isinstance(got, torch.Tensor) and got.shape == x.shape:
+            filled = got.detach().any(1).nonzero().flatten().tolist()
+            trial.true(
+                filled == used,
+                f"In the gradient of x, numbers stand in the rows {filled}, but the rows {used} were used.",
+                expected=f"zeros in the rows that were not used, numbers in {used}",
+                got=got,
+                observed=(told, "rows lost" if set(filled) < set(used) else "other rows"),
+            )
+        trial.equal(got, want["x"], "The gradient of x", observed=(told, "values"))
+
+
+@run_backward.property("nodes of custom Functions: no tensors among the arguments, unreduced gradients")
+def custom_functions(answer: Engine, trial: Trial) -> None:
+    a, b, c = leaf(trial, 3, 4), leaf(trial, 1, 4), normal(trial, 4)
+    trial.given(
+        "Function's forward(ctx, name, a, weight, b) with two outputs; name and weight are no tensors"
+    )
+    both, sine = Blend.apply("blend", a, 0.7, b)
+    same(answer, trial, both * 2 + sine, normal(trial, 3, 4), a=a, b=b)
+    trial.given("the second of a Function's two outputs is the root, the first one is not used")
+    same(answer, trial, Blend.apply("blend", a, 0.7, b)[1], normal(trial, 3, 4), a=a, b=b)
+    trial.given(
+        "two Functions, each with a tensor argument that needs no gradient, before and after one that does"
+    )
+    root = Blend.apply("blend", a.detach(), 0.7, b)[1] + Halves.apply(b, c, 0.5)
+    same(answer, trial, root, normal(trial, 3, 4), b=b)
+
+
+# The walk itself - how often, in which order, what is left untouched.
+
+
+@run_backward.property("no gradient is edited after a node has returned it")
+def not_edited(answer: Engine, trial: Trial) -> None:
+    trial.given("root = s * 2, s = (h + u) + (h + v) + (h + w) + (z + u) + (z + v) + (z + w), h = sin(x)")
+    x, z, u, v, w = (leaf(trial, 3, 4) for _ in range(5))
+    log, h = Log(), x.sin()
+    s = (h + u) + (h + v) + (h + w) + ((z + u) + (z + v) + (z + w))
+    gradients(answer, trial, Logged.apply(s, 2.0, "top", log), normal(trial, 3, 4), x=x, z=z, u=u, v=v, w=w)
+    trial.true(
+        not log.was_edited(),
+        "A gradient that a node had returned was edited in place; others hold the same tensor.",
+        expected="a new tensor for each sum: `before + grad`",
+        observed="edited",
+    )
+    trial.given("root = (x + u) + (x + v) + (x + w): grad_out itself reaches every leaf")
+    same(answer, trial, (x + u) + (x + v) + (x + w), normal(trial, 3, 4), x=x, u=u, v=v, w=w)
+
+
+@run_backward.property(
+    "each node is called exactly once, when all its gradients are there, with grad mode off"
+)
+def once(answer: Engine, trial: Trial) -> None:
+    rungs = 7
+    trial.given(
+        f"a ladder of {rungs} rungs: in each the value is used twice and joined again, so 2**{rungs} paths"
+    )
+    x, log = leaf(trial, 3), Log()
+    grad_out = normal(trial, 3)
+    want = expected(ladder(x, rungs, Log()), grad_out, x=x)
+    root = ladder(x, rungs, log)
+    found = gradients(answer, trial, root, grad_out, x=x)
+    calls = [log.labels.count(f"{kind} {k}") for k in range(rungs) for kind in ("pair", "left", "right")]
+    early = any(
+        log.labels.index(f"pair {k}") < log.labels.index(f"{kind} {k}")
+        for k in range(rungs)
+        for kind in ("left", "right")
+        if {f"pair {k}", f"{kind} {k}"} <= set(log.labels)
+    )
+    kind = "some never" if 0 in calls else "more than once" if max(calls) > 1 else "once"
+    state = (kind, "too early" if early else "in order", "grad mode on" if any(log.grad_mode) else "off")
+    said = []
+    if kind == "more than once":
+        said.append(
+            f"One node was called {max(calls)} times, {sum(calls)} calls were made to {len(calls)} nodes."
+        )
+    if kind == "some never":
+        said.append(f"{calls.count(0)} nodes were never called.")
+    if early:
+        said.append("A node was called before all gradients that reach it were there.")
+    if any(log.grad_mode):
+        said.append("A node was called with grad mode on: the backward itself is recorded as a new graph.")
+    trial.true(
+        not said,
+        " ".join(said),
+        expected="each node called once, with the sum of all its gradients, with grad mode off",
+        observed=kind if kind == "more than once" else state,
+    )
+    same_leaves(trial, found, want)
+    trial.equal(found["x"], want["x"], "The gradient of x", observed=(*state, "value"))
+
+
+@run_backward.property("a leaf that gets no gradient is not in the dict")
+def nothing_arrives(answer: Engine, trial: Trial) -> None:
+    trial.given("root = f(x, w), a custom Function whose backward returns None for w")
+    x, w = leaf(trial, 3), leaf(trial, 3)
+    same(answer, trial, Halves.apply(x, w, 0.5), normal(trial, 3), x=x, w=w)
+
+
+@run_backward.property("a gradient that is None has arrived, too")
+def none_arrives(answer: Engine, trial: Trial) -> None:
+    trial.given(
+        "root = blocked(h) + h * c + blocked(h) with h = sin(x); blocked is a custom Function, it returns None"
+    )
+    x, c = leaf(trial, 3), normal(trial, 3)
+    h = x.sin()
+    same(answer, trial, Blocked.apply(h) + h * c + Blocked.apply(h), normal(trial, 3), x=x)
+
+
+@run_backward.property("a node that gets nothing but None is called all the same")
+def none_only(answer: Engine, trial: Trial) -> None:
+    trial.given(
+        "root = blocked(f(x)) + w; blocked returns None, so f's node gets only that; f is a custom Function"
+    )
+    x, w, grad_out = leaf(trial, 3), leaf(trial, 3), normal(trial, 3)
+    log = Log()
+    want = expected(Blocked.apply(Logged.apply(x, 2.0, "f", Log())) + w, grad_out, x=x, w=w)
+    root = Blocked.apply(Logged.apply(x, 2.0, "f", log)) + w
+    found = gradients(answer, trial, root, grad_out, x=x, w=w)
+    trial.true(
+        log.labels == ["f"],
+        f"The node of f was called {len(log.labels)} times.",
+        expected="one call, with zeros for what is missing; so x gets zeros, as torch gives it",
+        observed=("calls", len(log.labels)),
+    )
+    same_leaves(trial, found, want)
+    for name, grad in want.items():
+        trial.equal(found[name], grad, f"The gradient of {name}")
+
+
+@run_backward.property("no leaf's .grad is touched")
+def grad_untouched(answer: Engine, trial: Trial) -> None:
+    trial.given("root = x * w.sin(), x.grad is None, w.grad holds a tensor of an earlier backward")
+    x, w, kept = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
+    w.grad, copy = kept, kept.clone()
+    gradients(answer, trial, x * w.sin(), normal(trial, 3, 4), x=x, w=w)
+    touched = [] if x.grad is None else ["x.grad was filled"]
+    if w.grad is not kept or not torch.equal(kept, copy):
+        touched.append("w.grad was changed")
+    trial.true(
+        not touched,
+        f"{' and '.join(touched)}. Calling a leaf's AccumulateGrad node adds to .grad.",
+        expected="every .grad as it was: gradients go into the dict only",
+        observed=touched,
+    )
+
+
+@run_backward.property("views and in-place edits")
+def views(answer: Engine, trial: Trial) -> None:
+    x, y = leaf(trial, 4, 3), leaf(trial, 3)
+    trial.given(
+        "base = zeros, two of its rows are filled with x[1:3], base.mul_(y) follows; root is a row of base"
+    )
+    base = torch.zeros(4, 3, dtype=torch.float64)
+    row = base[2]
+    base[1:3] = x[1:3].sin()
+    base.mul_(y)
+    same(answer, trial, row * 2, normal(trial, 3), x=x, y=y)
+
+
+@run_backward.property("a chain of 3,000 nodes")
+def depth(answer: Engine, trial: Trial) -> None:
+    trial.given(
+        "root = h + (-x); h is x after 3,000 operations, `-h` and `h + 0.1` in turn, and one more `-h`"
+    )
+    x, root, grad_out, want = _long(trial.seed)
+    found = gradients(answer, trial, root, grad_out, x=x)
+    same_leaves(trial, found, want)
+    trial.equal(found["x"], want["x"], "The gradient of x", observed="differs")
+
+
+@functools.lru_cache(1)
+def _long(seed: int) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
+    """The long chain; kept, as each known mistake is tried on it when a name is looked for.
+
+    Its nodes save nothing, so that no backward can use it up.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(3, generator=generator, dtype=torch.float64, requires_grad=True)
+    h = x
+    for _ in range(1_500):
+        h = -h + 0.1
+    root, grad_out = -h + (-x), torch.randn(3, generator=generator, dtype=torch.float64)
+    return x, root, grad_out, expected(root, grad_out, x=x)
+
+
+@run_backward.property("random graphs: the same gradients as torch's")
+def random_graphs(answer: Engine, trial: Trial) -> None:
+    for turn in range(8):
+        graph = grown(trial.random.randrange, 14, trial.generator)
+        roots = graph.roots()
+        root = roots[-1] if turn % 2 else sum(wide(value) * (at + 1) for at, value in enumerate(roots[-3:]))
+        # Six times the same tensor arrives: whoever edits it is always seen here.
+        y, z = (leaf(trial, *root.shape, dtype=root.dtype) for _ in range(2))
+        sine = y.sin()
+        root = (root + z) + (z + z) + (sine + (sine + sine))
+        leaves = {f"leaf {at}": each for at, each in enumerate([*graph.leaves, y, z])}
+        trial.given(
+            "a graph of these operations, with the places of their operands: " + ", ".join(graph.steps)
+        )
+        wrong = _wrong_leaf(answer, trial, root, leaves)
+        trial.true(not wrong, wrong, expected="the gradients of torch.autograd.grad", observed="differs")
+
+
+def _wrong_leaf(answer: Engine, trial: Trial, root: Tensor, leaves: dict[str, Tensor]) -> str:
+    """What is wrong with the first leaf that has not torch's gradient, or with the call; "" if nothing is."""
+    grad_out = normal(trial, *root.shape, dtype=root.dtype)
+    want = expected(root, grad_out, **leaves)
+    try:
+        found = gradients(lambda root, grad: answer(root, grad.clone()), trial, root, grad_out, **leaves)
+    except RuntimeError as error:
+        if isinstance(error, (NotImplementedError, RecursionError)):
+            raise
+        return f"The answer raised {type(error).__name__}: {error}"
+    for name, each in leaves.items():
+        if (name in want) != (name in found):
+            return f"The gradient of {name} is {'missing' if name in want else 'there, and torch has none'}."
+        if name in want and (gap := difference(found[name], want[name], rtol=1e-4, atol=1e-5)):
+            return f"The gradient of {name}, of shape {tuple(each.shape)}, {each.dtype}, is not torch's: {gap.sentence}."
+    return ""
+
+
+_ENGINE = type(torch.autograd.Variable._execution_engine)
+
+
+@run_backward.property("the engine does the work itself")
+def own_work(answer: Engine, trial: Trial) -> None:
+    trial.given("root = x * w.sin(), with a look at which functions of torch are called")
+    x, w = leaf(trial, 3), leaf(trial, 3)
+    root = x * w.sin()
+    engine = (torch.autograd.grad, torch.autograd.backward, torch.Tensor.backward, _ENGINE.run_backward)
+    with calls_to(*engine) as seen:
+        gradients(answer, trial, root, normal(trial, 3), x=x, w=w)
+    trial.true(
+        not seen,
+        f"The answer calls {', '.join(dict.fromkeys(seen))}: that is the engine which is to be written here.",
+        expected="a walk over grad_fn and next_functions that calls each node",
+        observed="torch's engine",
+    )

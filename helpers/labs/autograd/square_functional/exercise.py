@@ -1,0 +1,158 @@
+"""Exercise 03.square_functional: the second style of a Function, which `torch.func` needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.func import grad, jacrev, vmap
+
+from helpers.exercise import Exercise
+from helpers.labs.autograd.shared import square as parts
+from helpers.labs.autograd.shared.functions import Answer, is_tensor, kind_of, require_function
+from helpers.trial import Trial
+
+square_functional = Exercise(
+    "03.square_functional",
+    "The same node for torch.func",
+    objective="Take forward and context apart, so that `torch.func.grad` and `vmap` can go through your Function.",
+    minutes=8,
+    difficulty="easy",
+    names=("SquareFunctional",),
+    kind="class",
+    hints=[
+        "`torch.func.grad` and `vmap` run forward on wrapped tensors. Who may see a ctx, if forward may not?",
+        "forward(x) computes and knows no ctx; `setup_context(ctx, inputs, output)` saves. `inputs` is a tuple, even "
+        "for one input.",
+        "setup_context: `ctx.save_for_backward(*inputs)`. backward as in Square. And `generate_vmap_rule = True` in the "
+        "class: torch makes the batched version out of the three methods.",
+    ],
+)
+
+
+# Words of torch's errors, and what they mean here.
+REFUSALS = {
+    "override the setup_context": "forward takes ctx itself: torch.func needs a forward without it, and setup_context",
+    "vmap support": "there is no batched version: neither generate_vmap_rule = True nor a vmap method",
+    "either the backward or vjp": "torch.func looks for a method of the name backward, and finds none",
+    "vmap: It looks like": "forward or backward turns a tensor into a Python number, as `if`, `.item()` and `float` do",
+}
+
+
+def transformed(answer: Answer, trial: Trial, transform: Callable[[], Tensor], name: str) -> Tensor:
+    """What a transform of torch.func gives; what it refuses is told without the class's name."""
+    require_function(answer, trial)
+    try:
+        got = transform()
+    except RuntimeError as error:
+        text = str(error).strip().partition("\n")[0]
+        for sign, told in REFUSALS.items():
+            if sign in text:
+                trial.fail(f"{name} refused the Function: {told}.", got=text, observed=("refused", sign))
+        if isinstance(error, NotImplementedError):
+            raise
+        plain = re.sub(rf"(?<!\w){re.escape(answer.__name__)}(Backward)?(?!\w)", "Function", text)
+        trial.fail(
+            f"{name} raised {type(error).__name__}: {text}",
+            observed=("raised", re.sub(r"\d+", "#", plain)),
+        )
+    is_tensor(trial, got, f"What {name} gives")
+    return got
+
+
+square_functional.property("x * x, a new tensor of the shape and dtype of x")(parts.values)
+
+
+@square_functional.property("torch.func.grad goes through it")
+def func_grad(answer: Answer, trial: Trial) -> None:
+    x, c = parts.drawn(trial, 3, 4), parts.drawn(trial, 3, 4)
+    trial.given(
+        "torch.func.grad(lambda x: (c * SquareFunctional.apply(x)).sum())(x), x and c of shape (3, 4)"
+    )
+    got = transformed(
+        answer, trial, lambda: grad(lambda x: (c * answer.apply(x)).sum())(x), "torch.func.grad"
+    )
+    kind = kind_of(got, without_grad_out=2 * x, half=c * x, sign_lost=2 * c * x.abs(), upstream=c)
+    trial.equal(got, 2 * c * x, "The gradient", observed=kind)
+
+
+@square_functional.property("vmap goes through it, over any dimension")
+def vmapped(answer: Answer, trial: Trial) -> None:
+    x = parts.drawn(trial, 4, 3, 2)
+    for at in (0, 1, -1):
+        trial.given(f"torch.vmap(SquareFunctional.apply, in_dims={at})(x), x of shape (4, 3, 2)")
+        got = transformed(answer, trial, lambda at=at: vmap(answer.apply, in_dims=at)(x), "torch.vmap")
+        want = (x * x).movedim(at, 0)
+        trial.equal(
+            got, want, "The batched result", observed=(at, tuple(got.shape), kind_of(got, as_it_lay=x * x))
+        )
+
+
+@square_functional.property("vmap over grad: one gradient per sample")
+def per_sample(answer: Answer, trial: Trial) -> None:
+    xs, cs = parts.drawn(trial, 5, 3), parts.drawn(trial, 5, 3)
+    trial.given(
+        "torch.vmap(torch.func.grad(lambda x, c: (c * SquareFunctional.apply(x)).sum()))(xs, cs), 5 samples"
+    )
+
+    def loss(x: Tensor, c: Tensor) -> Tensor:
+        return (c * answer.apply(x)).sum()
+
+    got = transformed(answer, trial, lambda: vmap(grad(loss))(xs, cs), "torch.vmap over torch.func.grad")
+    kind = kind_of(got, without_grad_out=2 * xs, half=cs * xs, sign_lost=2 * cs * xs.abs())
+    trial.equal(got, 2 * cs * xs, "The gradients, one a sample", observed=kind)
+
+
+@square_functional.property("grad over vmap")
+def grad_of_vmap(answer: Answer, trial: Trial) -> None:
+    x, c = parts.drawn(trial, 4, 3), parts.drawn(trial, 3, 4)
+    trial.given("torch.func.grad(lambda x: (c * torch.vmap(SquareFunctional.apply, in_dims=1)(x)).sum())(x)")
+
+    def loss(x: Tensor) -> Tensor:
+        return (c * vmap(answer.apply, in_dims=1)(x)).sum()
+
+    got = transformed(answer, trial, lambda: grad(loss)(x), "torch.func.grad over torch.vmap")
+    kind = kind_of(got, zero=0 * x, without_grad_out=2 * x, half=c.T * x, sign_lost=2 * c.T * x.abs())
+    trial.equal(got, 2 * c.T * x, "The gradient", observed=kind)
+
+
+@square_functional.property("grad over grad: second derivatives")
+def nested(answer: Answer, trial: Trial) -> None:
+    x = parts.drawn(trial, dtype=torch.float64)
+    trial.given("torch.func.grad(torch.func.grad(f))(x), f two of them in a row: x**4")
+
+    def fourth_power(x: Tensor) -> Tensor:
+        return answer.apply(answer.apply(x))
+
+    got = transformed(
+        answer, trial, lambda: grad(grad(fourth_power))(x), "torch.func.grad over torch.func.grad"
+    )
+    kind = kind_of(got, zero=0 * x, only_the_outer=8 * x**2, only_the_inner=4 * x**2)
+    trial.equal(got, 12 * x**2, "The second derivative, 12 * x**2", observed=kind)
+
+
+@square_functional.property("jacrev over jacrev: the matrix of second derivatives")
+def hessian(answer: Answer, trial: Trial) -> None:
+    x, c = parts.drawn(trial, 3), parts.drawn(trial, 3)
+    trial.given("torch.func.jacrev(torch.func.jacrev(lambda x: (c * SquareFunctional.apply(x)).sum()))(x)")
+
+    def loss(x: Tensor) -> Tensor:
+        return (c * answer.apply(x)).sum()
+
+    got = transformed(
+        answer, trial, lambda: jacrev(jacrev(loss))(x), "torch.func.jacrev over torch.func.jacrev"
+    )
+    kind = kind_of(got, zero=torch.zeros(3, 3), half=torch.diag(c))
+    trial.equal(got, torch.diag(2 * c), "The diagonal matrix of second derivatives", observed=kind)
+
+
+square_functional.property("the gradient under backward, for any gradient that comes in")(parts.gradient)
+square_functional.property("the gradient that comes in is not edited")(parts.grad_out_left_alone)
+square_functional.property("second derivatives under backward")(parts.second_derivatives)
+square_functional.property("an x edited in place before backward raises")(parts.edited_before_backward)
+square_functional.property("two calls do not disturb one another")(parts.two_calls)
+square_functional.property("beside x, nothing is kept for backward")(parts.nothing_else_kept)
+square_functional.property("the end of the result frees everything")(parts.freed_with_the_output)
+square_functional.property("backward frees what it has used")(parts.freed_by_backward)

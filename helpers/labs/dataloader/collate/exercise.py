@@ -1,0 +1,261 @@
+"""Exercise 02.collate: many samples become one batch, whatever they are made of.
+
+What is right is what torch's own default_collate gives, except for text: it comes in a list or in a tuple,
+by an accident of how torch transposes, and both pass here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data._utils import collate as torch_collate
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.dataloader.collate.compared import (
+    Errors,
+    Picture,
+    Point,
+    Row,
+    Thing,
+    agreed,
+    batch_of,
+    compared,
+    outline,
+    refused,
+    told,
+)
+from helpers.labs.dataloader.collate.inputs import some_array, some_samples, some_tensor
+from helpers.trial import Trial
+
+collate = Exercise(
+    "02.collate",
+    "Many samples, one batch",
+    objective="Turn a list of samples of any structure into one batch of the same structure, dtypes kept.",
+    minutes=30,
+    difficulty="medium",
+    hints=[
+        "Look at the first sample: its type decides what is done with all of them. A structure is taken apart, its parts "
+        "are collated by the same function, and it is put together again.",
+        "Order matters where one type is also another: np.float64 is a float, bool is an int, a namedtuple is a tuple, "
+        "str is a sequence of str. zip(*samples) turns samples into columns; it also cuts unequal ones off in silence.",
+        "Tensor: torch.stack. ndarray: the same on torch.as_tensor of each. NumPy's numbers: torch.as_tensor. float: torch.tensor "
+        "with dtype float64; int and bool: torch.tensor. str, bytes: as they are. Mapping: a copy of the first, updated with "
+        "collate([s[key] for s in samples]). namedtuple: type(first)(*columns). tuple, list: a list of collated columns.",
+    ],
+)
+
+
+@collate.property("tensors are stacked along a new first dimension; their dtype stays")
+def _(answer: Any, trial: Trial) -> None:
+    kinds = (
+        ((2, 3), torch.float32, 4),
+        ((3,), torch.float64, 2),
+        ((), torch.int64, 3),
+        ((3, 1, 2), torch.uint8, 1),
+        ((2,), torch.bool, 3),
+        ((4,), torch.bfloat16, 2),
+        ((2, 0), torch.float32, 2),
+    )
+    cases = [[some_tensor(trial, shape, dtype) for _ in range(count)] for shape, dtype, count in kinds]
+    cases.append([some_tensor(trial, (3, 2), torch.float32).T for _ in range(2)])
+    compared(answer, trial, cases)
+
+
+@collate.property("Python's numbers: float gives float64, int gives int64, bool gives bool")
+def _(answer: Any, trial: Trial) -> None:
+    r = trial.random
+    floats = [[r.random() for _ in range(3)], [r.random()]]
+    ints = [[r.randrange(-9, 9) for _ in range(4)], [2**40 + r.randrange(9), -1], [0]]
+    compared(answer, trial, [*floats, *ints, [True, False, True], [False]])
+
+
+ARRAYS = (((2, 3), "float64"), ((3,), "float32"), ((2,), "uint8"), ((1, 2), "int16"), ((3,), "bool"))
+
+
+@collate.property("NumPy's arrays are stacked to a tensor of their own dtype")
+def _(answer: Any, trial: Trial) -> None:
+    cases = [[some_array(trial, shape, dtype) for _ in range(3)] for shape, dtype in ARRAYS]
+    cases.append([some_array(trial, (2, 3), "float64")])
+    cases.append([some_array(trial, (3, 2), "float32").T for _ in range(2)])
+    compared(answer, trial, cases)
+
+
+@collate.property("arrays of shape () and NumPy's numbers: one dimension, their own dtype")
+def _(answer: Any, trial: Trial) -> None:
+    names = ("float64", "float32", "int16", "uint8", "bool", "float16")
+    arrays = [[some_array(trial, (), name) for _ in range(3)] for name in names[:3]]
+    numbers = [
+        [some_array(trial, (), name)[()] for _ in range(count)]
+        for name, count in zip(names, (3, 2, 1, 2, 2, 2), strict=True)
+    ]
+    compared(answer, trial, arrays + numbers)
+
+
+@collate.property("text stays text: str and bytes come as they are")
+def _(answer: Any, trial: Trial) -> None:
+    names = ["cat", "dog", "owl", "eel"]
+    trial.random.shuffle(names)
+    compared(answer, trial, [names, ["one"], ["a horse", "ox", ""], [b"ab", b"cd"], [b"", b"cde"]])
+
+
+@collate.property("tuples and lists give a list: first items together, second items together")
+def _(answer: Any, trial: Trial) -> None:
+    pairs = [(some_tensor(trial, (2, 3), torch.float32), trial.random.randrange(9)) for _ in range(3)]
+    boxes = [[trial.random.randrange(9) for _ in range(4)] for _ in range(2)]
+    corners = [[trial.random.random() for _ in range(2)] for _ in range(3)]
+    square = [[trial.random.randrange(9) for _ in range(3)] for _ in range(3)]
+    named = [(f"file {at}", trial.random.random()) for at in range(2)]
+    compared(answer, trial, [pairs, boxes, corners, square, named, [(1.5,)], [[], []], [(), (), ()]])
+
+
+@collate.property("a dict gives a dict: each key's values together")
+def _(answer: Any, trial: Trial) -> None:
+    rows = [
+        {"x": some_tensor(trial, (3,), torch.float32), "y": trial.random.randrange(9), 0: "a"}
+        for _ in range(3)
+    ]
+    compared(answer, trial, [rows, [{"x": trial.random.random()}], [{}, {}]])
+    one, two = trial.random.sample(range(100), 2)
+    compared(answer, trial, [[{"x": one, "y": 0.5}, {"y": 1.5, "x": two}]])
+
+
+@collate.property("a dict of another class keeps its class")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in (OrderedDict, Row):
+        compared(answer, trial, [[kind(x=trial.random.random(), y=at) for at in range(2)]])
+
+
+@collate.property("a namedtuple gives the same namedtuple")
+def _(answer: Any, trial: Trial) -> None:
+    points = [Point(trial.random.random(), trial.random.randrange(9)) for _ in range(3)]
+    pictures = [Picture(some_tensor(trial, (2, 2), torch.uint8), at) for at in range(2)]
+    compared(answer, trial, [points, pictures])
+
+
+@collate.property("and so on inside, to any depth")
+def _(answer: Any, trial: Trial) -> None:
+    def deep() -> Any:
+        return {
+            "a": (Point([1, trial.random.random()], "b"), some_array(trial, (2,), "int16")),
+            "c": [{"d": True}],
+        }
+
+    agreed(answer, trial, [deep() for _ in range(3)])
+    for _ in range(5):
+        agreed(answer, trial, some_samples(trial, (Point, Picture, OrderedDict, Row)))
+
+
+@collate.property("samples of unequal size raise RuntimeError")
+def _(answer: Any, trial: Trial) -> None:
+    r = trial.random
+    lists = [[r.randrange(9) for _ in range(count)] for count in (2, 2, 3)]
+    tensors = [some_tensor(trial, (count,), torch.float32) for count in (3, 3, 1)]
+    structures: list[list[Any]] = [
+        lists,
+        lists[::-1],
+        [lists[2], lists[2], lists[0]],
+        [tuple(sample) for sample in lists],
+        [{"boxes": sample} for sample in lists],
+        tensors,
+        [(tensor, 0) for tensor in tensors[::-1]],
+    ]
+    arrays = [some_array(trial, (count,), "float64") for count in (3, 3, 1)]
+    cases: list[tuple[list[Any], Errors]] = [(samples, RuntimeError) for samples in structures]
+    refused(answer, trial, [*cases, (arrays, (RuntimeError, ValueError))], "samples of unequal size")
+
+
+@collate.property("what cannot be collated raises TypeError")
+def _(answer: Any, trial: Trial) -> None:
+    tensor = some_tensor(trial, (2,), torch.float32)
+    cases: list[list[Any]] = [
+        [None, None],
+        [(tensor, None), (tensor, None)],
+        [Thing(), Thing()],
+        [{1, 2}, {3, 4}],
+        [np.array(["a", "b"]), np.array(["c", "d"])],
+    ]
+    refused(
+        answer, trial, [(case, TypeError) for case in cases], "what is no tensor, number, text or structure"
+    )
+
+
+@collate.property("a sample that lacks a key raises KeyError")
+def _(answer: Any, trial: Trial) -> None:
+    rows = [{"x": at, "y": trial.random.random()} for at in range(3)]
+    del rows[trial.random.randrange(1, 3)]["y"]
+    refused(answer, trial, [(rows, KeyError)], "a sample without the key 'y' of the first")
+
+
+@collate.property("no samples raise IndexError")
+def _(answer: Any, trial: Trial) -> None:
+    refused(answer, trial, [([], (IndexError, ValueError, RuntimeError))], "a batch without samples")
+
+
+@collate.property("the samples are left as they were")
+def _(answer: Any, trial: Trial) -> None:
+    one, two = (some_tensor(trial, (2,), torch.float32) for _ in range(2))
+    for samples in (
+        [{"x": one, "y": 1}, {"x": two, "y": 2}],
+        [[one, 1], [two, 2]],
+        [{"boxes": [1, 2]}, {"boxes": [3, 4]}],
+        [OrderedDict(x=0.5), OrderedDict(x=1.5)],
+    ):
+        before, text = copy.deepcopy(samples), told(samples)
+        trial.given(f"samples = {text}")
+        batch_of(answer, trial, samples)
+        trial.true(
+            outline(samples) == outline(before),
+            "The batch was written into a sample: the dataset's own object is spoilt, and the next epoch reads a batch there.",
+            expected=f"samples = {text}",
+            got=samples,
+            observed="samples changed",
+        )
+
+
+@collate.property("the batch shares no memory with the samples")
+def _(answer: Any, trial: Trial) -> None:
+    for count in (1, 2):
+        for word, make in (("tensors", some_tensor), ("arrays", some_array)):
+            dtype = torch.float32 if word == "tensors" else "float32"
+            samples = [make(trial, (3,), dtype) for _ in range(count)]
+            before = copy.deepcopy(samples)
+            trial.given(
+                f"samples = a list of {count} {word} of 3 numbers; the batch is filled with 7 afterwards"
+            )
+            got = batch_of(answer, trial, samples)
+            if isinstance(got, torch.Tensor):
+                got.fill_(7)
+            trial.true(
+                outline(samples) == outline(before),
+                "What is written into the batch appears in the sample: they share memory. An augmentation in place would be "
+                "done on the dataset itself.",
+                expected="a batch with memory of its own",
+                got=samples,
+                observed=("shared", count),
+            )
+
+
+OWN = [
+    part
+    for name, part in vars(torch_collate).items()
+    if name.endswith("collate") or name.startswith("collate_")
+]
+
+
+@collate.property("the answer collates itself")
+def _(answer: Any, trial: Trial) -> None:
+    samples = [{"x": torch.zeros(2), "y": (1, 2.0)}, {"x": torch.ones(2), "y": (3, 4.0)}]
+    trial.given(f"samples = {told(samples)}")
+    with calls_to(*OWN) as seen:
+        batch_of(answer, trial, samples)
+    trial.true(
+        not seen,
+        f"The answer calls torch's {' and '.join(sorted(set(seen))[:2])}: that is what this exercise re-creates.",
+        expected="a function of your own",
+        observed=("calls", bool(seen)),
+    )

@@ -1,0 +1,279 @@
+"""What people write for 02.collate: numbers, arrays, tensors and text."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from helpers.labs.dataloader.collate.exercise import collate
+
+
+class Right:
+    """A right answer in parts. A wrong one replaces a part."""
+
+    def __call__(self, samples: list[Any]) -> Any:
+        first = samples[0]
+        if isinstance(first, Tensor):
+            return self.tensors(samples)
+        if isinstance(first, np.ndarray):
+            return self.arrays(samples)
+        if isinstance(first, (np.bool_, np.number)):
+            return self.numpy_numbers(samples)
+        if isinstance(first, (bool, int, float)):
+            return self.numbers(samples)
+        if isinstance(first, (str, bytes)):
+            return self.text(samples)
+        if isinstance(first, Mapping):
+            return self.mappings(samples)
+        if isinstance(first, tuple) and hasattr(first, "_fields"):
+            return self.named(samples)
+        if isinstance(first, Sequence):
+            return self.sequences(samples)
+        return self.others(samples)
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack(list(samples))
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return self.tensors([torch.as_tensor(sample) for sample in samples])
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float64 if type(samples[0]) is float else None)
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return samples
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({key: self([sample[key] for sample in samples]) for key in samples[0]})
+        return batch
+
+    def named(self, samples: Sequence[Any]) -> Any:
+        return type(samples[0])(*self.columns(samples))
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return self.columns(samples)
+
+    def equal_sizes(self, samples: Sequence[Any]) -> None:
+        if len({len(sample) for sample in samples}) > 1:
+            raise RuntimeError("samples of unequal size")
+
+    def columns(self, samples: Sequence[Any]) -> Any:
+        return [self(list(column)) for column in zip(*samples, strict=False)]
+
+    def others(self, samples: Sequence[Any]) -> Any:
+        raise TypeError(f"cannot collate {type(samples[0])}")
+
+
+# An object of the class is the answer.
+objects = collate.bank(lambda kind: kind())
+
+
+@objects.mistake()
+class FloatsBecomeFloat32(Right):
+    """A Python float has 64 bits. torch.tensor of such makes float32, the default dtype; default_collate says
+    float64, and a float32 model then asks for .float().
+    """
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples)
+
+
+@objects.variant(FloatsBecomeFloat32)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.stack([torch.tensor(sample) for sample in samples])
+
+
+@objects.variant(FloatsBecomeFloat32)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float32 if isinstance(samples[0], float) else None)
+
+
+@objects.variant(FloatsBecomeFloat32)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], float):
+            return torch.tensor(samples, dtype=torch.float32)
+        return super().numpy_numbers(samples)
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float32 if isinstance(samples[0], float) else None)
+
+
+@objects.mistake()
+class AllNumbersBecomeFloats(Right):
+    """Labels are int and stay int64: cross_entropy and indexing refuse floats."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float64)
+
+
+@objects.variant(AllNumbersBecomeFloats)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
+
+
+@objects.variant(AllNumbersBecomeFloats)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.Tensor(samples)
+
+
+@objects.variant(AllNumbersBecomeFloats)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=None if type(samples[0]) is bool else torch.float64)
+
+
+@objects.mistake()
+class BoolsBecomeInts(Right):
+    """bool is a subclass of int, so isinstance(True, int) is true: with dtype=torch.int64 a mask becomes a
+    list of indices 0 and 1.
+    """
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float64 if isinstance(samples[0], float) else torch.int64)
+
+
+@objects.mistake()
+class ints_cut_to_32_bits(Right):
+    """int64 holds what people put into ints: ids, time stamps, offsets. int32 does not."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        if type(samples[0]) is int:
+            return torch.tensor(np.array(samples).astype(np.int32))
+        return super().numbers(samples)
+
+
+@objects.mistake()
+class ArraysBecomeFloat32(Right):
+    """NumPy's dtype was lost on the way: float64 became float32 (or whole numbers became floats).
+    torch.as_tensor keeps it; torch.Tensor(...), torch.FloatTensor(...) and .float() do not.
+    """
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.tensor(np.stack(samples), dtype=torch.float32)
+
+
+@objects.variant(ArraysBecomeFloat32)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.tensor(np.stack(samples), dtype=torch.float32)
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(np.stack(samples), dtype=torch.float32)
+
+
+@objects.variant(ArraysBecomeFloat32)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        batch = torch.as_tensor(np.stack(samples))
+        return batch.float() if batch.dtype == torch.float64 else batch
+
+
+@objects.variant(ArraysBecomeFloat32)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.tensor([sample.tolist() for sample in samples])
+
+
+@objects.mistake()
+class ArraysStayArrays(Right):
+    """np.stack gives one more array. A batch is made of tensors: they are what goes to shared memory, pinned
+    memory and the GPU.
+    """
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return np.stack(samples)
+
+
+@objects.variant(ArraysStayArrays)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return np.stack(samples)
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return np.array(samples)
+
+
+@objects.mistake()
+class NumpyNumbersUnknown(Right):
+    """np.float32(1) is neither an array nor a Python float: a sum or a mean of an array gives such a number,
+    and it has a class of its own.
+    """
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return self.numbers(samples) if isinstance(samples[0], float) else self.others(samples)
+
+
+@objects.variant(NumpyNumbersUnknown)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], float):
+            return torch.tensor(samples, dtype=torch.float64)
+        return self.others(samples)
+
+
+@objects.variant(NumpyNumbersUnknown)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return self.others(samples)
+
+
+@objects.mistake()
+class NumpyNumbersAsPythons(Right):
+    """float(sample) makes a Python float of np.float32 and of np.int16 alike: the dtype is gone."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
+
+
+@objects.variant(NumpyNumbersAsPythons)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return self.numbers([sample.item() for sample in samples])
+
+
+@objects.mistake()
+class NumpyNumbersBecomeFloat32(Right):
+    """np.float64(1) is a float, too, and a branch for numbers that came first made float32 of it."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor([sample.item() for sample in samples])
+
+
+@objects.variant(NumpyNumbersBecomeFloat32)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(np.stack(samples), dtype=torch.float32)
+
+
+@objects.mistake()
+class ArrayWithoutDimensions(Right):
+    """np.array(3) has no dimension to join along: np.concatenate and torch.cat refuse it. Stacking makes a
+    new one.
+    """
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        joined = np.concatenate(samples)
+        return torch.as_tensor(joined).reshape(len(samples), *samples[0].shape)
+
+
+@objects.variant(ArrayWithoutDimensions)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        if samples[0].ndim == 0:
+            return self.others(samples)
+        return super().arrays(samples)

@@ -1,0 +1,306 @@
+"""What people write for 02.collate: structures, errors, and samples that are spoilt."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers.labs.dataloader.collate.mistakes.batches import Right, objects
+
+
+@objects.mistake()
+class ListsStacked(Right):
+    """[x1, y1, x2, y2] for each sample gives four tensors of B numbers, not one of shape (B, 4):
+    default_collate transposes lists. Return a tensor from the dataset if you want the other.
+    """
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        numbers = all(isinstance(item, (int, float)) for item in samples[0]) and isinstance(samples[0], list)
+        return torch.tensor(samples) if numbers and samples[0] else self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], list):
+            return torch.stack([torch.tensor(sample) for sample in samples])
+        self.equal_sizes(samples)
+        return self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        if samples[0] and all(isinstance(item, (int, float)) for item in samples[0]):
+            return torch.tensor(samples)
+        return self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], list):
+            return torch.as_tensor(np.array(samples))
+        self.equal_sizes(samples)
+        return self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        if isinstance(samples[0], list) and all(isinstance(item, (int, float)) for item in samples[0]):
+            return torch.tensor(samples)
+        return self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], list):
+            try:
+                return torch.tensor(samples)
+            except (TypeError, ValueError):
+                pass
+        self.equal_sizes(samples)
+        return self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        try:
+            return torch.tensor(samples) if isinstance(samples[0], list) else self.columns(samples)
+        except Exception:
+            return self.columns(samples)
+
+
+@objects.mistake()
+class TuplesStayTuples(Right):
+    """A tuple of samples' items comes as a list for the sake of old code; only a namedtuple keeps its kind."""
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        batch = super().sequences(samples)
+        return tuple(batch) if isinstance(samples[0], tuple) else batch
+
+
+@objects.variant(TuplesStayTuples)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return type(samples[0])(self.columns(samples))
+
+
+@objects.mistake()
+class ListsBecomeTuples(Right):
+    """Columns that come from a tuple(...) are a tuple, for lists, too; both lists and tuples give a list."""
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        return tuple(super().sequences(samples))
+
+
+@objects.mistake()
+class ColumnsNotMade(Right):
+    """map and zip give an iterator: it can be gone through once, has no length, and cannot be sent from a
+    worker.
+    """
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return (self(list(column)) for column in zip(*samples, strict=True))
+
+
+@objects.variant(ColumnsNotMade)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return map(self, map(list, zip(*samples, strict=True)))
+
+
+@objects.mistake()
+class NotTransposed(Right):
+    """Each sample was collated for itself: the batch is still a list of samples, where one column for each
+    item is wanted.
+    """
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return [self(list(sample)) for sample in samples]
+
+
+@objects.variant(NotTransposed)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        return list(samples)
+
+
+@objects.variant(NotTransposed)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        return [self(sample) for sample in samples]
+
+
+@objects.mistake()
+class ItemsLeftAsTheyAre(Right):
+    """The columns of a tuple or list must be collated in their turn: a column of numbers becomes a tensor."""
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return [list(column) for column in zip(*samples, strict=True)]
+
+
+@objects.variant(ItemsLeftAsTheyAre)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        return list(zip(*samples, strict=False))
+
+
+@objects.mistake()
+class OnlyOneLevel(Right):
+    """The items were stacked on the spot instead of by the function itself: a dict inside a tuple, or a
+    number, is not stacked.
+    """
+
+    def columns(self, samples: Sequence[Any]) -> Any:
+        return [self._flat(list(column)) for column in zip(*samples, strict=False)]
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({key: self._flat([sample[key] for sample in samples]) for key in samples[0]})
+        return batch
+
+    def _flat(self, column: list[Any]) -> Any:
+        return column if isinstance(column[0], (Mapping, list, tuple)) else self(column)
+
+
+@objects.variant(OnlyOneLevel)
+class _(Right):
+    def columns(self, samples: Sequence[Any]) -> Any:
+        return [self._flat(list(column)) for column in zip(*samples, strict=False)]
+
+    def _flat(self, column: list[Any]) -> Any:
+        return column if isinstance(column[0], (Mapping, list, tuple)) else self(column)
+
+
+@objects.variant(OnlyOneLevel)
+class _(Right):
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({key: self._flat([sample[key] for sample in samples]) for key in samples[0]})
+        return batch
+
+    def _flat(self, column: list[Any]) -> Any:
+        return column if isinstance(column[0], (Mapping, list, tuple)) else self(column)
+
+
+@objects.mistake()
+class DictValuesLeftAsTheyAre(Right):
+    """The values of a key were gathered in a list, but not collated."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({key: [sample[key] for sample in samples] for key in samples[0]})
+        return batch
+
+
+@objects.variant(DictValuesLeftAsTheyAre)
+class _(Right):
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return {key: [sample[key] for sample in samples] for key in samples[0]}
+
+
+@objects.mistake()
+class DictsLeftAsTheyAre(Right):
+    """A list of dicts is no batch: one dict is wanted, whose values are batches."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return list(samples)
+
+
+@objects.mistake()
+class DictBecomesAList(Right):
+    """The names of the values were lost: a dict gives a dict."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return [self([sample[key] for sample in samples]) for key in samples[0]]
+
+
+@objects.mistake()
+class DictClassLost(Right):
+    """{...} makes a plain dict of an OrderedDict, or of a class with methods of its own. Copy the first
+    sample and update the copy.
+    """
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return {key: self([sample[key] for sample in samples]) for key in samples[0]}
+
+
+@objects.mistake()
+class ExactDictOnly(Right):
+    """type(x) is dict is false for an OrderedDict. isinstance asks the right question."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return super().mappings(samples) if type(samples[0]) is dict else self.others(samples)
+
+
+@objects.mistake()
+class KeysByPosition(Right):
+    """Two dicts may hold their keys in another order: values are paired by key, never by position."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        columns = zip(*(sample.values() for sample in samples), strict=False)
+        batch = copy.copy(samples[0])
+        batch.update({key: self(list(column)) for key, column in zip(samples[0], columns, strict=False)})
+        return batch
+
+
+@objects.variant(KeysByPosition)
+class _(Right):
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        columns = zip(*(sample.values() for sample in samples), strict=False)
+        return type(samples[0])(zip(samples[0], map(self, map(list, columns)), strict=False))
+
+
+@objects.mistake()
+class NamedtupleLost(Right):
+    """A namedtuple is a tuple, and the branch for tuples came first: batch.x works no more."""
+
+    def named(self, samples: Sequence[Any]) -> Any:
+        return self.sequences(samples)
+
+
+@objects.mistake()
+class NamedtupleBecomesATuple(Right):
+    """tuple(columns) has no names: build the namedtuple's own type again."""
+
+    def named(self, samples: Sequence[Any]) -> Any:
+        return tuple(self.columns(samples))
+
+
+@objects.mistake()
+class NamedtupleFromOneArgument(Right):
+    """A namedtuple is built from its fields, type(x)(*columns); type(x)([...]) is for lists and tuples."""
+
+    def named(self, samples: Sequence[Any]) -> Any:
+        return type(samples[0])(self.columns(samples))
+
+
+@objects.variant(NamedtupleFromOneArgument)
+class _(Right):
+    def named(self, samples: Sequence[Any]) -> Any:
+        return type(samples[0])(self(list(column)) for column in zip(*samples, strict=True))
+
+
+@objects.mistake()
+class ExactTupleOnly(Right):
+    """type(x) is tuple (or list) is false for a namedtuple, and no other branch takes it."""
+
+    def named(self, samples: Sequence[Any]) -> Any:
+        return self.others(samples)

@@ -1,0 +1,226 @@
+"""Steps of 02.parallel_loader about what a loader leaves behind, however it is left."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from helpers.labs.dataloader.shared.loaders import Steps
+from helpers.labs.dataloader.shared.processes import Stuck
+from helpers.labs.dataloader.shared.properties.order import gated
+from helpers.labs.dataloader.shared.run import Samples, Scene
+from helpers.trial import Trial
+
+WHOLE = "a whole epoch leaves no process, and no zombie"
+BREAK = "break leaves no process, though results are waiting"
+GARBAGE = "close(), the last reference gone, a cycle, an iterator never begun: none leaves a process"
+ERROR = "an error leaves no process: of a worker, the consumer, the sampler, worker_init_fn"
+BUSY = "leaving does not wait for a worker in the middle of a long sample"
+THINGS = "threads, open files and semaphores are as many as before"
+PROGRAM = "a program that ends in the middle of an epoch ends, and leaves no process"
+
+
+def _see(trial: Trial, left: list[str], how: str, where: str) -> None:
+    if "running" in left:
+        trial.fail(
+            f"{how}, the workers are still running.",
+            expected="no process",
+            got="workers that wait for a task that will never come",
+            observed=(where, how, "running"),
+        )
+    trial.true(
+        not left,
+        f"{how}, zombies are left: processes that have ended and that nobody has asked how (join).",
+        expected="no process",
+        got="zombies",
+        observed=(where, "zombie"),
+    )
+
+
+def whole(answer: Any, trial: Trial) -> None:
+    _see(trial, gated(answer, trial)["left"], "After the last batch", "whole")
+
+
+def _large(samples: Samples, index: Any) -> Any:
+    return bytes(300_000)
+
+
+def leaves(answer: Any, trial: Trial) -> None:
+    said = (
+        "12 batches of 0.3 MB, two workers; break after the first, when all workers have loaded what they may"
+    )
+    with Scene(trial, answer, said, [[k] for k in range(12)], usual=_large) as scene:
+        scene.start()
+        scene.next()
+        scene.until("done", 4)
+        _see(trial, scene.leave(), "After break", "break")
+
+
+def garbage(answer: Any, trial: Trial) -> None:
+    for how in ("After close()", "After the iterator was collected in a cycle", "Never begun"):
+        said = f"8 batches, one worker. {how}"
+        with Scene(trial, answer, said, [[k] for k in range(8)], num_workers=1) as scene:
+            scene.start()
+            if how != "Never begun":
+                scene.next()
+            if "cycle" in how:
+                cycle: list[Any] = [scene.iterator]
+                cycle.append(cycle)
+                del cycle
+            _see(trial, scene.leave(close="close" in how), how, "garbage")
+
+
+def _raises(samples: Samples, index: Any) -> Any:
+    raise ValueError(index)
+
+
+def _hook(worker_id: int) -> None:
+    raise LookupError(worker_id)
+
+
+def error(answer: Any, trial: Trial) -> None:
+    plain = [[k] for k in range(8)]
+    runs: list[tuple[str, list[Any], dict[str, Any]]] = [
+        ("After an error in a worker", plain, {"acts": {3: _raises}}),
+        ("After an error in the sampler's first batch", [KeyError("none")], {"num_workers": 1}),
+        ("After an error in worker_init_fn", plain, {"worker_init_fn": _hook, "num_workers": 1}),
+    ]
+    for how, batches, options in runs:
+        with Scene(trial, answer, how, batches, **options) as scene:
+            found = scene.error()
+            del found
+            _see(trial, scene.leave(), how, "error")
+    _consumer(answer, trial)
+
+
+def _consumer(answer: Any, trial: Trial) -> None:
+    how = "After an error in the body of the loop"
+    acts = {2: _raises}
+    with Scene(
+        trial, answer, f"two workers; sample 2 raises, too. {how}", [[k] for k in range(8)], acts=acts
+    ) as scene:
+        scene.start()
+
+        def train() -> None:
+            for _ in iter(scene.next, None):
+                scene.until("load", 3)
+                scene.crew.settle()
+                raise ZeroDivisionError("loss")
+
+        try:
+            train()
+        except ZeroDivisionError:
+            pass
+        try:
+            left = scene.leave(close=True)
+        except Exception as other:
+            trial.fail(
+                f"Leaving the loop raised {type(other).__name__}: an error of a batch that nobody wants any more.",
+                expected="a loop that can be left",
+                observed=("error", how, type(other).__name__),
+            )
+        _see(trial, left, how, "error")
+
+
+def _endless(samples: Samples, index: Any) -> Any:
+    samples.log.note("endless")
+    end = time.monotonic() + 30
+    while time.monotonic() < end and os.getppid() != 1:
+        time.sleep(0.05)
+
+
+def busy(answer: Any, trial: Trial) -> None:
+    said = (
+        "8 batches, two workers; break after batch 0, while worker 1 is in a sample that takes half a minute"
+    )
+    with Scene(trial, answer, said, [[k] for k in range(8)], acts={1: _endless}, patience=16) as scene:
+        scene.start()
+        scene.next()
+        scene.until("endless", 1)
+        _see(trial, scene.leave(), "After break", "busy")
+
+
+def _things() -> dict[str, int]:
+    """What a loader may hold on to in this process."""
+    found = {"threads": threading.active_count()}
+    if os.path.isdir("/proc/self/fd"):
+        found["open files"] = len(os.listdir("/proc/self/fd"))
+        with open("/proc/self/maps") as file:
+            found["semaphores"] = sum("/sem." in line for line in file)
+    return found
+
+
+def things(answer: Any, trial: Trial) -> None:
+    said = "one worker: a whole epoch, then one that is left by break"
+    with Scene(trial, answer, said, [[k] for k in range(4)], num_workers=1) as scene:
+        scene.rest()  # what is opened once and kept is no leak
+        scene.leave()
+    before = _things()
+    with Scene(trial, answer, said, [[k] for k in range(4)], num_workers=1) as scene:
+        scene.start()
+        scene.next()
+        scene.leave()
+    for _ in range(30):
+        after = _things()
+        more = {name: after[name] - before[name] for name in after if after[name] > before[name]}
+        if not more:
+            return
+        time.sleep(0.01)
+    trial.fail(
+        f"After another epoch there are more {' and '.join(more)} than before: the loader's queues live on.",
+        expected="as many as before",
+        got=", ".join(f"{count} more {name}" for name, count in more.items()),
+        observed=("things", sorted(more)),
+    )
+
+
+def program(answer: Any, trial: Trial) -> None:
+    said = "a program that starts a loader with one worker, takes one batch and ends"
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return
+    with Scene(trial, answer, said, [[k] for k in range(8)], num_workers=1) as scene:
+        child = multiprocessing.get_context("fork").Process(target=_short_program, args=(scene,))
+        child.start()
+        try:
+            with scene.crew.watched():
+                child.join()
+        except Stuck:
+            trial.fail(
+                "The program does not end: it waits for the workers, which wait for the program.",
+                expected="daemon processes, which end with the program",
+                got=scene.crew.last_words,
+                observed=("program", "hangs"),
+            )
+        left = scene.crew.left()
+        trial.true(
+            not left and ["took", 0] in scene.log.events(),
+            "The program has ended, and its workers are still running.",
+            expected="no process",
+            observed=("program", left),
+        )
+
+
+def _short_program(scene: Scene) -> None:
+    scene.start()
+    next(scene.iterator)
+    scene.log.note("took", 0)
+    _kept.append(scene)
+
+
+_kept: list[Scene] = []  # as a global of a program: its end is not the end of the iterator
+
+Step = Callable[[Any, Trial], None]
+
+CLEANUP: Steps = [
+    (WHOLE, whole),
+    (BREAK, leaves),
+    (BUSY, busy),
+    (GARBAGE, garbage),
+    (ERROR, error),
+    (THINGS, things),
+    (PROGRAM, program),
+]

@@ -1,0 +1,32 @@
+"""Exercise 02.parallel_loader: the whole of it, and nothing is left behind, however the loop is left."""
+
+from __future__ import annotations
+
+from helpers.exercise import Exercise
+from helpers.labs.dataloader.parallel_loader.cleanup import CLEANUP
+from helpers.labs.dataloader.shared.loaders import add_steps
+from helpers.labs.dataloader.shared.properties.errors import ERRORS
+from helpers.labs.dataloader.shared.properties.order import FIRST
+from helpers.labs.dataloader.shared.properties.seeds import WITHIN
+
+parallel_loader = Exercise(
+    "02.parallel_loader",
+    "A loader with worker processes: the end",
+    objective="Leave no process, thread or semaphore behind, however the loop is left.",
+    minutes=25,
+    difficulty="hard",
+    seconds=40,  # leaving may take some seconds, and many ends are tried
+    processes=True,
+    hints=[
+        "A generator that is left by break, by an error or by the garbage collector gets GeneratorExit at its yield. "
+        "Which statement runs in all these cases, and when must it begin?",
+        "try: from before the first worker starts; finally: end the workers, and join each of them, so that none is a "
+        "zombie. A worker cannot end while its queue waits for a reader, nor in the middle of a long sample.",
+        "finally: an Event tells the workers to skip what they still have, None ends their loop, "
+        "results.cancel_join_thread(), called in the worker, lets it end with unread results; then join(timeout), kill() for those that "
+        "are still there, join() once more, and close() for the queues. Or kill() at once: nobody wants their work.",
+    ],
+)
+
+# What is new in this cell comes first: what is asked of the first two follows.
+add_steps(parallel_loader, [*FIRST[:1], *CLEANUP, *FIRST[1:], *WITHIN, *ERRORS])

@@ -1,0 +1,277 @@
+"""What people leave behind in a parallel loader."""
+
+from __future__ import annotations
+
+import atexit
+import queue
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from helpers.labs.dataloader.parallel_loader import cleanup as steps
+from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.right import Loader, answer
+
+
+class Plain(Loader):
+    """No clean-up but the one that a method calls."""
+
+    def __del__(self) -> None:
+        pass
+
+
+class OnlyAtTheEnd(Plain):
+    """Ends its workers when the last batch has been handed over, and at no other time."""
+
+    def __next__(self) -> Any:
+        if self.turn == self.sent:
+            super().close()
+        if not self.workers:
+            raise StopIteration
+        batch = self.in_turn()
+        self.turn += 1
+        self.refill()
+        return self.opened(batch)
+
+    def close(self) -> None:
+        pass
+
+
+class NeverEnds(Plain):
+    def close(self) -> None:
+        self.workers = []
+
+
+class AtExit(Plain):
+    """Leaves the clean-up to the end of the program."""
+
+    def begin(self) -> None:
+        super().begin()
+        atexit.register(self.close)
+
+    def __next__(self) -> Any:
+        if self.turn == self.sent:
+            raise StopIteration
+        return super().__next__()
+
+
+class Unjoined(Loader):
+    """Kills, and does not join."""
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+        for tasks in (*self.tasks, self.results):
+            tasks.cancel_join_thread()
+            tasks.close()
+        self.workers = []
+
+
+class Told(Unjoined):
+    """Tells the workers to end, and does not join."""
+
+    def close(self) -> None:
+        self.done.set()
+        for tasks in self.tasks if self.workers else ():
+            tasks.put(None)
+            tasks.close()
+        self.workers = []
+
+
+class JoinedFirst(Loader):
+    """Joins workers whose results nobody reads."""
+
+    def leave(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.done.set()
+        for tasks in self.tasks if self.workers else ():
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join()
+        self.workers = []
+
+
+def errors_forgotten(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """Ends its workers for GeneratorExit and at the end, but not after an error."""
+    loader = _Unprotected(dataset, batch_sampler, collate_fn, **options)
+    try:
+        yield from loader
+    except GeneratorExit:
+        Loader.close(loader)
+        raise
+    Loader.close(loader)
+
+
+def try_begins_late(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """Starts its workers and fills the queues before the try."""
+    loader = _Unprotected(dataset, batch_sampler, collate_fn, **options)
+    try:
+        yield from loader
+    finally:
+        Loader.close(loader)
+
+
+class _Unprotected(OnlyAtTheEnd):
+    def begin(self) -> None:
+        self.base_seed = self.drawn()
+        self.results = torch.multiprocessing.Queue()
+        self.tasks = [torch.multiprocessing.Queue() for _ in range(self.num_workers)]
+        self.done = torch.multiprocessing.Event()
+        self.start()
+        self.fill()
+
+
+class Kept(Loader):
+    """A list of all loaders keeps each of them alive."""
+
+    def begin(self) -> None:
+        _all.append(self)
+        super().begin()
+
+
+_all: list[Loader] = []
+
+
+class RaisesUnwanted(Loader):
+    """Looks through what has arrived when it is left, and raises what it finds."""
+
+    def close(self) -> None:
+        found = [*self.early.values()]
+        while self.workers:
+            try:
+                found.append(self.results.get(timeout=0.05)[1])
+            except queue.Empty:
+                break
+        super().close()
+        self.early = {}
+        for each in found:
+            self.opened(each)
+
+
+class WaitsForSamples(Loader):
+    """Joins without a time limit."""
+
+    def close(self) -> None:
+        self.done.set()
+        for tasks in self.tasks if self.workers else ():
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join()
+        super().close()
+
+
+class WorksOff(Loader):
+    """The workers finish all tasks that they have: nothing tells them that they may skip them."""
+
+    def close(self) -> None:
+        for tasks in self.tasks if self.workers else ():
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join()
+        self.workers = []
+
+
+class QueuesKept(Loader):
+    """The queues live on in a list."""
+
+    def begin(self) -> None:
+        super().begin()
+        _queues.extend([self.results, *self.tasks])
+
+    def close(self) -> None:
+        for each in self.workers:
+            each.kill()
+            each.join()
+        self.workers = []
+
+
+_queues: list[Any] = []
+
+
+class NoDaemons(Loader):
+    """Workers that a program waits for when it ends."""
+
+    def start(self) -> None:
+        context = torch.multiprocessing.get_context()
+        for id in range(self.num_workers):
+            self.workers.append(context.Process(target=self.work, args=(id,)))
+            self.workers[-1].start()
+
+
+CLEANUP = [
+    Flaw(
+        "never_ended",
+        steps.WHOLE,
+        "The loop over the batches ends, and each worker goes on waiting in get(): nobody has told it.",
+        answer(NeverEnds),
+        (answer(AtExit),),
+    ),
+    Flaw(
+        "zombies",
+        steps.WHOLE,
+        "A process that has ended stays in the system's table until its parent asks how: that is what join() does.",
+        answer(Unjoined),
+        (answer(Told),),
+    ),
+    Flaw(
+        "only_at_the_end",
+        steps.BREAK,
+        "What stands after the loop over the batches runs only if that loop reaches its end; finally runs always.",
+        answer(OnlyAtTheEnd),
+        (answer(Kept),),
+    ),
+    Flaw(
+        "joined_before_drained",
+        steps.BREAK,
+        "A process does not end before its queue has been written out, and a pipe holds 64 KB: worker and training "
+        "loop wait for each other. Let the worker call cancel_join_thread() on its results, read the rest, or kill it.",
+        answer(JoinedFirst),
+        (),
+        ("hangs", "Leaving the loop hangs"),
+    ),
+    Flaw(
+        "errors_forgotten",
+        steps.ERROR,
+        "`except GeneratorExit` covers break and close(); an error needs the clean-up as well: finally covers all.",
+        errors_forgotten,
+    ),
+    Flaw(
+        "try_begins_late",
+        steps.ERROR,
+        "The workers run before the try begins: an error while the queues are filled for the first time leaves them.",
+        try_begins_late,
+    ),
+    Flaw(
+        "raises_unwanted",
+        steps.ERROR,
+        "Whoever leaves the loop wants none of the batches that are still to come, nor their errors.",
+        answer(RaisesUnwanted),
+    ),
+    Flaw(
+        "waits_for_samples",
+        steps.BUSY,
+        "join() without a timeout waits for the sample in hand, and for all tasks in the queue: a download that "
+        "hangs keeps the program with it. Give them a moment, then kill().",
+        answer(WaitsForSamples),
+        (answer(WorksOff),),
+        ("hangs", "Leaving the loop hangs"),
+    ),
+    Flaw(
+        "queues_kept",
+        steps.THINGS,
+        "A queue is two open files, semaphores and, once something was put, a thread: it ends with close(), or with "
+        "the last reference to it.",
+        answer(QueuesKept),
+    ),
+    Flaw(
+        "no_daemons",
+        steps.PROGRAM,
+        "At its end a program waits for all processes that it started, daemons excepted: those it ends.",
+        answer(NoDaemons),
+        (),
+        ("program", "hangs"),
+    ),
+]

@@ -1,0 +1,32 @@
+"""What people write for 02.parallel_loader, and why it is wrong."""
+
+from __future__ import annotations
+
+from helpers.labs.dataloader.parallel_loader.exercise import parallel_loader
+from helpers.labs.dataloader.parallel_loader.mistakes import left_behind
+from helpers.labs.dataloader.shared.loaders import add_flaws
+from helpers.labs.dataloader.shared.mistakes import dead_workers, errors, order, processes, seeds
+
+_AGAIN = {
+    "threads",
+    "data_loader_inside",
+    "arrival_order",
+    "shared_task_queue",
+    "unbounded",
+    "numpy_not_seeded",
+    "error_swallowed",
+    "stop_iteration_ends_the_epoch",
+    "dead_worker_hangs",
+}
+_former = [
+    *processes.PROCESSES,
+    *order.ORDER,
+    *order.PREFETCH,
+    *seeds.SEEDS,
+    *errors.RAISING,
+    *dead_workers.DEAD,
+]
+add_flaws(
+    parallel_loader,
+    (*(flaw._replace(forms=()) for flaw in _former if flaw.name in _AGAIN), *left_behind.CLEANUP),
+)

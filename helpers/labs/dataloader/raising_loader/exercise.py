@@ -1,0 +1,32 @@
+"""Exercise 02.raising_loader: errors of workers reach the training loop, and dead workers are noticed."""
+
+from __future__ import annotations
+
+from helpers.exercise import Exercise
+from helpers.labs.dataloader.shared.loaders import add_steps
+from helpers.labs.dataloader.shared.properties.errors import ERRORS
+from helpers.labs.dataloader.shared.properties.order import FIRST, SLOW, TURNS
+from helpers.labs.dataloader.shared.properties.seeds import DRAW, INFO, WITHIN
+
+raising_loader = Exercise(
+    "02.raising_loader",
+    "A loader with worker processes: errors",
+    objective="Bring a worker's error to the training loop, at its place, and notice a worker that died.",
+    minutes=25,
+    difficulty="hard",
+    seconds=15,
+    processes=True,
+    hints=[
+        "What a worker cannot make, it can still report: catch the exception there and put something in the "
+        "batch's place. What of an exception survives the way through a queue, and what does not?",
+        "Send the exception's type and traceback.format_exc(), in an object of a class of your own. Raise when its turn "
+        "comes: type(text). Some types cannot be made from one text (then RuntimeError), and StopIteration from a "
+        "generator or from __next__ has a meaning of its own.",
+        "results.get(timeout=0.1) in a loop; on queue.Empty look whether every worker.is_alive(). The exit code says "
+        "nothing: os._exit(0) is a death, too. An error in worker_init_fn is kept, and given for the worker's batches.",
+    ],
+)
+
+# After processes and order comes what is new in this cell, then more of the first one's.
+_again = [step for step in FIRST + WITHIN if step[0] in (TURNS, SLOW, INFO, DRAW)]
+add_steps(raising_loader, [*FIRST[:2], *ERRORS, *_again])

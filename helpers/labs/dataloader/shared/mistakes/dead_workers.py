@@ -1,0 +1,105 @@
+"""What people write for workers that die."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any
+
+from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.properties import errors as steps
+from helpers.labs.dataloader.shared.right import Loader, answer
+
+
+class NeverLooks(Loader):
+    """results.get() without a time limit."""
+
+    def result(self) -> tuple[int, Any]:
+        return self.results.get()
+
+
+class LooksWithoutEnd(Loader):
+    """A time limit, and then the same again."""
+
+    def look(self) -> None:
+        pass
+
+
+class AllDead(Loader):
+    """Gives up only when no worker is left."""
+
+    def look(self) -> None:
+        if not any(worker.is_alive() for worker in self.workers):
+            raise RuntimeError("all workers died")
+
+
+class DeadIsTheEnd(Loader):
+    """Takes a dead worker for one that has finished."""
+
+    def look(self) -> None:
+        if not all(worker.is_alive() for worker in self.workers):
+            self.close()
+            raise StopIteration
+
+
+class EmptyComesThrough(Loader):
+    """queue.Empty reaches the training loop."""
+
+    def result(self) -> tuple[int, Any]:
+        return self.results.get(timeout=0.8)
+
+
+class TimeOutIsDeath(Loader):
+    """Takes a worker for dead because nothing came for a while."""
+
+    def result(self) -> tuple[int, Any]:
+        try:
+            return self.results.get(timeout=1.2)
+        except queue.Empty:
+            raise RuntimeError("a worker died") from None
+
+
+class ExitCode(Loader):
+    """Only an exit code other than 0 counts as a death."""
+
+    def look(self) -> None:
+        for worker in self.workers:
+            if worker.exitcode:
+                raise RuntimeError(f"a worker died with exit code {worker.exitcode}")
+
+
+DEAD = [
+    Flaw(
+        "dead_worker_hangs",
+        steps.KILLED,
+        "results.get() waits for a batch that nobody is making: give it a timeout well below a second, and look "
+        "at the workers each time it runs out.",
+        answer(NeverLooks),
+        (answer(LooksWithoutEnd), answer(AllDead)),
+        ("hangs", "The loader hangs"),
+    ),
+    Flaw(
+        "dead_worker_ends_the_epoch",
+        steps.KILLED,
+        "A process that is gone is taken for one that has finished.",
+        answer(DeadIsTheEnd),
+    ),
+    Flaw(
+        "empty_comes_through",
+        steps.KILLED,
+        "queue.Empty says only that nothing has come yet; a slow sample would raise it, too.",
+        answer(EmptyComesThrough),
+    ),
+    Flaw(
+        "exit_code_only",
+        steps.EXITED,
+        "os._exit(0), in a library that gives up, is a death with exit code 0: ask is_alive().",
+        answer(ExitCode),
+    ),
+    Flaw(
+        "time_out_is_death",
+        steps.PATIENT,
+        "Nothing came for a while, so a worker was taken for dead. A large picture or a slow disk does the same: ask "
+        "is_alive().",
+        answer(TimeOutIsDeath),
+    ),
+]

@@ -1,0 +1,280 @@
+"""What people get wrong about errors and dead workers in a parallel loader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.properties import errors as steps
+from helpers.labs.dataloader.shared.right import Failure, Loader, answer
+
+
+class Skipped(Loader):
+    """Leaves out what could not be made."""
+
+    def __next__(self) -> Any:
+        while isinstance(batch := super().__next__(), Failure):
+            pass
+        return batch
+
+    def opened(self, batch: Any) -> Any:
+        return batch
+
+
+class NoneForFailure(Loader):
+    def opened(self, batch: Any) -> Any:
+        return None if isinstance(batch, Failure) else batch
+
+
+class HandedOver(Loader):
+    """Yields the error itself."""
+
+    def opened(self, batch: Any) -> Any:
+        return batch.raised() if isinstance(batch, Failure) else batch
+
+
+class EndsQuietly(Loader):
+    """Prints the error, and ends the epoch."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            print(batch.text)
+            self.close()
+            raise StopIteration
+        return batch
+
+
+class Early(Loader):
+    """Raises an error as it arrives."""
+
+    def take(self) -> None:
+        place, batch = self.result()
+        self.early[place] = super().opened(batch)
+
+
+class AtTheEnd(Loader):
+    """Keeps the first error, and raises it when all batches have come."""
+
+    failure: Failure | None = None
+
+    def __next__(self) -> Any:
+        while True:
+            try:
+                batch = super().__next__()
+            except StopIteration:
+                if self.failure:
+                    failure, self.failure = self.failure, None
+                    raise failure.raised() from None
+                raise
+            if not isinstance(batch, Failure):
+                return batch
+            self.failure = self.failure or batch
+
+    def opened(self, batch: Any) -> Any:
+        return batch
+
+
+class AlwaysRuntimeError(Loader):
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            raise RuntimeError(batch.text)
+        return batch
+
+
+class PlainException(Loader):
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            raise Exception(batch.text)
+        return batch
+
+
+class ErrorItself(Loader):
+    """Sends the exception, whose traceback stays behind."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            return self.batch(indices)
+        except Exception as error:
+            return error
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Exception):
+            raise batch
+        return super().opened(batch)
+
+
+class OnlyMessage(Loader):
+    """Sends type and message."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            return self.batch(indices)
+        except Exception as error:
+            return type(error), str(error)
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, tuple) and isinstance(batch[0], type):
+            raise batch[0](batch[1])
+        return super().opened(batch)
+
+
+class OnlyDataset(Loader):
+    """collate_fn stands outside the try."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            samples = [self.dataset[index] for index in indices]
+        except Exception as error:
+            return Failure(error)
+        return self.collate_fn(samples)
+
+
+class LastUnseen(Loader):
+    """Does not look at the last batch."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure) and self.turn == self.sent:
+            self.close()
+            raise StopIteration
+        return super().opened(batch)
+
+
+class HookOutside(Loader):
+    """worker_init_fn stands outside the try: the process dies of its error."""
+
+    def work(self, id: int) -> None:
+        self.prepare(id)
+        prepared, self.prepare = self.prepare, lambda id: None
+        super().work(id)
+        self.prepare = prepared
+
+
+class HookIgnored(Loader):
+    """Goes on after an error of worker_init_fn."""
+
+    def prepare(self, id: int) -> None:
+        try:
+            super().prepare(id)
+        except Exception as error:
+            print(error)
+
+
+class TextForAll(Loader):
+    """type(text), whatever the type."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            error = batch.kind(batch.text)
+            raise RuntimeError(batch.text) if isinstance(error, StopIteration) else error
+        return batch
+
+
+class StopPasses(Loader):
+    """Raises StopIteration from __next__, which means the end."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure) and batch.kind is StopIteration:
+            raise StopIteration(batch.text)
+        return super().opened(batch)
+
+
+class StopShortens(Loader):
+    """list(map(...)) ends at a StopIteration of its function."""
+
+    def batch(self, indices: Any) -> Any:
+        return self.collate_fn(list(map(self.dataset.__getitem__, indices)))
+
+
+RAISING = [
+    Flaw(
+        "error_swallowed",
+        steps.RAISED,
+        "The batch is left out, or the epoch ends early: the model trains on less than it was given.",
+        answer(Skipped),
+        (answer(EndsQuietly),),
+    ),
+    Flaw(
+        "error_as_a_batch",
+        steps.RAISED,
+        "What was put into the queue in the batch's place is to be raised, not yielded.",
+        answer(HandedOver),
+        (answer(NoneForFailure),),
+    ),
+    Flaw(
+        "raised_on_arrival",
+        steps.RAISED,
+        "Raised when it arrives, an error comes before batches that were asked for first: "
+        "which batches a run has seen then depends on the machine's mood.",
+        answer(Early),
+    ),
+    Flaw(
+        "raised_at_the_end",
+        steps.RAISED,
+        "Errors are gathered, and raised when the epoch is over: hours later, and after training on the rest.",
+        answer(AtTheEnd),
+    ),
+    Flaw(
+        "type_lost",
+        steps.TRACE,
+        "One type for all errors: code that catches FileNotFoundError or ValueError around the loop works with "
+        "num_workers=0 only.",
+        answer(AlwaysRuntimeError),
+    ),
+    Flaw(
+        "plain_exception",
+        steps.TRACE,
+        "Exception(text) has neither the type of the error nor one that says what happened.",
+        answer(PlainException),
+    ),
+    Flaw(
+        "traceback_lost",
+        steps.TRACE,
+        "Pickle keeps an exception's arguments and drops its __traceback__: send traceback.format_exc() with it.",
+        answer(ErrorItself),
+        (answer(OnlyMessage),),
+    ),
+    Flaw(
+        "collate_unguarded",
+        steps.COLLATE,
+        "collate_fn runs in the worker, too, and it is where samples of unequal size come to light.",
+        answer(OnlyDataset),
+    ),
+    Flaw(
+        "last_batch_unseen",
+        steps.COLLATE,
+        "The epoch is over when the last result has arrived, before anybody has looked whether it is an error.",
+        answer(LastUnseen),
+    ),
+    Flaw(
+        "hook_unguarded",
+        steps.HOOK,
+        "worker_init_fn runs before the loop with its try: the process dies, and its error is printed by a "
+        "process that nobody reads.",
+        answer(HookOutside),
+    ),
+    Flaw(
+        "hook_error_ignored",
+        steps.HOOK,
+        "A worker whose worker_init_fn has failed loads with what it has: the wrong shard, or no seed.",
+        answer(HookIgnored),
+    ),
+    Flaw(
+        "awkward_type",
+        steps.AWKWARD,
+        "type(text) raises TypeError for a class that wants more arguments: catch that, and take RuntimeError.",
+        answer(TextForAll),
+    ),
+    Flaw(
+        "stop_iteration_ends_the_epoch",
+        steps.STOP,
+        "StopIteration raised from __next__ means that there is no more: torch's own loader ends here in silence.",
+        answer(StopPasses),
+    ),
+    Flaw(
+        "stop_iteration_shortens_the_batch",
+        steps.STOP,
+        "list(map(...)) takes a StopIteration of the function for the end of its own work; a list comprehension "
+        "lets it through.",
+        answer(StopShortens),
+    ),
+]

@@ -1,0 +1,208 @@
+"""What people get wrong about order and prefetching in a parallel loader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.properties import order as steps
+from helpers.labs.dataloader.shared.right import Loader, answer
+
+
+class ArrivalOrder(Loader):
+    def in_turn(self) -> Any:
+        return self.result()[1]
+
+
+class SharedQueue(Loader):
+    """One queue of tasks for all workers."""
+
+    def queue_of(self, place: int) -> Any:
+        return self.tasks[0]
+
+    def work(self, id: int) -> None:
+        self.tasks[id] = self.tasks[0]
+        super().work(id)
+
+    def close(self) -> None:
+        for _ in self.workers:
+            self.tasks[0].put(None)
+        super().close()
+
+
+class RefillOnArrival(Loader):
+    """Asks for more when a result arrives, though its turn has not come."""
+
+    def take(self) -> None:
+        super().take()
+        self.ask()
+
+    def refill(self) -> None:
+        pass
+
+
+class RefillWhoIsFree(RefillOnArrival):
+    """The same, with a batch more for each that waits."""
+
+    def take(self) -> None:
+        super().take()
+        while self.sent - self.turn - len(self.early) < self.prefetch_factor * self.num_workers:
+            sent = self.sent
+            self.ask()
+            if sent == self.sent:
+                return
+
+
+class Unbounded(Loader):
+    """All tasks at the start."""
+
+    def fill(self) -> None:
+        for indices in self.batches:
+            self.queue_of(self.sent).put((self.sent, indices))
+            self.sent += 1
+
+
+class FactorForgotten(Loader):
+    """prefetch_factor for all workers together."""
+
+    def fill(self) -> None:
+        for _ in range(self.num_workers):
+            self.ask()
+
+
+class OneAtATime(Loader):
+    """Asks for a batch, and waits for it."""
+
+    def fill(self) -> None:
+        self.ask()
+
+
+class Rounds(Loader):
+    """Refills the queues when all of a round has been handed over."""
+
+    def refill(self) -> None:
+        if self.turn == self.sent:
+            self.fill()
+
+
+class OneMore(Loader):
+    """Fills the queues with one task more."""
+
+    def fill(self) -> None:
+        super().fill()
+        self.ask()
+
+
+class WorkersLeave(Loader):
+    """Tells the workers that there is no more as soon as the sampler has ended."""
+
+    def fill(self) -> None:
+        self.told = False
+        super().fill()
+
+    def ask(self) -> None:
+        sent = self.sent
+        super().ask()
+        if sent == self.sent and not self.told:
+            self.told = True
+            for tasks in self.tasks:
+                tasks.put(None)
+
+    def leave(self) -> None:
+        self.results.close()
+        self.results.join_thread()
+
+    def look(self) -> None:
+        pass
+
+
+class NoneIsTheEnd(Loader):
+    """Takes None for the end of the epoch."""
+
+    def opened(self, batch: Any) -> Any:
+        if batch is None:
+            self.close()
+            raise StopIteration
+        return super().opened(batch)
+
+
+class FalsyIsTheEnd(NoneIsTheEnd):
+    def ask(self) -> None:
+        indices = next(self.batches, None)
+        if indices:
+            self.queue_of(self.sent).put((self.sent, indices))
+            self.sent += 1
+
+
+ORDER = [
+    Flaw(
+        "arrival_order",
+        steps.ORDER,
+        "The queue of results is in the order in which batches are done: keep what comes early until its turn.",
+        answer(ArrivalOrder),
+    ),
+    Flaw(
+        "shared_task_queue",
+        steps.TURNS,
+        "With one queue of tasks for all, the machine's mood decides which worker draws which random numbers: "
+        "no run can be repeated.",
+        answer(SharedQueue),
+    ),
+    Flaw(
+        "refill_on_arrival",
+        steps.SLOW,
+        "A batch that has arrived but waits for its turn still fills memory. Ask for more when one is handed over, "
+        "not when one arrives, or a slow worker lets the others fill the memory.",
+        answer(RefillOnArrival),
+        (answer(RefillWhoIsFree),),
+    ),
+]
+PREFETCH = [
+    Flaw(
+        "unbounded",
+        steps.SLOW,
+        "All indices are put into the queues at the start: an endless sampler never ends, "
+        "and fast workers fill the memory.",
+        answer(Unbounded),
+    ),
+    Flaw(
+        "one_task_too_many",
+        steps.SLOW,
+        "The first tasks are prefetch_factor * num_workers; after that one is asked for as one is handed over.",
+        answer(OneMore),
+    ),
+    Flaw(
+        "one_at_a_time",
+        steps.BOUND,
+        "A task is sent when its batch is wanted: one worker works, and the training loop waits for it.",
+        answer(OneAtATime),
+    ),
+    Flaw(
+        "prefetch_factor_forgotten",
+        steps.BOUND,
+        "prefetch_factor counts for each worker: with one task each, a worker is idle until the next one reaches it.",
+        answer(FactorForgotten),
+    ),
+    Flaw(
+        "in_rounds",
+        steps.BOUND,
+        "The queues are filled again when all batches of a round have been handed over: at the end of each round "
+        "all workers are idle.",
+        answer(Rounds),
+    ),
+    Flaw(
+        "workers_leave_early",
+        steps.LATE,
+        "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
+        "travels in the queue is a handle, and the worker's process answers for it.",
+        answer(WorkersLeave),
+    ),
+    Flaw(
+        "none_ends_the_epoch",
+        steps.EDGES,
+        "None, or an empty list, is taken for the end. A batch may be what it likes: count instead, or use a "
+        "marker of your own.",
+        answer(NoneIsTheEnd),
+        (answer(FalsyIsTheEnd),),
+    ),
+]

@@ -1,0 +1,147 @@
+"""What people hand in for a loader with processes, and is none, or is somebody else's."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.properties import order as steps
+from helpers.labs.dataloader.shared.right import Loader, answer
+
+
+def serial(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    for indices in batch_sampler:
+        yield collate_fn([dataset[index] for index in indices])
+
+
+def thread_pool(
+    dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any
+) -> Any:
+    def made(indices: Any) -> Any:
+        return collate_fn([dataset[index] for index in indices])
+
+    with ThreadPoolExecutor(num_workers) as pool:
+        yield from pool.map(made, batch_sampler)
+
+
+def imap_in_threads(
+    dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any
+) -> Any:
+    with ThreadPool(num_workers) as pool:
+        yield from pool.imap(lambda indices: collate_fn([dataset[i] for i in indices]), batch_sampler)
+
+
+class Threads(Loader):
+    """Threads by hand."""
+
+    def start(self) -> None:
+        for id in range(self.num_workers):
+            threading.Thread(target=self._work, args=(id,), daemon=True).start()
+
+    def _work(self, id: int) -> None:
+        while (task := self.tasks[id].get()) is not None:
+            self.results.put((task[0], self.made(task[1])))
+
+
+def data_loader(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Any:
+    return iter(DataLoader(dataset, batch_sampler=list(batch_sampler), collate_fn=collate_fn, **options))
+
+
+def from_data_loader(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Any:
+    options.setdefault("prefetch_factor", 2)
+    yield from DataLoader(dataset, batch_sampler=batch_sampler, collate_fn=collate_fn, **options)
+
+
+def imap(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    global _job
+    _job = dataset, collate_fn
+    with torch.multiprocessing.get_context("fork").Pool(num_workers) as pool:
+        yield from pool.imap(_pool_batch, batch_sampler)
+
+
+_job: Any = None
+
+
+def _pool_batch(indices: Any) -> Any:
+    dataset, collate_fn = _job
+    return collate_fn([dataset[index] for index in indices])
+
+
+def executor(dataset: Any, batch_sampler: Any, collate_fn: Any, *, num_workers: int, **options: Any) -> Any:
+    global _job
+    _job = dataset, collate_fn
+    with ProcessPoolExecutor(num_workers, mp_context=torch.multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(_pool_batch, batch_sampler)
+
+
+class ProcessPerBatch(Loader):
+    """A new process for each batch."""
+
+    def start(self) -> None:
+        pass
+
+    def ask(self) -> None:
+        for indices in itertools.islice(self.batches, 1):
+            tasks = self.queue_of(self.sent)
+            tasks.put((self.sent, indices))
+            worker = torch.multiprocessing.get_context("fork").Process(
+                target=self._once, args=(self.sent % self.num_workers,), daemon=True
+            )
+            worker.start()
+            self.workers.append(worker)
+            self.sent += 1
+
+    def _once(self, id: int) -> None:
+        self.prepare(id)
+        place, indices = self.tasks[id].get()
+        self.results.put((place, self.made(indices)))
+
+    def look(self) -> None:
+        pass
+
+
+_THREADS = (answer(Threads), imap_in_threads)
+
+PROCESSES = [
+    Flaw(
+        "serial",
+        steps.PROCESSES,
+        "A generator over the batches that loads them itself is a loader with no worker at all.",
+        serial,
+    ),
+    Flaw(
+        "threads",
+        steps.PROCESSES,
+        "Threads share the interpreter with the training loop: only what releases its lock runs beside it, "
+        "and random numbers are shared, too.",
+        thread_pool,
+        _THREADS,
+    ),
+    Flaw(
+        "data_loader_inside",
+        steps.PROCESSES,
+        "This is the class that the exercise re-creates.",
+        from_data_loader,
+        (data_loader,),
+    ),
+    Flaw(
+        "pool_inside",
+        steps.PROCESSES,
+        "A pool deals tasks to whoever is free, draws all indices at once and knows no worker_init_fn with a number.",
+        imap,
+        (executor,),
+    ),
+    Flaw(
+        "process_per_batch",
+        steps.PROCESSES,
+        "A process for each batch pays for its start each time, and a data set that opens files opens them each time.",
+        answer(ProcessPerBatch),
+    ),
+]

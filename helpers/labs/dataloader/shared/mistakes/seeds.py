@@ -1,0 +1,278 @@
+"""What people get wrong about seeds, worker_init_fn and get_worker_info in a parallel loader."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.properties import order
+from helpers.labs.dataloader.shared.properties import seeds as steps
+from helpers.labs.dataloader.shared.right import Loader, answer
+from helpers.labs.dataloader.shown.workers import set_worker_info
+
+
+class HookHere(Loader):
+    """Calls worker_init_fn in the training loop's process."""
+
+    def start(self) -> None:
+        for id in range(self.num_workers if self.hook else 0):
+            self.hook(id)
+        self.hook = None
+        super().start()
+
+
+class NoHook(Loader):
+    def prepare(self, id: int) -> None:
+        self.hook = None
+        super().prepare(id)
+
+
+class NoInfo(Loader):
+    def prepare(self, id: int) -> None:
+        torch.set_num_threads(1)
+        self.seed(id)
+        if self.hook is not None:
+            self.hook(id)
+
+
+class InfoAfterHook(Loader):
+    def prepare(self, id: int) -> None:
+        super_hook, self.hook = self.hook, None
+        torch.set_num_threads(1)
+        self.seed(id)
+        if super_hook is not None:
+            super_hook(id)
+        super().prepare(id)
+
+
+class BaseSeedInInfo(Loader):
+    """The base seed for the worker's own in WorkerInfo."""
+
+    def prepare(self, id: int) -> None:
+        torch.set_num_threads(1)
+        self.seed(id)
+        set_worker_info(id, self.num_workers, self.base_seed, self.dataset)
+        if self.hook is not None:
+            self.hook(id)
+
+
+class HookBeforeSeeds(Loader):
+    def prepare(self, id: int) -> None:
+        torch.set_num_threads(1)
+        set_worker_info(id, self.num_workers, self.base_seed + id, self.dataset)
+        if self.hook is not None:
+            self.hook(id)
+        self.seed(id)
+
+
+class ManyThreads(Loader):
+    """Without torch.set_num_threads."""
+
+    def prepare(self, id: int) -> None:
+        self.seed(id)
+        set_worker_info(id, self.num_workers, self.base_seed + id, self.dataset)
+        if self.hook is not None:
+            self.hook(id)
+
+
+class ThreadsAfterHook(ManyThreads):
+    def prepare(self, id: int) -> None:
+        super().prepare(id)
+        torch.set_num_threads(1)
+
+
+class OneThreadHere(ManyThreads):
+    """torch.set_num_threads(1) where the workers are started, which they inherit."""
+
+    def start(self) -> None:
+        torch.set_num_threads(1)
+        super().start()
+
+
+class SameSeed(Loader):
+    """The base seed in each worker."""
+
+    def seed(self, id: int) -> None:
+        super().seed(0)
+        torch.manual_seed(self.base_seed)
+
+
+class NoNumpy(Loader):
+    def seed(self, id: int) -> None:
+        random.seed(self.base_seed + id)
+        torch.manual_seed(self.base_seed + id)
+
+
+class OnlyTorch(Loader):
+    """random and NumPy are left as the fork copied them."""
+
+    def seed(self, id: int) -> None:
+        torch.manual_seed(self.base_seed + id)
+
+
+class NumpyModulo(Loader):
+    """NumPy with the low half of the worker's seed."""
+
+    def seed(self, id: int) -> None:
+        super().seed(id)
+        np.random.seed((self.base_seed + id) % 2**32)
+
+
+class InitialSeed(Loader):
+    """torch.initial_seed() of the generator for a base seed that should be drawn."""
+
+    def drawn(self) -> int:
+        return self.generator.initial_seed() if self.generator is not None else torch.initial_seed()
+
+
+class ManyDraws(Loader):
+    """A draw for each worker."""
+
+    def drawn(self) -> int:
+        seed = super().drawn()
+        for _ in range(self.num_workers - 1):
+            super().drawn()
+        return seed
+
+
+class SamplerFirst(Loader):
+    """Reads the first indices, then draws the base seed."""
+
+    def begin(self) -> None:
+        self.batches = _begun(self.batches)
+        super().begin()
+
+
+def _begun(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same batches, the first of them already asked for."""
+    first = [next(batches, None)]
+    return itertools.chain([batch for batch in first if batch is not None], batches)
+
+
+class GlobalGenerator(Loader):
+    """Draws from the global generator, whatever generator was given."""
+
+    def drawn(self) -> int:
+        return int(torch.empty((), dtype=torch.int64).random_().item())
+
+
+class StillRunning(Loader):
+    """Workers that are told nothing."""
+
+    def close(self) -> None:
+        self.workers = []
+
+
+INFO = [
+    Flaw(
+        "hook_in_the_main_process",
+        steps.INFO,
+        "What worker_init_fn sets in the training loop's process (generators, files, the data set) all workers share.",
+        answer(HookHere),
+    ),
+    Flaw(
+        "hook_never_called",
+        steps.INFO,
+        "worker_init_fn is accepted and forgotten.",
+        answer(NoHook),
+    ),
+    Flaw(
+        "no_worker_info",
+        steps.INFO,
+        "A data set that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
+        "without an answer each worker believes that it is alone.",
+        answer(NoInfo),
+        (answer(InfoAfterHook),),
+    ),
+    Flaw(
+        "base_seed_in_worker_info",
+        steps.INFO,
+        "WorkerInfo.seed is the worker's own seed, base_seed + id: with the base seed alone all hooks seed alike.",
+        answer(BaseSeedInInfo),
+    ),
+    Flaw(
+        "hook_before_the_seeds",
+        steps.INFO,
+        "What worker_init_fn seeds is seeded over afterwards, and what it draws is the same in all workers.",
+        answer(HookBeforeSeeds),
+    ),
+    Flaw(
+        "threads_in_workers",
+        steps.INFO,
+        "Without torch.set_num_threads(1) first, a forked worker waits for threads that were not copied.",
+        answer(ManyThreads),
+        (answer(ThreadsAfterHook),),
+    ),
+    Flaw(
+        "one_thread_everywhere",
+        steps.INFO,
+        "The call belongs into the worker: here it slows the training itself down.",
+        answer(OneThreadHere),
+    ),
+]
+SEEDS = [
+    Flaw(
+        "same_seed_in_all_workers",
+        steps.SEEDS,
+        "The worker's number is missing in its seed: all workers draw the same noise.",
+        answer(SameSeed),
+    ),
+    Flaw(
+        "numpy_not_seeded",
+        steps.SEEDS,
+        "A fork copies NumPy's generator with its state: every worker, in every epoch, draws the same numbers. "
+        "torch had this fault until 1.9.",
+        answer(NoNumpy),
+    ),
+    Flaw(
+        "only_torch_seeded",
+        steps.SEEDS,
+        "torch.manual_seed seeds neither random nor NumPy.",
+        answer(OnlyTorch),
+    ),
+    Flaw(
+        "numpy_by_remainder",
+        steps.SEEDS,
+        "% 2**32 throws away half of the seed; torch mixes all of it with the worker's number (numpy_seed).",
+        answer(NumpyModulo),
+    ),
+    Flaw(
+        "base_seed_not_drawn",
+        steps.SEEDS,
+        "initial_seed() is what the generator started from, and stays: epoch 2 replays the noise of epoch 1.",
+        answer(InitialSeed),
+    ),
+    Flaw(
+        "global_generator",
+        steps.SEEDS,
+        "The base seed is to be drawn from the generator that was given: whoever seeds it expects the same noise.",
+        answer(GlobalGenerator),
+    ),
+    Flaw(
+        "a_draw_for_each_worker",
+        steps.DRAW,
+        "One base seed serves all workers, who add their number. With more draws the sampler's own shuffling, "
+        "from the same generator, depends on num_workers.",
+        answer(ManyDraws),
+    ),
+    Flaw(
+        "sampler_before_seed",
+        steps.DRAW,
+        "A sampler that shares the generator shuffles with what it finds: DataLoader draws the base seed first.",
+        answer(SamplerFirst),
+    ),
+]
+ENDS = [
+    Flaw(
+        "workers_never_told",
+        order.ENDS,
+        "Each worker waits in get() for a task that will never come: put None into each queue, and join.",
+        answer(StillRunning),
+    ),
+]

@@ -1,0 +1,307 @@
+"""Steps of the parallel loaders about errors: raised in a worker, in its hook, and workers that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from helpers.labs.dataloader.shared.loaders import Steps
+from helpers.labs.dataloader.shared.run import Samples, Scene, text_of
+from helpers.trial import Trial
+
+RAISED = "an error of a sample is raised in the training loop, at its place in the order"
+TRACE = "the error has its type, and the worker's traceback"
+COLLATE = "an error in collate_fn, in the last batch"
+HOOK = "an error in worker_init_fn"
+AWKWARD = "an error that cannot be made from a text"
+STOP = "StopIteration in a sample is an error, not the end of the epoch"
+KILLED = "a worker that is killed is noticed"
+EXITED = "a worker that ends by itself is noticed, whatever its exit code"
+PATIENT = "a slow sample of a worker that lives is waited for"
+
+_broken: dict[tuple[int, int], tuple[list[Any], str, str, Exception | None]] = {}
+
+
+class Corrupt(Exception):
+    """An error that needs two arguments, as those of many libraries do."""
+
+    def __init__(self, file: str, offset: int) -> None:
+        super().__init__(f"{file} is corrupt at byte {offset}")
+        self.file, self.offset = file, offset
+
+
+def decode_sample(samples: Samples, index: Any) -> Any:
+    """Stands for the learner's own code: its name must be in the traceback."""
+    samples.log.note("raised", index)
+    raise ValueError(f"sample {index} is corrupt")
+
+
+def _slow_one(samples: Samples, index: Any) -> Any:
+    samples.log.wait(lambda events: ["raised", 2] in events)
+    samples.log.quiet()
+    return index
+
+
+def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | None]:
+    """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, itself."""
+    key = id(answer), trial.seed
+    said = (
+        "5 batches of one sample, two workers; sample 2 raises ValueError while batch 1 is still being loaded"
+    )
+    trial.given(said)
+    if key not in _broken:
+        acts = {1: _slow_one, 2: decode_sample}
+        with Scene(trial, answer, said, [[k] for k in range(5)], acts=acts) as scene:
+            error = scene.error()
+            kind, text = ("", "") if error is None else (type(error).__name__, text_of(error))
+            plain = error if type(error) in (ValueError, RuntimeError) else None
+            if error is not None:
+                error.__traceback__ = error.__context__ = None
+            _broken[key] = scene.received, kind, text, plain
+    return _broken[key]
+
+
+def last_line(text: str) -> str:
+    """What a traceback ends with; the paths before it say nothing to a learner."""
+    return text.strip().splitlines()[-1][:160] if text.strip() else ""
+
+
+def raised(answer: Any, trial: Trial) -> None:
+    received, kind, text, _ = broken(answer, trial)
+    strange = [batch for batch in received if type(batch) is not list]
+    trial.true(
+        not strange,
+        "The error is handed to the training loop as if it were a batch: nobody will look.",
+        expected="[0], [1], then ValueError",
+        got=f"batches of type {', '.join(type(batch).__name__ for batch in received)}",
+        observed="error as a batch",
+    )
+    trial.true(
+        kind != "",
+        "A sample raised ValueError, and the training loop never heard of it.",
+        expected="[0], [1], then ValueError",
+        got=f"{received}, then the end of the epoch",
+        observed=("swallowed", received),
+    )
+    trial.true(
+        received == [[0], [1]],
+        "The error comes "
+        + ("before" if len(received) < 2 else "after")
+        + " its turn: it belongs to batch 2.",
+        expected="[0], [1], then ValueError",
+        got=f"{received}, then {kind}",
+        observed=("place", "early" if len(received) < 2 else received),
+    )
+
+
+def trace(answer: Any, trial: Trial) -> None:
+    _, kind, text, _ = broken(answer, trial)
+    known = "decode_sample" in text, "sample 2 is corrupt" in text
+    trial.true(
+        kind == "ValueError",
+        f"The sample raised ValueError, and the training loop got {kind}: `except ValueError` around it catches nothing.",
+        expected="ValueError",
+        got=f"{kind}, whose text ends: {last_line(text)}",
+        observed=("kind", kind, known),
+    )
+    _see_trace(trial, text, "decode_sample", "sample 2 is corrupt")
+
+
+def _see_trace(trial: Trial, text: str, function: str, message: str) -> None:
+    trial.true(
+        function in text,
+        "The error does not tell where in the worker it was raised: a traceback does not travel with an exception.",
+        expected=f"the worker's traceback as text, with the name of the function that raised ({function})",
+        got=last_line(text),
+        observed=("no traceback", message in text),
+    )
+    trial.true(
+        message in text,
+        "The error's own message is lost.",
+        expected=message,
+        got=last_line(text),
+        observed="no message",
+    )
+
+
+def stack_samples(samples: list) -> Any:
+    """A collate_fn that cannot stack everything."""
+    if samples == [2]:
+        raise KeyError("cannot stack 2")
+    return samples
+
+
+def collate(answer: Any, trial: Trial) -> None:
+    said = "3 batches, two workers; collate_fn raises KeyError for the last batch"
+    with Scene(trial, answer, said, [[k] for k in range(3)], collate_fn=stack_samples) as scene:
+        error = scene.error()
+        received = scene.received
+        _see(trial, error, KeyError, received, [[0], [1]], "collate")
+        _see_trace(trial, text_of(error), "stack_samples", "cannot stack 2")
+
+
+def _see(trial: Trial, error: Any, wanted: type, received: list, want: list, where: str) -> None:
+    trial.true(
+        error is not None,
+        f"{wanted.__name__} was raised in a worker, and the epoch ended as if all were well.",
+        expected=f"{want}, then {wanted.__name__}",
+        got=f"{received}, then the end of the epoch",
+        observed=("swallowed", where, received),
+    )
+    trial.true(
+        type(error) is wanted,
+        f"{wanted.__name__} was raised in a worker, and the training loop got {type(error).__name__}.",
+        expected=wanted.__name__,
+        got=f"{type(error).__name__}: {error}"[:300],
+        observed=("kind", where, type(error).__name__),
+    )
+    trial.true(
+        received == want,
+        f"{wanted.__name__} was not raised at its place in the order.",
+        expected=f"{want}, then {wanted.__name__}",
+        got=f"{received}, then {type(error).__name__}",
+        observed=("place", where, len(received)),
+    )
+
+
+def open_shard(worker_id: int) -> None:
+    """A worker_init_fn that fails in worker 1."""
+    if worker_id == 1:
+        raise LookupError(f"no shard for worker {worker_id}")
+
+
+def hook(answer: Any, trial: Trial) -> None:
+    said = "4 batches, two workers; worker_init_fn raises LookupError in worker 1"
+    with Scene(trial, answer, said, [[k] for k in range(4)], worker_init_fn=open_shard) as scene:
+        error = scene.error()
+        want = [[0]] if scene.received else []  # before the first batch will do
+        _see(trial, error, LookupError, scene.received, want, "hook")
+        _see_trace(trial, text_of(error), "open_shard", "no shard for worker 1")
+
+
+def _corrupt(samples: Samples, index: Any) -> Any:
+    raise Corrupt("train.tar", 512)
+
+
+def awkward(answer: Any, trial: Trial) -> None:
+    said = "2 batches, one worker; sample 1 raises an exception whose class takes two arguments"
+    with Scene(trial, answer, said, [[0], [1]], acts={1: _corrupt}, num_workers=1) as scene:
+        error = scene.error()
+        text = "" if error is None else text_of(error)
+        fine = isinstance(error, (Corrupt, RuntimeError)) and "_corrupt" in text and "train.tar" in text
+        trial.true(
+            fine,
+            "An exception class that takes two arguments cannot be made from a text, and its own error is lost: "
+            f"the training loop got {type(error).__name__}.",
+            expected="a RuntimeError with the worker's traceback as its text, or the error itself",
+            got=last_line(text) or str(scene.received),
+            observed=("awkward", type(error).__name__, "_corrupt" in text),
+        )
+
+
+def _exhausted(samples: Samples, index: Any) -> Any:
+    return next(iter([]))
+
+
+def stop(answer: Any, trial: Trial) -> None:
+    said = "4 batches of two samples, two workers; sample 5 raises StopIteration, as next() on an empty stream does"
+    batches = [[k, k + 1] for k in range(0, 8, 2)]
+    with Scene(trial, answer, said, batches, acts={5: _exhausted}) as scene:
+        error = scene.error()
+        short = [batch for batch in scene.received if type(batch) is list and len(batch) < 2]
+        trial.true(
+            error is not None,
+            "StopIteration from a sample ended "
+            + ("its batch early" if short else "the epoch")
+            + ", and nobody was told.",
+            expected="an error, such as RuntimeError with the worker's traceback",
+            got=f"{scene.received}, then the end",
+            observed=("stop", bool(short), len(scene.received)),
+        )
+        trial.true(
+            "_exhausted" in text_of(error),
+            "The error does not tell where in the worker it was raised.",
+            expected="the worker's traceback",
+            got=last_line(text_of(error)),
+            observed=("stop", type(error).__name__),
+        )
+
+
+def _killed(samples: Samples, index: Any) -> Any:
+    samples.log.wait(lambda events: ["got", 0] in events)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _left(samples: Samples, index: Any) -> Any:
+    os._exit(0)
+
+
+def killed(answer: Any, trial: Trial) -> None:
+    said = "8 batches, two workers; worker 0 is killed (as by a lack of memory) while it loads sample 2"
+    _dead(answer, trial, said, {2: _killed}, "killed")
+
+
+def exited(answer: Any, trial: Trial) -> None:
+    said = "8 batches, two workers; the first sample of worker 1 ends its process with exit code 0"
+    _dead(answer, trial, said, {1: _left}, "exited")
+
+
+def _dead(answer: Any, trial: Trial, said: str, acts: dict, how: str) -> None:
+    with Scene(trial, answer, said, [[k] for k in range(8)], acts=acts, patience=16) as scene:
+        scene.wanted = "RuntimeError within a second or so, which says that a worker died"
+        error = scene.error()
+        trial.true(
+            error is not None,
+            "A worker died, its batches are missing, and the epoch ended as if all were well.",
+            expected="RuntimeError",
+            got=f"{scene.received}, then the end of the epoch",
+            observed=("dead", how, "unnoticed"),
+        )
+        trial.true(
+            isinstance(error, RuntimeError),
+            f"A worker died, and the training loop got {type(error).__name__}.",
+            expected="RuntimeError, which says that a worker died",
+            got=f"{type(error).__name__}: {error}"[:300],
+            observed=("dead", how, type(error).__name__),
+        )
+
+
+def _takes_its_time(samples: Samples, index: Any) -> Any:
+    time.sleep(1.6)
+    return index
+
+
+def patient(answer: Any, trial: Trial) -> None:
+    said = "4 batches, two workers; sample 1 takes 1.6 seconds"
+    with Scene(trial, answer, said, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40) as scene:
+        error = scene.error()
+        kind = type(error).__name__
+        trial.true(
+            error is None,
+            f"A sample took its time, and the training loop got {kind}, though the worker was alive.",
+            expected="all four batches: only a worker that is not alive any more is dead",
+            got=f"{kind}: {error}"[:200],
+            observed=("impatient", kind),
+        )
+        trial.true(
+            scene.received == [[0], [1], [2], [3]],
+            "A sample took its time, and not all batches came.",
+            expected="[[0], [1], [2], [3]]",
+            got=scene.received,
+            observed=("impatient", len(scene.received)),
+        )
+
+
+ERRORS: Steps = [
+    (RAISED, raised),
+    (TRACE, trace),
+    (COLLATE, collate),
+    (HOOK, hook),
+    (AWKWARD, awkward),
+    (STOP, stop),
+    (KILLED, killed),
+    (EXITED, exited),
+    (PATIENT, patient),
+]

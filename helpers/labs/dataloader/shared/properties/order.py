@@ -1,0 +1,275 @@
+"""Steps of the parallel loaders about processes, order and prefetching."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.pool import Pool
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from helpers.calls import calls_to
+from helpers.labs.dataloader.shared.loaders import Steps
+from helpers.labs.dataloader.shared.processes import Stuck
+from helpers.labs.dataloader.shared.run import Samples, Scene, waits_for
+from helpers.trial import Trial
+
+PROCESSES = "the samples are loaded by num_workers processes that the loader starts itself"
+ORDER = "batches come in the sampler's order, however long each takes"
+TURNS = "batch k is loaded by worker k % num_workers, which has a queue of its own"
+SLOW = "while one batch takes long, no more is asked of the sampler than may be outstanding"
+BOUND = "prefetch_factor * num_workers batches are outstanding, and never more"
+LATE = "a consumer that is slower than the workers gets all batches"
+EDGES = "an empty sampler, few batches, an empty batch, a batch that is None, keys that are no numbers"
+ENDS = "after the last batch no worker goes on running"
+
+_gated: dict[tuple[int, int], dict[str, Any]] = {}
+
+
+def processes(answer: Any, trial: Trial) -> None:
+    said = "6 batches of one sample, with two workers"
+    with Scene(trial, answer, said, [[k] for k in range(6)]) as scene:
+        with calls_to(DataLoader, Pool, ProcessPoolExecutor) as calls:
+            received = scene.rest()
+        loads = scene.log.events("load")
+        main = {thread for _, _, pid, thread, _ in loads if pid == os.getpid()}
+        trial.true(
+            not main,
+            "The samples are loaded in the process of the training loop, in "
+            + ("threads" if False in main else "the training loop itself")
+            + ". Python runs one thread at a time there.",
+            expected="loading in processes",
+            observed=("in this process", "threads" if False in main else "the loop itself"),
+        )
+        behind = {name for load in loads for name in load[4]} | {
+            "DataLoader" for c in calls if c == "DataLoader"
+        }
+        behind |= {"a pool of processes" for call in calls if call != "DataLoader"}
+        trial.true(
+            not behind,
+            f"The loader leaves the work to {' and '.join(sorted(behind))}: write the workers and queues yourself.",
+            expected="processes that the loader starts itself, each with a queue",
+            observed=("leaves it to", sorted(behind)),
+        )
+        trial.true(
+            all(type(batch) is list for batch in received),
+            "A batch is not what collate_fn returned.",
+            expected=str([[k] for k in range(6)]),
+            got=received,
+            observed=("kinds", sorted({type(batch).__name__ for batch in received})),
+        )
+        trial.true(
+            sorted(batch[0] for batch in received) == list(range(6)),
+            "Some batches are lost, or come twice.",
+            expected=str([[k] for k in range(6)]),
+            got=received,
+            observed=("batches", len(received), len({batch[0] for batch in received})),
+        )
+        workers = len({pid for _, _, pid, _, _ in loads})
+        trial.true(
+            workers <= 2,
+            f"The 6 batches were loaded by {workers} processes.",
+            expected="2 processes, which live as long as the epoch",
+            observed=("processes", workers),
+        )
+
+
+def gated(answer: Any, trial: Trial) -> dict[str, Any]:
+    """A run in which batch 0 takes longer than all that may be loaded beside it. The steps below share it."""
+    key = id(answer), trial.seed
+    said = "12 batches of one sample, two workers, prefetch_factor 2; batch 0 ends after batches 1 and 3"
+    trial.given(said)
+    if key not in _gated:
+        acts = {0: waits_for(1, 3)}
+        with Scene(trial, answer, said, [[k] for k in range(12)], acts=acts, prefetch_factor=2) as scene:
+            received = [batch[0] for batch in scene.rest()]
+            events = scene.log.events()
+            before = events[: events.index(["done", 0])]
+            _gated[key] = {
+                "received": received,
+                "beside": sorted(e[1] for e in before if e[0] == "done"),
+                "asked": sum(e[0] == "asked" for e in before),
+                "pids": [e[2] for e in sorted(e for e in events if e[0] == "load")],
+                "left": scene.crew.left(),
+            }
+    return _gated[key]
+
+
+def order(answer: Any, trial: Trial) -> None:
+    received = gated(answer, trial)["received"]
+    if received != list(range(12)):
+        trial.fail(
+            "Batches are lost, or come twice."
+            if sorted(received) != list(range(12))
+            else "Batches come in the order in which they are ready, not in the sampler's."
+            if all(_kind_of(received))
+            else "Batches come in another order than the sampler's.",
+            expected=str(list(range(12))),
+            got=str(received),
+            observed=("order", *_kind_of(received)),
+        )
+
+
+def _kind_of(received: list[int]) -> tuple[bool, ...]:
+    """Whether all came, the slow one after those that were ready, and each worker's own in their order."""
+    whole = sorted(received) == list(range(12))
+    late = whole and received.index(0) > max(received.index(1), received.index(3))
+    own = [[k for k in received if k % 2 == id] for id in range(2)]
+    return whole, late, own[0] == sorted(own[0]), own[1] == sorted(own[1])
+
+
+def turns(answer: Any, trial: Trial) -> None:
+    found = gated(answer, trial)
+    pids, beside = found["pids"], found["beside"]
+    mine = [pids[k] for k in range(12) if k % 2 == 0], [pids[k] for k in range(12) if k % 2]
+    if len(set(pids)) == 1:
+        trial.fail(
+            "One process loaded everything.",
+            expected="2 processes, which take turns",
+            observed=("turns", "one process"),
+        )
+    if len(set(mine[0])) > 1 or len(set(mine[1])) > 1:
+        names = {pid: f"worker {at}" for at, pid in enumerate(dict.fromkeys(pids))}
+        trial.fail(
+            "Which worker loads a batch depends on who is free: "
+            f"while batch 0 was loaded, the other worker loaded {beside}."
+            if 2 in beside
+            else "The batches are not dealt out in turns.",
+            expected="batches 0, 2, 4, ... by worker 0 and 1, 3, 5, ... by worker 1",
+            got=", ".join(f"{k} by {names[pid]}" for k, pid in enumerate(pids)),
+            observed=("turns", beside),
+        )
+
+
+def slow(answer: Any, trial: Trial) -> None:
+    asked = gated(answer, trial)["asked"]
+    trial.true(
+        asked != 5,
+        "5 batches had been asked of the sampler when batch 0 came, one too many.",
+        expected="4 batches asked for, 2 * 2, until one is handed over",
+        got=asked,
+        observed="one too many",
+    )
+    trial.true(
+        asked != 12,
+        "All 12 batches had been asked of the sampler when batch 0 came.",
+        expected="4 batches asked for, 2 * 2, until one is handed over",
+        got=asked,
+        observed="all",
+    )
+    trial.true(
+        asked < 5,
+        f"{asked} batches had been asked of the sampler when batch 0 came: batches that have arrived and wait for "
+        "their turn are outstanding, too.",
+        expected="4 batches asked for, 2 * 2, until one is handed over",
+        got=asked,
+        observed="more",
+    )
+
+
+def bound(answer: Any, trial: Trial) -> None:
+    said = "20 batches, two workers, prefetch_factor 3, and a consumer that thinks long about each batch"
+    with Scene(
+        trial,
+        answer,
+        said,
+        iter([[k, k] for k in range(20)]),
+        usual=_tensor,
+        num_workers=2,
+        prefetch_factor=3,
+    ) as scene:
+        scene.start()
+        for received in range(1, 3):
+            scene.next()
+            scene.crew.settle()
+            asked, loaded = len(scene.places("asked")), len(scene.places("done")) // 2
+            ahead = asked - received
+            trial.true(
+                ahead <= 6,
+                f"With {received} of 20 batches received, {asked} had been asked of the sampler: {ahead} are outstanding.",
+                expected="6 outstanding, 2 workers * prefetch_factor 3",
+                got=ahead,
+                observed=("too many", "all" if asked == 20 else "more"),
+            )
+            trial.true(
+                ahead >= 5 and loaded >= asked,
+                f"While the consumer works on batch {received - 1}, only {ahead} more had been asked of the sampler "
+                f"and {max(0, loaded - received)} loaded: the workers have nothing to do.",
+                expected="6 batches ahead of the consumer, 2 workers * prefetch_factor 3",
+                got=ahead,
+                observed=("too few", received, ahead if ahead < 5 else "not loaded"),
+            )
+
+
+def _tensor(samples: Samples, index: Any) -> torch.Tensor:
+    return torch.full((3,), float(index))
+
+
+def late(answer: Any, trial: Trial) -> None:
+    said = "6 batches of tensors, two workers; the consumer takes the last ones when the workers have long loaded them"
+    batches = [[k, k + 1] for k in range(6)]
+    with Scene(trial, answer, said, batches, usual=_tensor, collate_fn=torch.stack) as scene:
+        scene.start()
+        try:
+            for received in range(1, 7):
+                scene.next()
+                if received in (2, 4):
+                    scene.crew.settle()
+            scene.rest()
+        except StopIteration:
+            trial.fail(
+                f"The epoch ended after {len(scene.received)} of 6 batches.",
+                expected="6 batches",
+                observed=("short", len(scene.received)),
+            )
+        except (OSError, EOFError) as error:
+            trial.fail(
+                "A batch could not be taken from the queue: a tensor stays in its worker's hands until it is received, and "
+                "the worker had ended.",
+                expected="workers that live until the last batch has been received",
+                got=f"{type(error).__name__} at batch {len(scene.received)}",
+                observed="workers ended too early",
+            )
+        except Stuck as stuck:
+            scene.hangs(stuck)
+        want = [torch.tensor([[float(k)] * 3, [k + 1.0] * 3]) for k in range(6)]
+        trial.equal(scene.received, want, "The batches", observed=("late", len(scene.received)))
+
+
+def edges(answer: Any, trial: Trial) -> None:
+    with Scene(trial, answer, "a sampler without batches, one worker", [], num_workers=1) as scene:
+        received = scene.rest()
+        trial.equal(received, [], "The batches", observed=("empty", len(received)))
+
+    def collate(samples: list) -> Any:
+        return "".join(samples) or None
+
+    said = 'batches ["a", "b"], [] and ["c"]; collate_fn gives None for the empty one; four workers'
+    batches = [["a", "b"], [], ["c"]]
+    with Scene(trial, answer, said, batches, collate_fn=collate, num_workers=4, prefetch_factor=1) as scene:
+        received = scene.rest()
+        trial.equal(received, ["ab", None, "c"], "The batches", observed=("edges", received))
+
+
+def ends(answer: Any, trial: Trial) -> None:
+    left = gated(answer, trial)["left"]
+    trial.true(
+        "running" not in left,
+        "After the last batch the workers are still running, and wait for ever for their next task.",
+        expected="workers that were told that there is no more",
+        observed=("after the last batch", left),
+    )
+
+
+FIRST: Steps = [
+    (PROCESSES, processes),
+    (ORDER, order),
+    (TURNS, turns),
+    (SLOW, slow),
+    (BOUND, bound),
+    (LATE, late),
+    (EDGES, edges),
+]
+LAST: Steps = [(ENDS, ends)]

@@ -1,0 +1,342 @@
+"""What people write for 07.data_parallel: scatter, gather and the whole."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.exercise import returned
+from helpers.labs.ddp.data_parallel.exercise import data_parallel
+
+built = data_parallel.bank(returned)
+
+
+def right_scatter(x: Any, n: int) -> list[Any]:
+    return list(x.chunk(n)) if isinstance(x, Tensor) else [x] * n
+
+
+def right_replicate(module: nn.Module, n: int) -> list[nn.Module]:
+    keep = {id(param): param for param in module.parameters()}
+    return [copy.deepcopy(module, dict(keep)) for _ in range(n)]
+
+
+def right_apply(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
+    results: dict[int, Any] = {}
+    grad = torch.is_grad_enabled()
+
+    def run(place: int) -> None:
+        try:
+            with torch.set_grad_enabled(grad):
+                results[place] = mods[place](inputs[place], **kwargs[place])
+        except Exception as error:
+            results[place] = Failed(error)
+
+    run_threads(run, len(mods))
+    for result in results.values():
+        if isinstance(result, Failed):
+            raise result.error
+    return [results[place] for place in range(len(mods))]
+
+
+class Failed:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def run_threads(run: Callable[[int], None], n: int) -> None:
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def right_gather(outs: list[Tensor]) -> Tensor:
+    return torch.stack(outs) if outs[0].dim() == 0 else torch.cat(outs)
+
+
+def parts(
+    scatter: Any = right_scatter,
+    replicate: Any = right_replicate,
+    parallel_apply: Any = right_apply,
+    gather: Any = right_gather,
+    whole: Any = None,
+) -> tuple[Any, ...]:
+    """The right parts but for those given, and a whole that is made of them."""
+
+    def of_parts(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+        pieces = scatter(x, n)
+        size = len(pieces)
+        kwargs = [{} for _ in pieces]
+        for name, value in kw.items():
+            for own, part in zip(kwargs, scatter(value, size), strict=False):
+                own[name] = part
+        return gather(parallel_apply(replicate(module, size), pieces, kwargs))
+
+    return scatter, replicate, parallel_apply, gather, whole or of_parts
+
+
+def tensors_cut(cut: Callable[[Tensor, int], Any]) -> Callable[[Any, int], list[Any]]:
+    """A scatter that cuts tensors in this way."""
+    return lambda x, n: list(cut(x, n)) if isinstance(x, Tensor) else [x] * n
+
+
+@built.mistake()
+def as_tensor_split():
+    """The pieces are those of torch.tensor_split: as equal as possible, and always n of them. torch scatters
+    by chunk: pieces of ceil(rows / n), so that some replicas may get nothing to do.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.tensor_split(n)))
+
+
+data_parallel.variant(as_tensor_split)(
+    parts(scatter=tensors_cut(lambda x, n: [p for p in x.tensor_split(n) if len(p)]))
+)
+
+
+@built.mistake()
+def pieces_of_the_floor():
+    """Pieces of `rows // n` samples: what is left over makes one piece more than there are replicas, or a
+    piece of 0 raises.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.split(max(1, len(x) // n))))
+
+
+data_parallel.variant(pieces_of_the_floor)(parts(scatter=tensors_cut(lambda x, n: x.split(len(x) // n))))
+
+
+@built.mistake()
+def remainder_lost():
+    """Each piece has `rows // n` samples, and nobody gets the rest: the result has fewer rows than the batch."""
+    return parts(
+        scatter=tensors_cut(lambda x, n: [x[i * (len(x) // n) : (i + 1) * (len(x) // n)] for i in range(n)])
+    )
+
+
+@built.mistake()
+def remainder_to_the_last():
+    """Each piece has `rows // n` samples and the last one the whole rest besides: torch.chunk makes the last
+    piece the smallest.
+    """
+    return parts(
+        scatter=tensors_cut(
+            lambda x, n: [
+                x[i * (len(x) // n) : None if i == n - 1 else (i + 1) * (len(x) // n)] for i in range(n)
+            ]
+        )
+    )
+
+
+@built.mistake()
+def dealt_in_turn():
+    """`x[i::n]` deals the samples in turn. Joined again in the order of the replicas, the batch has its
+    samples at other places, and labels do not fit any more.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(min(n, len(x)))]))
+
+
+data_parallel.variant(dealt_in_turn)(parts(scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(n)])))
+
+
+@built.mistake()
+def last_dimension_cut():
+    """The tensor is cut along another dimension than the first: every replica gets all samples, and a part of
+    each.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.chunk(n, -1)))
+
+
+@built.mistake()
+def pieces_detached():
+    """The pieces are copied out of the graph (detach, .data, torch.tensor), so layers before this one never
+    learn.
+    """
+    return parts(scatter=tensors_cut(lambda x, n: x.detach().chunk(n)))
+
+
+data_parallel.variant(pieces_detached)(
+    parts(scatter=tensors_cut(lambda x, n: [p.detach().clone() for p in x.chunk(n)]))
+)
+
+
+def _only_for_the_first(x: Any, n: int) -> list[Any]:
+    return list(x.chunk(n)) if isinstance(x, Tensor) else [x]
+
+
+@built.mistake()
+def others_to_the_first_only():
+    """What is no tensor comes back once: only the first replica gets it. A factor or a flag belongs to all of
+    them.
+    """
+    return parts(scatter=_only_for_the_first)
+
+
+@built.mistake()
+def outputs_stacked():
+    """torch.stack makes a new first dimension and wants equal shapes; torch.cat joins along the one that is
+    there.
+    """
+    return parts(gather=lambda outs: torch.stack(list(outs)))
+
+
+@built.mistake()
+def stacked_and_flattened():
+    """stack and flatten joins pieces of equal size only. The last piece of a batch is often smaller."""
+    return parts(gather=lambda outs: torch.stack(outs).flatten(0, 1) if outs[0].dim() else torch.stack(outs))
+
+
+@built.mistake()
+def scalars_not_joined():
+    """torch.cat refuses tensors without dimensions: a module that returns its loss needs torch.stack here."""
+    return parts(gather=lambda outs: torch.cat(list(outs)))
+
+
+@built.mistake()
+def scalars_averaged():
+    """The losses of the replicas are averaged. The pieces are of different sizes, so this mean of means is
+    not the loss of the batch; torch gives the vector and leaves that to you.
+    """
+    return parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).mean())
+
+
+data_parallel.variant(scalars_averaged)(
+    parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else sum(outs) / len(outs))
+)
+
+
+@built.mistake()
+def scalars_added():
+    """The losses of the replicas are added up; torch gives a vector with one number a replica."""
+    return parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).sum())
+
+
+@built.mistake()
+def outputs_detached():
+    """The joined tensor is made of the outputs' numbers, not of the outputs: backward ends here."""
+    return parts(gather=lambda outs: right_gather([out.detach() for out in outs]))
+
+
+@built.mistake()
+def joined_along_the_last():
+    """The outputs are joined along their last dimension, as if each replica had computed other features of
+    the same samples.
+    """
+    return parts(gather=lambda outs: torch.cat(outs, -1) if outs[0].dim() else torch.stack(outs))
+
+
+def _unsplit(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    return module(x, **kw)
+
+
+@built.mistake()
+def batch_not_split():
+    """The module itself runs on the whole batch: right numbers, and no replica. So does nn.DataParallel on a
+    CPU.
+    """
+    return parts(whole=_unsplit)
+
+
+data_parallel.variant(batch_not_split)(
+    parts(whole=lambda module, x, n, **kw: nn.DataParallel(module)(x, **kw))
+)
+
+
+def _same_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces = right_scatter(x, n)
+    return right_gather(right_apply(right_replicate(module, len(pieces)), pieces, [kw] * len(pieces)))
+
+
+@built.mistake()
+def keywords_not_scattered():
+    """Every replica gets the whole keyword tensors: a mask of the batch does not fit to a piece of it."""
+    return parts(whole=_same_kwargs)
+
+
+def _no_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    return _same_kwargs(module, x, n)
+
+
+@built.mistake()
+def keywords_dropped():
+    """The keyword arguments never reach the replicas, which compute with the defaults."""
+    return parts(whole=_no_kwargs)
+
+
+def _always_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces, split = right_scatter(x, n), {name: right_scatter(value, n) for name, value in kw.items()}
+    kwargs = [{name: part[place] for name, part in split.items()} for place in range(n)]
+    return right_gather(
+        right_apply(right_replicate(module, n), [pieces[place] for place in range(n)], kwargs)
+    )
+
+
+@built.mistake()
+def n_pieces_assumed():
+    """n replicas run, whatever scatter gave. A batch of 6 for 5 replicas makes 3 pieces: ask how many there
+    are.
+    """
+    return parts(whole=_always_n)
+
+
+data_parallel.variant(n_pieces_assumed)(
+    parts(
+        whole=lambda module, x, n, **kw: right_gather(
+            right_apply(
+                right_replicate(module, n),
+                right_scatter(x, n),
+                [{name: right_scatter(value, n)[i] for name, value in kw.items()} for i in range(n)],
+            )
+        )
+    )
+)
+
+
+def _buffers_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces = right_scatter(x, n)
+    size = len(pieces)
+    replicas = right_replicate(module, size)
+    split = {name: right_scatter(value, size) for name, value in kw.items()}
+    kwargs = [{name: part[place] for name, part in split.items()} for place in range(size)]
+    outs = right_apply(replicas, pieces, kwargs)
+    with torch.no_grad():
+        for replica in replicas:
+            for own, buffer in zip(module.buffers(), replica.buffers(), strict=True):
+                own.copy_(buffer)
+    return right_gather(outs)
+
+
+@built.mistake()
+def buffers_brought_back():
+    """What the replicas wrote to their buffers is brought back to the module. Each has seen one piece only,
+    so no way to join them fits every buffer; torch's replicas are thrown away.
+    """
+    return parts(whole=_buffers_back)
+
+
+def _state_loaded_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces = right_scatter(x, n)
+    size = len(pieces)
+    replicas = right_replicate(module, size)
+    split = {name: right_scatter(value, size) for name, value in kw.items()}
+    outs = right_apply(
+        replicas, pieces, [{name: part[i] for name, part in split.items()} for i in range(size)]
+    )
+    module.load_state_dict(replicas[-1].state_dict())
+    return right_gather(outs)
+
+
+data_parallel.variant(buffers_brought_back)(parts(whole=_state_loaded_back))
+
+
+def _keywords_for_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces, split = right_scatter(x, n), {name: right_scatter(value, n) for name, value in kw.items()}
+    kwargs = [{name: part[place] for name, part in split.items()} for place in range(n)]
+    return right_gather(right_apply(right_replicate(module, n)[: len(pieces)], pieces, kwargs))
+
+
+data_parallel.variant(n_pieces_assumed)(parts(whole=_keywords_for_n))

@@ -1,0 +1,137 @@
+"""The check of 07.data_parallel: what replicas share and what they do not."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from helpers.labs.ddp.data_parallel.exercise import data_parallel
+from helpers.labs.ddp.data_parallel.inputs import Answer, Net, drawn, gradients_of, listed, right_slopes
+from helpers.trial import Trial
+
+
+@data_parallel.property("replicate gives n modules that compute what the module computes")
+def replicas_compute(answer: Answer, trial: Trial) -> None:
+    for n, mode in ((1, True), (3, True), (2, False)):
+        net = Net(trial).train(mode)
+        trial.given(
+            f"replicate(net, {n}), net with sub-modules, a tied one and a buffer, {'train' if mode else 'eval'} mode"
+        )
+        replicas = _replicas(answer, trial, net, n)
+        for place, replica in enumerate(replicas):
+            x = drawn(trial, 2, 4)
+            trial.equal(replica(x).detach(), net.right(x).detach(), f"The output of replica {place}")
+
+
+def _replicas(answer: Answer, trial: Trial, net: Net, n: int) -> list:
+    replicas = listed(trial, trial.call(answer[1], net, n), "replicate")
+    trial.true(
+        len(replicas) == n and all(map(callable, replicas)),
+        f"Expected {n} modules.",
+        got=[type(replica).__name__ for replica in replicas],
+        observed=len(replicas),
+    )
+    return replicas
+
+
+@data_parallel.property("gradients through each replica reach the module's own parameters")
+def gradients_of_replicas(answer: Answer, trial: Trial) -> None:
+    net = Net(trial)
+    trial.given(
+        "replicate(net, 3); three different batches and random upstream gradients; net.parameters() then"
+    )
+    xs, upstream = [drawn(trial, 2, 4) for _ in range(3)], [drawn(trial, 2, 3) for _ in range(3)]
+    outs = [replica(x) for replica, x in zip(_replicas(answer, trial, net, 3), xs, strict=True)]
+    gots = []
+    for used in ([0], [1], [2], [0, 1, 2]):
+        got = gradients_of(net, [outs[place] for place in used], [upstream[place] for place in used])
+        want = right_slopes(net, [xs[place] for place in used], [upstream[place] for place in used])
+        gots.append(
+            "None"
+            if not any(slope is not None for slope in got)
+            else all(
+                slope is not None and torch.allclose(slope, right)
+                for slope, right in zip(got, want, strict=True)
+            )
+        )
+    trial.true(
+        gots == [True] * 4,
+        "The module's own parameters do not get the gradients of its replicas: an optimizer, which has the module's "
+        "parameters, would not learn from them.",
+        expected="through each replica, the gradient that the module itself would have got",
+        got="; ".join(
+            f"{name}: {_told(got)}" for name, got in zip(("replica 0", "1", "2", "all"), gots, strict=True)
+        ),
+        observed=gots,
+    )
+
+
+def _told(outcome: bool | str) -> str:
+    return {"None": "no gradient", False: "a wrong one", True: "right"}[outcome]
+
+
+@data_parallel.property(
+    "no module object is in two replicas, nor in a replica and the module; what a forward writes stays apart"
+)
+def replicas_apart(answer: Answer, trial: Trial) -> None:
+    net = Net(trial)
+    trial.given(
+        "replicate(net, 3), a call of each; every forward says on which `self` it ran and writes self.calls += 1"
+    )
+    net.crowd.seen.clear()
+    for replica in _replicas(answer, trial, net, 3):
+        replica(drawn(trial, 2, 4))
+    outer, inner = net.crowd.selves("net"), net.crowd.selves("inner")
+    counts = len({id(each) for each in outer}), len({id(each) for each in inner})
+    used = any(each is net for each in outer), any(each is net.inner for each in inner)
+    trial.true(
+        counts == (3, 3),
+        "Replicas share module objects: in threads, what one forward writes on `self` another one reads.",
+        expected="3 different modules, with 3 different sub-modules",
+        got=f"{counts[0]} different, with {counts[1]} different sub-modules",
+        observed=(counts, used, net.calls),
+    )
+    trial.true(
+        not any(used) and net.calls == 0,
+        "The module itself runs as one of the replicas: what that forward writes on `self` stays, what the others write is "
+        "lost.",
+        expected="three new modules",
+        got=f"net.calls is {net.calls} afterwards",
+        observed=(counts, used, net.calls),
+    )
+
+
+@data_parallel.property("the replicas' buffers are copies")
+def buffers_apart(answer: Answer, trial: Trial) -> None:
+    net = Net(trial)
+    trial.given(
+        "replicate(net, 3), a call of each; every forward adds the sum of its batch to the buffer self.total"
+    )
+    xs = [drawn(trial, 2, 4) for _ in range(3)]
+    for replica, x in zip(_replicas(answer, trial, net, 3), xs, strict=True):
+        replica(x)
+    sums = [x.sum() for x in xs]
+    buffer_is(trial, net, sums)
+
+
+def buffer_is(trial: Trial, net: Net, sums: list[Tensor]) -> None:
+    """Wrong unless the module's buffer is as before, or as the first replica left it, which is what torch does."""
+    kinds = {
+        "as before": torch.zeros(()),
+        "of the first": sums[0],
+        "of the last": sums[-1],
+        "of all": torch.stack(sums).sum(),
+        "their mean": torch.stack(sums).mean(),
+    }
+    got = net.total.detach()
+    kind = next(
+        (name for name, value in kinds.items() if torch.allclose(got, value.to(got.dtype))), "another"
+    )
+    trial.true(
+        kind in ("as before", "of the first"),
+        "What the replicas write to their buffers comes back to the module: several threads would write it at once, and "
+        "updates be lost by chance.",
+        expected="the module's buffer as it was (or as the first replica left it)",
+        got={"of all": "the updates of all", "of the last": "that of the last"}.get(kind, kind),
+        observed="another" if kind == "another" else "comes back",
+    )

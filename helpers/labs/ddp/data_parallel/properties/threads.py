@@ -1,0 +1,119 @@
+"""The check of 07.data_parallel: threads that run at once, keep their places and hand on their exceptions."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from helpers.labs.ddp.data_parallel.exercise import data_parallel
+from helpers.labs.ddp.data_parallel.inputs import (
+    Answer,
+    Broken,
+    Crowd,
+    Doubled,
+    Member,
+    drawn,
+    listed,
+    quiet_threads,
+)
+from helpers.labs.ddp.data_parallel.properties.replicas import (
+    buffers_apart,
+    gradients_of_replicas,
+    replicas_apart,
+)
+from helpers.trial import Trial
+
+
+@data_parallel.property("parallel_apply gives the output of module i on input i with kwargs i, at place i")
+def outputs(answer: Answer, trial: Trial) -> None:
+    for n in (1, 3):
+        mods, inputs = (
+            [Doubled(place) for place in range(n)],
+            [drawn(trial, 2 + place, 3) for place in range(n)],
+        )
+        kwargs = [{"shift": 10.0 * place} for place in range(n)]
+        trial.given(f"parallel_apply(mods, inputs, kwargs), {n} modules, kwargs [{{'shift': 0.0}}, ...]")
+        with quiet_threads():
+            got = listed(trial, trial.call(answer[2], mods, inputs, kwargs), "parallel_apply")
+        wants = [mod.right(x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
+        if _are_in_another_order(got, wants):
+            continue  # told below, where the last one is ready first
+        trial.true(
+            len(got) == n,
+            f"Expected {n} outputs, one of each module.",
+            expected=n,
+            got=len(got),
+            observed=("length", n, len(got)),
+        )
+        for place, (out, want) in enumerate(zip(got, wants, strict=True)):
+            trial.equal(out, want, f"The output of module {place}")
+
+
+def _are_in_another_order(got: list, wants: list[Tensor]) -> bool:
+    """By shape: no two outputs have the same."""
+    shapes = [tuple(out.shape) if isinstance(out, Tensor) else () for out in got]
+    return shapes != sorted(shapes) and sorted(shapes) == [tuple(want.shape) for want in wants]
+
+
+@data_parallel.property("parallel_apply runs all modules at the same time, each in its own thread")
+def at_once(answer: Answer, trial: Trial) -> None:
+    trial.given("three modules that wait in forward until all three are there")
+    crowd = Crowd(3)
+    mods = [Member(crowd, place) for place in range(3)]
+    with quiet_threads():
+        listed(trial, answer[2](mods, [drawn(trial, 1, 2) for _ in range(3)], [{}, {}, {}]), "parallel_apply")
+    trial.true(
+        crowd.met,
+        "The forwards did not run at the same time: one waited for the others, and they did not come.",
+        expected="3 forwards under way",
+        got="one after the other",
+        observed="not at once",
+    )
+
+
+@data_parallel.property(
+    "the outputs stand in the order of the modules, also when the last one is ready first"
+)
+def order_of_outputs(answer: Answer, trial: Trial) -> None:
+    trial.given("three modules; the first one is ready last")
+    crowd = Crowd(3)
+    mods = [Member(crowd, place, last_first=True) for place in range(3)]
+    inputs = [drawn(trial, 2, 3) for _ in range(3)]
+    with quiet_threads():
+        got = listed(trial, answer[2](mods, inputs, [{}, {}, {}]), "parallel_apply")
+    is_of = [
+        next(
+            (place for place, x in enumerate(inputs) if isinstance(out, Tensor) and torch.equal(out, 2 * x)),
+            None,
+        )
+        for out in got
+    ]
+    trial.true(
+        is_of == [0, 1, 2],
+        "Output i is not that of module i: the samples of the batch change places.",
+        expected="outputs of modules [0, 1, 2]",
+        got=f"outputs of modules {is_of}",
+        observed="by finishing" if sorted(map(str, is_of)) == ["0", "1", "2"] else is_of,
+    )
+
+
+@data_parallel.property(
+    "an exception in one replica reaches the caller",
+    after=(gradients_of_replicas, replicas_apart, buffers_apart, at_once, order_of_outputs),
+)
+def error_of_a_replica(answer: Answer, trial: Trial) -> None:
+    mods = [Doubled(0), Broken(), Doubled(2)]
+    trial.given("three modules, of which the second raises ValueError('no such label: 7')")
+
+    def call() -> object:
+        with quiet_threads():
+            return answer[2](mods, [drawn(trial, 2, 3) for _ in range(3)], [{}, {}, {}])
+
+    error = trial.raises(ValueError, call, "when a replica raises ValueError")
+    trial.true(
+        "no such label: 7" in str(error),
+        "A ValueError is raised, but its text is lost.",
+        expected="no such label: 7",
+        got=str(error)[:100],
+        observed="text lost",
+    )

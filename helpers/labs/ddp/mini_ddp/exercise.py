@@ -1,0 +1,478 @@
+"""Exercise 07.mini_ddp: gradients averaged over the ranks while backward still runs."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages
+from helpers.labs.ddp.shared.models import (
+    UNIT,
+    Kinds,
+    Layers,
+    Scene,
+    after_last_gradient,
+    all_reduces,
+    between,
+    gradients,
+    is_gradient,
+    kind_of,
+    normal,
+    of_rank,
+    on_each,
+)
+from helpers.ranks.checking import over_gloo
+from helpers.ranks.in_threads import Event, note
+from helpers.trial import Trial
+
+SIZES = (3, 5, 2)  # numbers in each weight
+TWO = 5 * UNIT  # bucket_bytes for two buckets of these sizes
+
+mini_ddp = Exercise(
+    "07.mini_ddp",
+    "A DDP of your own",
+    objective="Average gradients over the ranks in buckets, and send the first bucket while backward still runs.",
+    minutes=50,
+    difficulty="hard",
+    names=("MiniDDP",),
+    kind="class",
+    seconds=30,
+    hints=[
+        "Who tells you that a gradient is complete? param.register_post_accumulate_grad_hook(hook) calls hook(param) "
+        "each time when the engine has added to param.grad. All else hangs on this hook.",
+        "Keep a counter: how many buckets are launched. In the hook: note that this parameter is ready, then launch "
+        "while the bucket whose turn it is has all its gradients. A later bucket that is complete has to wait.",
+        "dist.all_reduce(flat, async_op=True) returns a request at once. Keep it with its bucket; request.wait() "
+        "belongs to the end of backward: torch.autograd.Variable._execution_engine.queue_callback(finish), called in a "
+        "hook, lets the engine call finish() after the last gradient. Queue it once for each backward.",
+        "In finish: wait for every request, bring the results back into param.grad (or let param.grad be views of the "
+        "bucket from the start), and reset ALL that counts: the next backward starts anew. no_sync: a flag that "
+        "the hook reads; param.grad adds up by itself, and the next exchange carries the sum.",
+    ],
+)
+
+
+@mini_ddp.property("the exchange is your own: torch's DistributedDataParallel is not called")
+def own(answer: type, trial: Trial) -> None:
+    trial.given("a module on two ranks, wrapped and called")
+    scene = Scene(trial, SIZES, ranks=2)
+
+    def wrapped(answer: type) -> None:
+        ddp = answer(scene.module(), TWO)
+        ddp(scene.batches[0][dist.get_rank()][0])
+
+    with calls_to(nn.parallel.DistributedDataParallel.__init__) as seen:
+        on_each(trial, answer, wrapped, ranks=2)
+    trial.true(
+        not seen,
+        "The answer hands the work to torch's DistributedDataParallel: then nothing of it is yours.",
+        expected="hooks, buckets and all-reduces of your own",
+        observed="calls DistributedDataParallel",
+    )
+
+
+class Stocked(nn.Module):
+    """One of each kind of what a module holds; `rank` decides on the values."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__()
+        self.trainable = nn.Parameter(torch.arange(6.0).reshape(2, 3) + 10 * rank)
+        self.inner = nn.Module()
+        self.inner.register_buffer("mean", torch.tensor([0.5, 1.5, 2.5]) * (rank + 1))
+        self.inner.register_buffer("count", torch.tensor(7 + rank))
+
+    def parts(self) -> dict[str, Tensor]:
+        return dict(self.named_parameters()) | dict(self.named_buffers())
+
+    def forward(self, x: Tensor, *, scale: float = 1.0) -> dict[str, Tensor]:
+        return {"out": x @ self.trainable * scale}
+
+
+@mini_ddp.property("after construction every rank holds rank 0's parameters and buffers", after=(own,))
+def broadcast(answer: type, trial: Trial) -> None:
+    trial.given("a module with another parameter and other buffers on each of 3 ranks")
+
+    def construct(answer: type) -> tuple[dict[str, Tensor], list[str]]:
+        module = Stocked(dist.get_rank())
+        before = module.parts()
+        answer(module, TWO)
+        now = module.parts()
+        replaced = [
+            name
+            for name, param in before.items()
+            if isinstance(param, nn.Parameter) and now[name] is not param
+        ]
+        return {name: part.detach().clone() for name, part in now.items()}, replaced
+
+    run = on_each(trial, answer, construct, ranks=3)
+    first = {name: part.detach() for name, part in Stocked(0).parts().items()}
+    differing = {
+        name: rank
+        for rank in (2, 1, 0)
+        for name in first
+        if not same(run.results[rank][0].get(name), first[name])
+    }
+    if differing:
+        name, rank = next(iter(differing.items()))
+        trial.fail(
+            f"After construction rank {rank} does not hold rank 0's {name}. The ranks then compute with different "
+            "numbers, and mean gradients do not bring them together again.",
+            expected=first[name],
+            got=run.results[rank][0].get(name),
+            observed=sorted(differing.items()),
+        )
+    replaced = sorted({name for _, names in run.results for name in names})
+    trial.true(
+        not replaced,
+        f"MiniDDP put a new object in the place of {', '.join(replaced)}. An optimizer that was made before holds "
+        "the old one, and would train what nobody uses.",
+        expected="the same parameters and buffers, with rank 0's numbers in them",
+        observed=("replaced", replaced),
+    )
+
+
+def same(got: object, want: Tensor) -> bool:
+    return isinstance(got, Tensor) and got.dtype == want.dtype and torch.equal(got, want)
+
+
+@mini_ddp.property("a call hands all arguments to the module and returns what it returns", after=(own,))
+def arguments(answer: type, trial: Trial) -> None:
+    trial.given("ddp(x, scale=0.5) of a module that returns a dict")
+    x = normal(trial, 3, 2).float()
+    run = on_each(trial, answer, lambda answer: answer(Stocked(0), TWO)(x, scale=0.5), ranks=1)
+    trial.equal(run.results[0], Stocked(0)(x, scale=0.5), "The result of the call", observed="arguments")
+
+
+@mini_ddp.property("after backward every gradient is the mean over the ranks", after=(own,))
+def mean(answer: type, trial: Trial) -> None:
+    for delivery in ("late", "early"):
+        trial.given(f"3 ranks with a batch of 4 each, weights of {SIZES} numbers, bucket_bytes={TWO}")
+        scene = Scene(trial, SIZES)
+
+        def step(answer: type, scene: Scene = scene) -> list[Tensor | None]:
+            module = scene.module()
+            scene.backward(answer(module, TWO), 0)
+            return gradients(module)
+
+        run = on_each(trial, answer, step, ranks=3, delivery=delivery)
+        scene.same(trial, run.results, 0, when="After one backward")
+
+
+MANY = (7, 30, 4, 9, 25, 3, 40, 5, 8)
+THIRTEEN = 13 * UNIT
+
+
+def of_many(answer: type, trial: Trial) -> list[list[Event]]:
+    """The log of one backward through a chain of layers, in which gradients come last weight first."""
+    trial.given(
+        f"2 ranks, a chain of weights of {MANY} numbers of {UNIT} bytes each, bucket_bytes={THIRTEEN}"
+    )
+    scene = Scene(trial, MANY, ranks=2)
+
+    def step(answer: type) -> None:
+        ddp = answer(scene.module(), THIRTEEN)
+        note("step starts")
+        scene.backward(ddp, 0)
+        note("step ends")
+
+    run = on_each(trial, answer, step, ranks=2)
+    return [between(of_rank(run, rank), "step starts", "step ends") for rank in range(2)]
+
+
+@mini_ddp.property(
+    "one all-reduce a bucket; buckets are filled and sent from the last parameter to the first", after=(own,)
+)
+def messages(answer: type, trial: Trial) -> None:
+    for rank, events in enumerate(of_many(answer, trial)):
+        sent = all_reduces(events)
+        kind = kind_of_messages(sent, MANY, UNIT, THIRTEEN)
+        trial.true(
+            not kind,
+            f"On rank {rank} the all-reduces of one backward are not those of the buckets: {kind}.",
+            expected="[8 + 5, 40, 3 + 25, 9 + 4, 30, 7] numbers: a bucket is full with 13 or more",
+            got=f"all-reduces of {[n // UNIT for n in sent]} numbers",
+            observed=kind or sent,
+        )
+
+
+@mini_ddp.property("buckets are on their way before the last gradient is there", after=(own,))
+def overlapped(answer: type, trial: Trial) -> None:
+    events = of_many(answer, trial)[0]
+    sent, early = len(all_reduces(events)), len(all_reduces(events[: after_last_gradient(events) - 1]))
+    trial.true(
+        early and early >= sent // 2,
+        f"Of {sent} all-reduces, {early} were issued before the last gradient of the backward was there. What is sent "
+        "after it overlaps with nothing: the network sleeps while backward computes, and then backward waits.",
+        expected=f"{max(sent // 2, 1)} or more, the first one early in backward",
+        got=early,
+        observed="none" if not early else "some",
+    )
+
+
+@mini_ddp.property("nobody waits for an all-reduce before the last gradient is there", after=(own,))
+def no_early_wait(answer: type, trial: Trial) -> None:
+    events = of_many(answer, trial)[0]
+    before = events[: after_last_gradient(events)]
+    waits = [event for event in before if event.kind == "waited" and event.what.startswith("all_reduce")]
+    left = len([event for event in events if is_gradient(event)]) - len(
+        [event for event in before[: before.index(waits[0])] if is_gradient(event)] if waits else []
+    )
+    trial.true(
+        not waits,
+        f"An all-reduce was waited for in the middle of backward: {left} gradients were still missing. While a hook "
+        "waits, the engine computes nothing.",
+        expected="dist.all_reduce(..., async_op=True) in the hooks, every wait after the last gradient",
+        observed="waits",
+    )
+
+
+ORDERS = ((0, 1, 2, 3), (2, 0, 3, 1), (3, 2, 1, 0))  # by rank, in which the layers are computed
+MIXED = (
+    "the mean of gradients of DIFFERENT weights: the k-th all-reduce of one rank meets the k-th of another"
+)
+
+
+@mini_ddp.property(
+    "all ranks send their buckets in the same order, also where gradients come in another order", after=(own,)
+)
+def same_order(answer: type, trial: Trial) -> None:
+    for sizes in ((4, 4, 4, 4), (3, 5, 2, 6)):
+        trial.given(
+            f"4 layers side by side, weights of {sizes} numbers, each a bucket; the ranks compute them in the orders "
+            + ", ".join(map(str, ORDERS))
+        )
+        scene = Scene(trial, sizes, how=lambda rank, step: {"order": ORDERS[rank], "side_by_side": True})
+
+        def step(answer: type, scene: Scene = scene) -> list[Tensor | None]:
+            module = scene.module()
+            scene.backward(answer(module, 1), 0)
+            return gradients(module)
+
+        def mixed(rank: int, scene: Scene = scene) -> Kinds:
+            return [(MIXED, mixture(scene, rank))]
+
+        run = on_each(trial, answer, step, ranks=3)
+        scene.same(trial, run.results, 0, when="After one backward", more=mixed)
+
+
+def mixture(scene: Scene, rank: int) -> list[Tensor]:
+    """What rank `rank` gets for each weight if the k-th gradient of each rank meets the k-th of the others."""
+    own = [scene.own(0, r) for r in range(scene.ranks)]
+    if len({len(grad) for grad in own[0]}) > 1:
+        return own[rank]
+    arriving = [order[::-1] for order in ORDERS]
+    places = [arriving[rank].index(i) for i in range(len(own[rank]))]
+    return [sum(own[r][arriving[r][k]] for r in range(scene.ranks)) / scene.ranks for k in places]
+
+
+# More steps, no_sync, and small things asked of right answers.
+
+
+LEFT_OVER = "this step's mean and, added to it, what the step before had left in the bucket"
+
+
+@mini_ddp.property(
+    "the next backward starts anew, with gradients set to None or to zero before it", after=(own,)
+)
+def again(answer: type, trial: Trial) -> None:
+    for to_none, delivery in ((False, "late"), (True, "early")):
+        trial.given(f"2 steps on 3 ranks, before each module.zero_grad(set_to_none={to_none})")
+        scene = Scene(trial, SIZES, steps=2)
+
+        def steps(answer: type, scene: Scene = scene, to_none: bool = to_none) -> list[list[Tensor | None]]:
+            module = scene.module()
+            ddp, found = answer(module, TWO), []
+            for step in range(2):
+                module.zero_grad(set_to_none=to_none)
+                scene.backward(ddp, step)
+                found.append(gradients(module))
+            return found
+
+        run = on_each(trial, answer, steps, ranks=3, delivery=delivery)
+        for step in range(2):
+            found = [by_step[step] for by_step in run.results]
+            more = leftovers(scene) if step else []
+            scene.same(
+                trial,
+                found,
+                step,
+                when=f"After the backward of step {step + 1}",
+                more=lambda _, more=more: more,
+            )
+
+
+def leftovers(scene: Scene) -> Kinds:
+    """What step 2 gives if the bucket still holds the result of step 1: once, or once from each rank."""
+    before, now = scene.mean(0), scene.mean(1)
+    return [
+        (LEFT_OVER, [count * b + n for b, n in zip(before, now, strict=True)]) for count in (scene.ranks, 1)
+    ]
+
+
+@mini_ddp.property(
+    "in no_sync nothing is sent; the next backward outside exchanges the whole sum, once", after=(own,)
+)
+def no_sync(answer: type, trial: Trial) -> None:
+    trial.given("two batches inside `with ddp.no_sync():` (forward and backward), a third outside; 3 ranks")
+    scene = Scene(trial, SIZES, steps=3)
+
+    def steps(answer: type) -> list[list[Tensor | None]]:
+        module = scene.module()
+        ddp, found = answer(module, TWO), []
+        note("starts")
+        with ddp.no_sync():
+            for step in range(2):
+                scene.backward(ddp, step)
+                found.append(gradients(module))
+        note("inside")
+        scene.backward(ddp, 2)
+        note("ends")
+        return [*found, gradients(module)]
+
+    run = on_each(trial, answer, steps, ranks=3)
+    events = of_rank(run, 0)
+    inside = all_reduces(between(events, "starts", "inside"))
+    trial.true(
+        not inside,
+        f"Inside no_sync {len(inside)} all-reduces were sent: that is what no_sync is there to save.",
+        expected="no message inside, one exchange at the next backward outside",
+        got=f"{len(inside)} all-reduces in two backward passes inside",
+        observed=("sends inside", sends_in_backward(between(events, "starts", "inside"))),
+    )
+    local = [[scene.own(step, rank) for step in range(3)] for rank in range(3)]
+    for step in range(2):
+        for rank, grads in enumerate(run.results):
+            want = [sum(g) for g in zip(*local[rank][: step + 1], strict=True)]
+            for i, want_i in enumerate(want):
+                got = grads[step][i]
+                kind = kind_of(got, want_i, [("part", want_i / 3)])
+                trial.equal(
+                    got,
+                    want_i,
+                    f"Inside no_sync, after batch {step + 1}, on rank {rank}: the gradient of weight {i}, which is "
+                    "the plain sum of this rank's own gradients",
+                    observed=("inside", step, kind if kind != "other" else None),
+                )
+    scene.same(
+        trial,
+        [grads[2] for grads in run.results],
+        0,
+        1,
+        2,
+        when="After two batches in no_sync and one outside",
+        more=lambda rank: [
+            ("the mean of the LAST batch alone: what had added up before is lost", scene.mean(2)),
+            (
+                "this rank's own sum of no_sync, and of the last batch the mean: the sum itself was not exchanged",
+                [a + b + c for a, b, c in zip(*local[rank][:2], scene.mean(2), strict=True)],
+            ),
+        ],
+    )
+    wrong = kind_of_messages(all_reduces(between(events, "inside", "ends")), SIZES, UNIT, TWO)
+    trial.true(
+        not wrong,
+        f"The all-reduces of the backward after no_sync are not those of one exchange: {wrong}.",
+        expected="one all-reduce a bucket, as ever",
+        observed=("after no_sync", wrong),
+    )
+
+
+def sends_in_backward(events: list[Event]) -> bool:
+    """Whether an all-reduce is sent before the last of several backward passes is over, or only after that."""
+    return bool(all_reduces(events[: after_last_gradient(events) - len(SIZES)]))
+
+
+class Tied(Layers):
+    """Weight 0 is used twice, under two names."""
+
+    def __init__(self, starts: list[Tensor]) -> None:
+        super().__init__(starts)
+        self.again = self.weights[0]
+
+    def forward(self, x: Tensor, **how: object) -> Tensor:
+        return super().forward(super().forward(x), order=(0,))
+
+
+class Frozen(Layers):
+    """Weight 1 is frozen."""
+
+    def __init__(self, starts: list[Tensor]) -> None:
+        super().__init__(starts)
+        self.weights[1].requires_grad_(False)
+
+
+@mini_ddp.property("a parameter under two names is exchanged once", once_right=True)
+def tied(answer: type, trial: Trial) -> None:
+    trial.given("2 ranks; weight 0 has two names and is used twice")
+    scene = Scene(trial, SIZES, ranks=2, kind=Tied)
+    found = [grads for _, grads in after_a_step(answer, trial, scene)]
+    scene.same(trial, found, 0, when="After one backward")
+
+
+@mini_ddp.property("frozen parameters get rank 0's values, and no bucket waits for them", once_right=True)
+def frozen(answer: type, trial: Trial) -> None:
+    trial.given("2 ranks; weight 1 of 3 is frozen")
+    scene = Scene(trial, SIZES, ranks=2, kind=Frozen)
+    steps = after_a_step(answer, trial, scene)
+    for rank, (values, _) in enumerate(steps):
+        trial.equal(values, scene.starts[0][1], f"The frozen weight on rank {rank}", observed="not broadcast")
+    scene.same(trial, [grads for _, grads in steps], 0, when="After one backward", none_is_zero=True)
+
+
+def after_a_step(answer: type, trial: Trial, scene: Scene) -> list[tuple[Tensor, list[Tensor | None]]]:
+    """By rank: the numbers in weight 1 after construction, the gradients after one backward."""
+
+    def step(answer: type) -> tuple[Tensor, list[Tensor | None]]:
+        module = scene.module()
+        ddp = answer(module, TWO)
+        values = module.weights[1].detach().clone()
+        scene.backward(ddp, 0)
+        return values, gradients(module)
+
+    return on_each(trial, answer, step, ranks=scene.ranks).results
+
+
+@mini_ddp.property("without zero_grad, the mean gradient of the next backward is added", once_right=True)
+def adds(answer: type, trial: Trial) -> None:
+    trial.given("two backward passes on 3 ranks with no zero_grad between them")
+    scene = Scene(trial, SIZES, steps=2)
+
+    def steps(answer: type) -> list[Tensor | None]:
+        module = scene.module()
+        ddp = answer(module, TWO)
+        for step in range(2):
+            scene.backward(ddp, step)
+        return gradients(module)
+
+    scene.same(trial, on_each(trial, answer, steps, ranks=3).results, 0, 1, when="After two backward passes")
+
+
+@mini_ddp.property("one rank alone gets its own gradients", once_right=True)
+def alone(answer: type, trial: Trial) -> None:
+    trial.given("1 rank, one step")
+    scene = Scene(trial, SIZES, ranks=1)
+    found = [grads for _, grads in after_a_step(answer, trial, scene)]
+    scene.same(trial, found, 0, when="After one backward")
+
+
+@mini_ddp.property("and on three processes over gloo, the same", once_right=True)
+def over_processes(answer: type, trial: Trial) -> None:
+    trial.given("two steps on 3 processes over gloo")
+    scene = Scene(trial, SIZES, steps=2)
+
+    def steps() -> list[list[Tensor | None]]:
+        module = scene.module()
+        ddp, found = answer(module, TWO), []
+        for step in range(2):
+            module.zero_grad()
+            scene.backward(ddp, step)
+            found.append(gradients(module))
+        return found
+
+    results = over_gloo(trial, steps, ranks=3)
+    for step in range(2):
+        found = [by_step[step] for by_step in results]
+        scene.same(trial, found, step, when=f"After the backward of step {step + 1} of 2")

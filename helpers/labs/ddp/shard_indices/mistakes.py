@@ -1,0 +1,431 @@
+"""What people write for 07.shard_indices, and why it is wrong."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data.distributed import DistributedSampler
+
+from helpers.labs.ddp.shard_indices.exercise import shard_indices
+
+
+def permutation(n: int, seed: int) -> list[int]:
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def order_of(n: int, epoch: int, shuffle: bool, seed: int) -> list[int]:
+    return permutation(n, seed + epoch) if shuffle else list(range(n))
+
+
+def fitted(order: list[int], world: int, drop_last: bool) -> list[int]:
+    """The order, cut or begun again so that world divides its length."""
+    n = len(order)
+    total = (n // world if drop_last else math.ceil(n / world)) * world
+    return (order * math.ceil(total / n))[:total] if n else []
+
+
+@shard_indices.mistake()
+def contiguous_blocks(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """Each rank takes a block of neighbours. torch deals one by one, from place rank on in steps of world:
+    with a block each, data that is sorted by class or by date gives every rank another distribution.
+    """
+    order = fitted(order_of(n, epoch, shuffle, seed), world, drop_last)
+    each = len(order) // world
+    return order[rank * each : (rank + 1) * each]
+
+
+@shard_indices.variant(contiguous_blocks)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    each = n // world if drop_last else math.ceil(n / world)
+    return order_of(n, epoch, shuffle, seed)[rank * each : (rank + 1) * each]
+
+
+@shard_indices.variant(contiguous_blocks)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = torch.tensor(order_of(n, epoch, shuffle, seed))
+    return torch.tensor_split(order, world)[rank].tolist()
+
+
+@shard_indices.variant(contiguous_blocks)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    each = math.ceil(n / world)
+    return order_of(n, epoch, shuffle, seed)[rank * each : (rank + 1) * each]
+
+
+@shard_indices.variant(contiguous_blocks)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    each = n // world
+    return order_of(n, epoch, shuffle, seed)[rank * each : (rank + 1) * each]
+
+
+@shard_indices.mistake()
+def every_rank_has_all(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """Every rank goes through the whole dataset: world times the work for the result of one process. DDP
+    averages gradients, it does not split data.
+    """
+    return order_of(n, epoch, shuffle, seed)
+
+
+@shard_indices.variant(every_rank_has_all)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    return fitted(order_of(n, epoch, shuffle, seed), world, drop_last)
+
+
+@shard_indices.mistake()
+def uneven_lengths(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """`order[rank::world]` alone gives the first ranks one sample more. Before it is dealt, the order must
+    get a length that world divides.
+    """
+    return order_of(n, epoch, shuffle, seed)[rank::world]
+
+
+@shard_indices.variant(uneven_lengths)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = order_of(n, epoch, shuffle, seed)
+    return order[rank : n - n % world if drop_last else n : world]
+
+
+@shard_indices.mistake()
+def padded_once(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """`order + order[:missing]` can at most double the order. If there are fewer samples than half the ranks,
+    some ranks stay without one: begin the order again as often as needed.
+    """
+    order = order_of(n, epoch, shuffle, seed)
+    total = (n // world if drop_last else math.ceil(n / world)) * world
+    return (order + order[: max(0, total - n)])[rank:total:world]
+
+
+@shard_indices.mistake()
+def drop_last_ignored(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """drop_last makes no difference here: the order is filled up in either case."""
+    return fitted(order_of(n, epoch, shuffle, seed), world, False)[rank::world]
+
+
+@shard_indices.variant(drop_last_ignored)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = order_of(n, epoch, shuffle, seed)
+    return (order + order[: -n % world])[rank::world]
+
+
+@shard_indices.mistake()
+def always_dropped(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """drop_last makes no difference here: the end is dropped in either case, and without drop_last no sample
+    may be lost.
+    """
+    return fitted(order_of(n, epoch, shuffle, seed), world, True)[rank::world]
+
+
+@shard_indices.mistake()
+def start_dropped(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """With drop_last the start of the order is dropped; torch drops its end."""
+    order = order_of(n, epoch, shuffle, seed)
+    return order[n % world :][rank::world] if drop_last else fitted(order, world, False)[rank::world]
+
+
+@shard_indices.mistake()
+def one_round_too_many(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """`n // world + 1` is one too many where world divides n: use ceil(n / world). All samples of the last
+    round are dealt twice.
+    """
+    order = order_of(n, epoch, shuffle, seed)
+    total = (n // world + (not drop_last)) * world
+    return (order * (total // n + 1))[rank:total:world]
+
+
+@shard_indices.mistake()
+def last_sample_repeated(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The gap at the end is filled with copies of one sample, the last. torch begins the order again, so that
+    no sample counts more than twice while there are enough others.
+    """
+    order = order_of(n, epoch, shuffle, seed)
+    if drop_last:
+        return fitted(order, world, True)[rank::world]
+    return (order + order[-1:] * (-n % world))[rank::world]
+
+
+@shard_indices.mistake()
+def filled_up_by_each_rank(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """Each rank fills up its own share with a sample of its own. torch fills up the order, before it is
+    dealt.
+    """
+    order = order_of(n, epoch, shuffle, seed)
+    own = order[rank::world] or order[:1]
+    if drop_last:
+        return fitted(order, world, True)[rank::world]
+    return own + own[: math.ceil(n / world) - len(own)]
+
+
+@shard_indices.variant(filled_up_by_each_rank)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = order_of(n, epoch, shuffle, seed)
+    own = order[rank::world]
+    if drop_last:
+        return fitted(order, world, True)[rank::world]
+    return own if len(own) == math.ceil(n / world) else own + own[-1:]
+
+
+@shard_indices.mistake()
+def torchs_own_sampler(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """This is DistributedSampler itself. Its __iter__ is fifteen lines: write them."""
+    sampler = DistributedSampler(
+        range(n),  # type: ignore[arg-type]
+        num_replicas=world,
+        rank=rank,
+        shuffle=shuffle,
+        drop_last=drop_last,
+        seed=seed,
+    )
+    sampler.set_epoch(epoch)
+    return list(sampler)
+
+
+# The order of the epoch is not torch's.
+
+
+@shard_indices.mistake()
+def seed_differs_by_rank(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """With the rank in the seed, each rank shuffles differently: some samples are taken twice and others by
+    nobody. The order must be the same everywhere; only the places differ.
+    """
+    return fitted(order_of(n, epoch, shuffle, seed + rank), world, drop_last)[rank::world]
+
+
+@shard_indices.variant(seed_differs_by_rank)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    return order_of(n, epoch, shuffle, seed + rank)[rank::world]
+
+
+@shard_indices.mistake()
+def drawn_without_the_seed(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is drawn from a generator that was not seeded here: it depends on what each process has drawn
+    before, so the ranks do not agree, and no run comes out twice.
+    """
+    order = torch.randperm(n).tolist() if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def set_epoch_ignored(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The epoch is in no seed, so every epoch has the order of the first: the mistake of forgetting
+    `set_epoch`.
+    """
+    return fitted(order_of(n, 0, shuffle, seed), world, drop_last)[rank::world]
+
+
+@shard_indices.variant(set_epoch_ignored)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    return list(DistributedSampler(range(n), world, rank, shuffle, seed, drop_last))  # type: ignore[arg-type]
+
+
+@shard_indices.mistake()
+def seed_ignored(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The generator is seeded with the epoch alone, so two runs with different seeds see one order."""
+    return fitted(order_of(n, epoch, shuffle, 0), world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def seed_combined_otherwise(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """Seed and epoch are combined in another way than `seed + epoch`. Any way that all ranks share would
+    train as well, but a run is to be the same as with torch's sampler.
+    """
+    order = permutation(n, hash((seed, epoch)) % 2**32) if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.variant(seed_combined_otherwise)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = permutation(n, seed * (epoch + 1)) if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.variant(seed_combined_otherwise)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = permutation(n, seed * epoch) if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def one_generator_for_all_epochs(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """One generator draws on from epoch to epoch. A run that resumes in epoch 7 must draw six orders first; a
+    seed that holds the epoch needs none of that.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    order = list(range(n))
+    for _ in range(epoch + 1):
+        if shuffle:
+            order = torch.randperm(n, generator=generator).tolist()
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def global_generator(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """`torch.manual_seed` seeds the generator of the whole process: dropout, initialisation and augmentation
+    begin anew in each epoch, alike on all ranks. Take a torch.Generator of your own.
+    """
+    torch.manual_seed(seed + epoch)
+    order = torch.randperm(n).tolist() if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.variant(global_generator)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = list(range(n))
+    if shuffle:
+        torch.manual_seed(seed + epoch)
+        order = torch.randperm(n).tolist()
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def another_librarys_shuffle(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order comes from Python's or numpy's shuffle. It is the same on all ranks, but not that of
+    torch.randperm.
+    """
+    order = list(range(n))
+    if shuffle:
+        random.Random(seed + epoch).shuffle(order)
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.variant(another_librarys_shuffle)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = np.random.default_rng(seed + epoch).permutation(n).tolist() if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.variant(another_librarys_shuffle)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = np.random.RandomState(seed + epoch).permutation(n).tolist() if shuffle else list(range(n))
+    return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def own_share_shuffled(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The samples are dealt first, and each rank shuffles its share: a sample stays with its rank for the
+    whole training. Shuffle first, then deal.
+    """
+    own = fitted(list(range(n)), world, drop_last)[rank::world]
+    return [own[place] for place in permutation(len(own), seed + epoch)] if shuffle else own
+
+
+@shard_indices.variant(own_share_shuffled)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    own = fitted(list(range(n)), world, drop_last)[rank::world]
+    if shuffle:
+        random.Random(seed + epoch).shuffle(own)
+    return own
+
+
+@shard_indices.variant(own_share_shuffled)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    own = fitted(list(range(n)), world, drop_last)[rank::world]
+    return [own[place] for place in permutation(len(own), seed + epoch + rank)] if shuffle else own
+
+
+@shard_indices.mistake()
+def filled_up_before_the_shuffle(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is cut or filled up first and shuffled then: the permutation has another length than n, and
+    so other values. Shuffle the n samples, then fit the length.
+    """
+    order = fitted(list(range(n)), world, drop_last)
+    places = permutation(len(order), seed + epoch) if shuffle else range(len(order))
+    return [order[place] for place in places][rank::world]
+
+
+@shard_indices.mistake()
+def filled_up_with_the_first_samples(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The gap is filled with samples 0, 1, 2, ... of the dataset, in every epoch: these few count twice as
+    much as the others. torch takes the start of the epoch's own permutation.
+    """
+    order = order_of(n, epoch, shuffle, seed)
+    if drop_last:
+        return fitted(order, world, True)[rank::world]
+    total = math.ceil(n / world) * world
+    return (order + [place % n for place in range(total - n)])[rank::world]
+
+
+@shard_indices.mistake()
+def items_are_tensors(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The permutation stays a tensor, and its items are tensors, too. A dataset that looks its samples up in
+    a dict or a list then fails, or is slow: `.tolist()` gives ints.
+    """
+    order = torch.tensor(order_of(n, epoch, shuffle, seed))
+    return fitted(list(order) if shuffle else order.tolist(), world, drop_last)[rank::world]
+
+
+@shard_indices.variant(items_are_tensors)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    return list(torch.tensor(fitted(order_of(n, epoch, shuffle, seed), world, drop_last))[rank::world])
+
+
+@shard_indices.variant(items_are_tensors)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    return torch.tensor(fitted(order_of(n, epoch, shuffle, seed), world, drop_last))[rank::world]
+
+
+@shard_indices.mistake()
+def never_shuffled(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """shuffle is not looked at: the order is 0, 1, 2, ... in every epoch."""
+    return fitted(list(range(n)), world, drop_last)[rank::world]
+
+
+@shard_indices.mistake()
+def always_shuffled(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is shuffled without being asked: with shuffle=False it is 0, 1, 2, ..., as an evaluation
+    needs it.
+    """
+    return fitted(permutation(n, seed + epoch), world, drop_last)[rank::world]

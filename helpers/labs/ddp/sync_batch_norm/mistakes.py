@@ -1,0 +1,486 @@
+"""What people write for 07.sync_batch_norm, and why it is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.autograd import Function
+from torch.nn.functional import batch_norm
+
+from helpers.exercise import returned
+from helpers.labs.ddp.sync_batch_norm.exercise import sync_batch_norm
+from helpers.labs.ddp.sync_batch_norm.right import (
+    Statistics,
+    gathered,
+    normaliser,
+    others,
+    over_channels,
+    own_statistics,
+    rows_of,
+    slope_of_x,
+    summed,
+    sums_over_ranks,
+)
+
+built = sync_batch_norm.bank(returned)
+
+
+def _variances_averaged(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    share = counts / counts.sum()
+    return (share * means).sum(0), (share * variances).sum(0), counts.sum()
+
+
+@built.mistake()
+def variances_averaged():
+    """The variances of the ranks are averaged. What is missing is how far their means lie apart: add (mean_r
+    - mean) ** 2.
+    """
+    return normaliser(statistics=_variances_averaged)
+
+
+def _plain_averages(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    return means.mean(0), variances.mean(0), counts.sum()
+
+
+def _variance_unweighted(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    return (counts * means).sum(0) / counts.sum(), variances.mean(0), counts.sum()
+
+
+for _statistics in (_plain_averages, _variance_unweighted):
+    sync_batch_norm.variant(variances_averaged)(normaliser(statistics=_statistics))
+for _statistics in (_variances_averaged, _plain_averages, _variance_unweighted):
+    sync_batch_norm.variant(variances_averaged)(
+        normaliser(statistics=_statistics, running=lambda var, count: var.clone())
+    )
+
+
+def _unweighted(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    mean = means.mean(0)
+    return mean, (variances + (means - mean) ** 2).mean(0), counts.sum()
+
+
+def _unweighted_mean_only(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    share, mean = counts / counts.sum(), means.mean(0)
+    return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
+
+
+@built.mistake()
+def unweighted_means():
+    """The ranks' means are averaged as if all shards were equally long. A rank with one sample counts as much
+    as one with a hundred: weight by count.
+    """
+    return normaliser(statistics=_unweighted)
+
+
+sync_batch_norm.variant(unweighted_means)(normaliser(statistics=_unweighted_mean_only))
+
+
+def _unbiased_rows(x: Tensor, group: Any) -> Statistics:
+    var, mean = torch.var_mean(x, others(x))
+    own = torch.cat([mean, var, x.new_tensor([x.numel() // x.shape[1]])])
+    means, variances, counts = gathered(own, group).split([x.shape[1], x.shape[1], 1], 1)
+    share = counts / counts.sum()
+    mean = (share * means).sum(0)
+    return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
+
+
+@built.mistake()
+def unbiased_variances_merged():
+    """The ranks' variances are divided by count - 1 before they are merged: too large for several samples,
+    NaN for one. Merge those with correction=0.
+    """
+    return normaliser(statistics=_unbiased_rows)
+
+
+@built.mistake()
+def biased_running_variance():
+    """var is divided by count, as the one that y is made with. running_var takes the unbiased one, divided by
+    count - 1.
+    """
+    return normaliser(running=lambda var, count: var.clone())
+
+
+def _corrected_by_own_count(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+    y, mean, var, count = normaliser(running=lambda var, count: var.clone())(x, weight, bias, eps, group)
+    own = x.numel() // x.shape[1]
+    return y, mean, var * own / max(own - 1, 1), count
+
+
+@built.mistake()
+def unbiased_by_own_count():
+    """var is corrected with this rank's own number of samples; it belongs to the joined batch."""
+    return _corrected_by_own_count
+
+
+@built.mistake()
+def unbiased_variance_in_y():
+    """y is made with the variance divided by count - 1. That one is for running_var only."""
+    return normaliser(used=lambda var, count: var * count / (count - 1))
+
+
+def _own_only(x: Tensor, group: Any) -> Statistics:
+    mean, var, count = own_statistics(x)
+    return mean, var, count.reshape(())
+
+
+def _plain_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+    mean, var = torch.zeros_like(weight.detach()), torch.zeros_like(weight.detach())
+    return batch_norm(x, mean, var, weight, bias, True, 1.0, eps), mean, var, x.numel() // x.shape[1]
+
+
+@built.mistake()
+def own_shard_only():
+    """Each rank normalises with the statistics of its own shard: BatchNorm as it is under DDP, where nothing
+    is joined.
+    """
+    return normaliser(
+        statistics=_own_only, sums_of=lambda grad_bias, grad_weight, group: (grad_bias, grad_weight)
+    )
+
+
+def _plain_batch_norm_in_python(
+    x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None
+) -> Any:
+    var, mean = torch.var_mean(x, others(x), correction=0)
+    count = x.numel() // x.shape[1]
+    normal = (x - over_channels(mean, x)) * over_channels((var + eps).rsqrt(), x)
+    y = normal * over_channels(weight, x) + over_channels(bias, x)
+    return y, mean, var * count / max(count - 1, 1), count
+
+
+sync_batch_norm.variant(own_shard_only)(_plain_batch_norm_in_python)
+sync_batch_norm.variant(own_shard_only)(_plain_batch_norm)
+
+
+@built.mistake()
+def count_of_own_shard():
+    """count is that of this rank; it has to be the number of values on all ranks together."""
+    return normaliser(told=lambda count, x: x.numel() // x.shape[1])
+
+
+@built.mistake()
+def samples_counted():
+    """count is the number of samples. In images a channel has a value at each pixel: x.numel() / C."""
+    return normaliser(told=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel())
+
+
+def _equal_shards_assumed(x: Tensor, group: Any) -> Statistics:
+    mean, var, count = own_statistics(x)
+    world = dist.get_world_size(group)
+    mean, square = (summed(torch.cat([mean, var + mean**2, count]), group)[:-1] / world).chunk(2)
+    return mean, square - mean**2, (count * world).reshape(())
+
+
+@built.mistake()
+def equal_shards_assumed():
+    """The number of values is taken as own count times world, and the sums are divided by world: right for
+    equal shards only.
+    """
+    return normaliser(statistics=_equal_shards_assumed)
+
+
+@built.mistake()
+def default_group():
+    """The group is not looked at: ranks that train another model come into the statistics."""
+    return lambda x, weight, bias, eps, group=None: normaliser()(x, weight, bias, eps, None)
+
+
+@built.mistake()
+def eps_outside_of_the_root():
+    """eps is added to the standard deviation. BatchNorm adds it to the variance, under the root."""
+    return normaliser(invstd_of=lambda var, eps: 1 / (var.sqrt() + eps))
+
+
+@built.mistake()
+def eps_forgotten():
+    """eps is nowhere: a channel that is constant divides by zero."""
+    return normaliser(invstd_of=lambda var, eps: var.rsqrt())
+
+
+@built.mistake()
+def weight_and_bias_forgotten():
+    """y is normalised, but weight and bias are not applied."""
+    return normaliser(affine=lambda normal, weight, bias: normal.clone())
+
+
+def _two_passes(x: Tensor, group: Any) -> Statistics:
+    channels, own = x.shape[1], x.numel() // x.shape[1]
+    first = summed(torch.cat([x.sum(others(x)), x.new_tensor([own])]), group)
+    count = first[channels]
+    mean = first[:channels] / count
+    squares = summed(((x - over_channels(mean, x)) ** 2).sum(others(x)), group)
+    return mean, squares / count, count
+
+
+@built.mistake()
+def two_passes():
+    """First the mean is exchanged, then the squared distances from it: two round trips a layer. Mean,
+    variance and count of each shard travel together, and are merged.
+    """
+    return normaliser(statistics=_two_passes)
+
+
+def _three_calls(x: Tensor, group: Any) -> Statistics:
+    mean, var, count = own_statistics(x)
+    total = summed(count, group)
+    mean_all = summed(mean * count, group) / total
+    square = summed((var + mean**2) * count, group) / total
+    return mean_all, square - mean_all**2, total.reshape(())
+
+
+@built.mistake()
+def several_collectives():
+    """Each statistic has a collective of its own. They are short, so the time goes into their latency:
+    torch.cat makes one message of them.
+    """
+    return normaliser(statistics=_three_calls)
+
+
+def _count_apart(x: Tensor, group: Any) -> Statistics:
+    mean, var, count = own_statistics(x)
+    total = summed(count, group)
+    mean_all, square = (summed(torch.cat([mean * count, (var + mean**2) * count]), group) / total).chunk(2)
+    return mean_all, square - mean_all**2, total.reshape(())
+
+
+sync_batch_norm.variant(several_collectives)(normaliser(statistics=_count_apart))
+
+
+def _gathered_batch(x: Tensor, group: Any) -> Statistics:
+    world = dist.get_world_size(group)
+    sizes = gathered(torch.tensor([len(x)]), group).flatten().tolist()
+    padded = x.new_zeros(max(sizes), *x.shape[1:])
+    padded[: len(x)] = x
+    parts: list[Tensor] = [torch.empty_like(padded) for _ in range(world)]
+    dist.all_gather(parts, padded, group=group)
+    whole = torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
+    mean, var, count = own_statistics(whole)
+    return mean, var, count.reshape(())
+
+
+@built.mistake()
+def batch_gathered():
+    """The batch itself is sent to every rank. The statistics need 2C + 1 numbers a rank, however large the
+    images are.
+    """
+    return normaliser(statistics=_gathered_batch)
+
+
+# The backward.
+
+
+def _nothing_sent(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
+    return grad_bias, grad_weight
+
+
+def _through_scale_only(
+    grad_out: Tensor, normal: Tensor, sums: Any, count: Tensor, weight: Tensor, invstd: Tensor
+) -> Tensor:
+    return over_channels(weight * invstd, normal) * grad_out
+
+
+@built.mistake()
+def no_gradient_through_statistics():
+    """Mean and variance count as constants: the gradient is only scaled. But x moves them, and BatchNorm's
+    gradient has no part along the mean.
+    """
+    return normaliser(slope=_through_scale_only, sums_of=_nothing_sent)
+
+
+sync_batch_norm.variant(no_gradient_through_statistics)(normaliser(slope=_through_scale_only))
+
+
+def _of_constants(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+    with torch.no_grad():
+        means, variances, counts = rows_of(x, group)
+        count = counts.sum()
+        mean = (counts * means).sum(0) / count
+        var = (counts * (variances + (means - mean) ** 2)).sum(0) / count
+    normal = (x - over_channels(mean, x)) * over_channels((var + eps).rsqrt(), x)
+    y = normal * over_channels(weight, x) + over_channels(bias, x)
+    return y, mean, var * count / (count - 1), count
+
+
+sync_batch_norm.variant(no_gradient_through_statistics)(_of_constants)
+
+
+@built.mistake()
+def own_sums_in_backward():
+    """The two sums are those of this rank only. A sample on rank 0 moves the statistics with which rank 1
+    normalises, so its gradient comes from all ranks: one all-reduce.
+    """
+    return normaliser(sums_of=_nothing_sent)
+
+
+sync_batch_norm.variant(own_sums_in_backward)(
+    normaliser(sums_of=_nothing_sent, count_of=lambda count, x: x.new_tensor(x.numel() // x.shape[1]))
+)
+
+
+class ReducedInPlace(Function):
+    """An all-reduce whose backward hands the gradient through, as autograd does with dist.all_reduce on a tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
+        return summed(x, group)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out, None
+
+
+class Reduced(Function):
+    """An all-reduce whose backward is one, too."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
+        ctx.group = group
+        return summed(x, group)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return summed(grad_out, ctx.group), None
+
+
+def _composed(reduce: type[Function]) -> Any:
+    def sync_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+        own = x.new_tensor([x.numel() // x.shape[1]])
+        sums = reduce.apply(torch.cat([x.sum(others(x)), x.square().sum(others(x)), own]), group)
+        count = sums[-1].detach()
+        mean, square = (sums[:-1] / sums[-1]).chunk(2)
+        var = square - mean.square()
+        normal = (x - over_channels(mean, x)) * over_channels((var + eps).rsqrt(), x)
+        y = normal * over_channels(weight, x) + over_channels(bias, x)
+        return y, mean, var * count / (count - 1), count
+
+    return sync_batch_norm
+
+
+sync_batch_norm.variant(own_sums_in_backward)(_composed(ReducedInPlace))
+
+
+@built.mistake()
+def count_in_the_backward():
+    """Autograd sends the gradient of the count, too: 2C + 1 numbers. Nothing depends on it; a backward of
+    your own sends the two sums.
+    """
+    return _composed(Reduced)
+
+
+@built.mistake()
+def own_count_in_backward():
+    """The sums over all ranks are divided by this rank's number of values; the means are over the joined
+    batch.
+    """
+    return normaliser(count_of=lambda count, x: x.new_tensor(x.numel() // x.shape[1]))
+
+
+def _averaged(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
+    one, other = sums_over_ranks(grad_bias, grad_weight, group)
+    return one / dist.get_world_size(group), other / dist.get_world_size(group)
+
+
+@built.mistake()
+def sums_averaged_over_ranks():
+    """The sums of the backward are averaged over the ranks, as DDP does with gradients, and then divided by
+    count once more.
+    """
+    return normaliser(sums_of=_averaged)
+
+
+@built.mistake()
+def weight_missing_in_the_gradient():
+    """The gradient of x lacks the factor weight: y is normal * weight + bias."""
+    return normaliser(
+        slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
+            grad_out, normal, sums, count, torch.ones_like(weight), invstd
+        )
+    )
+
+
+@built.mistake()
+def mean_only():
+    """The gradient flows through the mean and not through the variance: the second of the two sums is
+    missing.
+    """
+    return normaliser(
+        slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
+            grad_out, normal, (sums[0], torch.zeros_like(weight)), count, weight, invstd
+        )
+    )
+
+
+@built.mistake()
+def variance_only():
+    """The gradient flows through the variance and not through the mean: the first of the two sums is missing."""
+    return normaliser(
+        slope=lambda grad_out, normal, sums, count, weight, invstd: slope_of_x(
+            grad_out, normal, (torch.zeros_like(weight), sums[1]), count, weight, invstd
+        )
+    )
+
+
+@built.mistake()
+def weight_gradients_reduced():
+    """weight and bias get the sums over all ranks, since these are at hand. DDP reduces the gradients of all
+    parameters, and these are then counted world times.
+    """
+    return normaliser(of_parameters=lambda grad_bias, grad_weight, sums, group: sums)
+
+
+def _reduced_in_place(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
+    dist.all_reduce(grad_bias, group=group)
+    dist.all_reduce(grad_weight, group=group)
+    return grad_bias, grad_weight
+
+
+sync_batch_norm.variant(weight_gradients_reduced)(normaliser(sums_of=_reduced_in_place))
+
+
+@built.mistake()
+def weight_gradients_averaged():
+    """weight and bias get the mean over the ranks. That is DDP's work: what it gets here is the same on all
+    ranks, and no longer the gradient of this rank's samples.
+    """
+    return normaliser(
+        of_parameters=lambda grad_bias, grad_weight, sums, group: tuple(
+            part / dist.get_world_size(group) for part in sums
+        )
+    )
+
+
+@built.mistake()
+def no_gradient_for_weight_and_bias():
+    """backward gives None for weight and bias, so they never learn."""
+    return normaliser(of_parameters=lambda grad_bias, grad_weight, sums, group: (None, None))
+
+
+@built.mistake()
+def two_collectives_backward():
+    """The two sums travel in two all-reduces. They belong into one tensor of 2C numbers."""
+    return normaliser(
+        sums_of=lambda grad_bias, grad_weight, group: (summed(grad_bias, group), summed(grad_weight, group))
+    )
+
+
+def _not_waited(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tensor, Tensor]:
+    sums = torch.cat([grad_bias, grad_weight])
+    dist.all_reduce(sums, group=group, async_op=True)
+    one, other = sums.chunk(2)
+    return one.clone(), other.clone()
+
+
+@built.mistake()
+def sums_not_waited_for():
+    """The all-reduce of the backward is started with async_op=True and nobody waits: the sums are still those
+    of this rank when they are used.
+    """
+    return normaliser(sums_of=_not_waited)

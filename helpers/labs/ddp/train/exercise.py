@@ -1,0 +1,272 @@
+"""Exercise 07.train: training that a kill does not change."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch.distributed as dist
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.labs.ddp.shared.models import on_each
+from helpers.labs.ddp.train.inputs import (
+    PARTS,
+    Killed,
+    Place,
+    Train,
+    WatchedJob,
+    a_path,
+    half_written,
+    reference,
+    watched,
+)
+from helpers.ranks.checking import over_gloo
+from helpers.trial import Trial
+
+EPOCHS, STEPS, RANKS = 3, 2, 2  # STEPS: of one epoch
+ORDER = ("epoch of the sampler", "samples")
+
+train = Exercise(
+    "07.train",
+    "Training that survives a kill",
+    objective="Bring everything that the next step depends on, on every rank, through one file that is always whole.",
+    minutes=40,
+    difficulty="hard",
+    core=False,
+    seconds=30,
+    hints=[
+        "What does the first step after a restart depend on? Weights, the optimizer's state, the order of the samples, "
+        "the dropout masks. Which of them are the same on all ranks, and which not?",
+        "Each rank has its own generator, and only rank 0 writes: dist.all_gather_object(states, torch.get_rng_state()) "
+        "brings them together. Save how many epochs are DONE, and start with that one.",
+        "torch.save to another name in the same folder, then os.replace(new, ckpt): at every moment ckpt is a whole "
+        "file. A dist.barrier() after it, on all ranks, and nobody runs ahead of the file.",
+    ],
+)
+
+Whole = list[tuple[list[Place], list[Tensor]]]  # by rank: where each step starts, the weights at the end
+
+
+class Outcome:
+    """One call of train on all ranks. places, weights, files by rank; killed: whether it was."""
+
+    def __init__(
+        self, answer: Train, trial: Trial, path: Path, seed: int, epochs: int, slow: bool = False, **kill: int
+    ) -> None:
+        jobs: dict[int, WatchedJob] = {}
+        self.files: dict[int, bytes] = {}
+
+        def on_rank(train: Train) -> None:
+            rank = dist.get_rank()
+            jobs[rank] = WatchedJob(seed, kill.get("step") if rank == kill.get("rank") else None)
+            train(path, jobs[rank], epochs)
+            self.files[rank] = path.read_bytes() if path.exists() else b""
+
+        self.killed = False
+        with watched(path, kill.get("rename"), slow) as self.watch:
+            try:
+                on_each(trial, answer, on_rank, ranks=RANKS)
+            except Killed:
+                self.killed = True
+        self.places = [jobs[rank].places for rank in sorted(jobs)]
+        self.weights = [jobs[rank].weights() for rank in sorted(jobs)]
+
+    def whole(self) -> Whole:
+        return list(zip(self.places, self.weights, strict=True))
+
+    def generators(self) -> list[list[list[int]]]:
+        """By rank and step."""
+        return [[place.generator for place in places] for places in self.places]
+
+
+def uninterrupted(answer: Train, trial: Trial, seed: int, epochs: int) -> Whole:
+    """The answer's own training when nothing comes between: it may draw masks by a rule of its own."""
+    with a_path() as path:
+        outcome = Outcome(answer, trial, path, seed, epochs)
+    return outcome.whole()
+
+
+def goes_on(trial: Trial, outcome: Outcome, whole: Whole, done: int, parts: tuple[str, ...] = PARTS) -> None:
+    """Wrong unless each rank's steps are those of the uninterrupted training after `done` epochs.
+
+    parts: what of a step's start has to be the same.
+    """
+    expected = [places[done * STEPS :] for places, _ in whole]
+    extra = len(outcome.places[0]) - len(expected[0])
+    for i in range(len(expected[0])):
+        differing = {
+            rank: other
+            for rank, steps in enumerate(expected)
+            if i < len(outcome.places[rank])
+            and (other := outcome.places[rank][i].differs_from(steps[i], parts))
+        }
+        for rank, other in differing.items():
+            trial.fail(
+                f"On rank {rank}, step {i % STEPS} of epoch {done + i // STEPS} does not start as in the "
+                f"uninterrupted training: these differ: {', '.join(other)}.",
+                expected=f"{len(expected[0])} steps, from epoch {done} on, that start where the uninterrupted ones do",
+                got=f"{len(outcome.places[0])} steps",
+                observed=(i, sorted(differing.items()), extra),
+            )
+    trial.true(
+        not extra,
+        f"Rank 0 made {len(outcome.places[0])} steps, where {len(expected[0])} were left to do.",
+        expected=f"{STEPS} steps in each epoch from {done} on",
+        observed=("steps", extra),
+    )
+    for rank, (_, weights) in enumerate(whole if parts == PARTS else []):
+        for have, want in zip(outcome.weights[rank], weights, strict=True):
+            trial.equal(
+                have, want, f"A weight at the end, on rank {rank}", rtol=0, atol=0, observed="weights"
+            )
+
+
+@train.property("a run that nothing interrupts trains epoch by epoch, each in its own order")
+def plain(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given(f"{RANKS} ranks, no file at ckpt, epochs=2")
+    expected = reference(seed, 2, RANKS)
+    with a_path() as path:
+        outcome = Outcome(answer, trial, path, seed, 2)
+        own_masks = outcome.generators() != [[place.generator for place in places] for places, _ in expected]
+        goes_on(trial, outcome, expected, 0, parts=ORDER if own_masks else PARTS)
+        trial.true(
+            all(len(set(map(tuple, states))) == RANKS for states in zip(*outcome.generators(), strict=True)),
+            "The ranks' generators are in the same state where a step starts, so all ranks draw the same dropout masks.",
+            expected="another state on each rank",
+            observed="same masks",
+        )
+        trial.true(
+            path.is_file(),
+            "train left no file at ckpt.",
+            expected="a file after every epoch",
+            observed="no file",
+        )
+
+
+def some_seed(trial: Trial) -> int:
+    return trial.random.randrange(1, 2**31)
+
+
+@train.property("a second call, in new processes, goes on where the first one ended")
+def resumed(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given("train(ckpt, job, 1), then in new processes, with a new job, train(ckpt, job, 2)")
+    whole = uninterrupted(answer, trial, seed, 2)
+    with a_path() as path:
+        Outcome(answer, trial, path, seed, 1)
+        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 1)
+
+
+@train.property("a rank killed in the middle of an epoch costs that epoch's steps, and nothing else")
+def killed_in_a_step(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given(f"{RANKS} ranks, epochs={EPOCHS}, no kill")
+    whole = uninterrupted(answer, trial, seed, EPOCHS)
+    for step in (1, STEPS * 2 + 1):
+        epoch = step // STEPS
+        trial.given(f"rank 1 is killed in epoch {epoch}, step {step % STEPS}; then all ranks start again")
+        with a_path() as path:
+            Outcome(answer, trial, path, seed, EPOCHS, rank=1, step=step)
+            half_written(path)
+            goes_on(trial, Outcome(answer, trial, path, seed, EPOCHS), whole, epoch)
+
+
+@train.property("the file at ckpt is whole at every moment, and rank 0 alone writes it")
+def whole_file(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given("train(ckpt, job, 1), then train(ckpt, job, 2) over the file that is there")
+    with a_path() as path:
+        Outcome(answer, trial, path, seed, 1)
+        trial.true(
+            path.is_file(),
+            "train left no file at ckpt.",
+            expected="a file after every epoch",
+            observed="no file",
+        )
+        witness = path.parent.parent / "witness"
+        os.link(path, witness)  # another name of the same file: what is written in place is seen there
+        before = witness.read_bytes()
+        outcome = Outcome(answer, trial, path, seed, 2)
+        watch = outcome.watch
+        others = sorted({rank for rank in watch.renames if rank})
+        trial.true(
+            not others,
+            f"Rank {others[0] if others else 0} writes ckpt, too. Ranks that write the same file disturb each other, and "
+            "on a shared disk one overwrites what another one is writing.",
+            expected="rank 0 alone writes",
+            observed="other ranks write",
+        )
+        fault = watch.faults[0] if watch.faults else ""
+        in_place = witness.read_bytes() != before
+        trial.true(
+            not fault and not in_place,
+            "The file at ckpt is written in place: a kill on the way leaves half a file, and the older one is lost."
+            if in_place
+            else f"train {fault}: for a moment there is no file at ckpt, and a kill then loses the run.",
+            expected="a new file beside ckpt, which takes its place in one step (os.replace)",
+            observed=fault or "in place",
+        )
+
+
+@train.property("a kill just before the new file takes its place leaves the older one")
+def killed_in_a_save(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given(
+        "rank 0 is killed in the save after epoch 1, before the new file takes its place; then all start again"
+    )
+    with a_path() as path:
+        first = Outcome(answer, trial, path, seed, 2)
+    whole, last = first.whole(), len(first.watch.renames) - 1
+    with a_path() as path:
+        outcome = Outcome(answer, trial, path, seed, 2, rename=max(1, last))
+        if not outcome.killed:
+            return  # told where the file is asked to be whole, or where it is asked for after every epoch
+        half_written(path)
+        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 1)
+
+
+@train.property("when train returns, on any rank, the last file is at ckpt")
+def file_is_there(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given("each rank looks at ckpt as soon as train(ckpt, job, 2) has returned there")
+    with a_path() as path:
+        outcome = Outcome(answer, trial, path, seed, 2, slow=True)
+        last = path.read_bytes() if path.exists() else b""
+        early = [rank for rank in range(RANKS) if outcome.files[rank] != last]
+        trial.true(
+            not early,
+            f"train had returned on rank {early[0] if early else 0} when the last file was not written yet. What this rank "
+            "does next, load it say, meets an older file or none.",
+            expected="every rank waits until rank 0 has written",
+            observed="early",
+        )
+
+
+@train.property("a run that is complete only loads", once_right=True)
+def complete(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given("train(ckpt, job, 2), then in new processes train(ckpt, job, 2) once more")
+    with a_path() as path:
+        first = Outcome(answer, trial, path, seed, 2)
+        whole = first.whole()
+        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 2)
+
+
+@train.property("and on two processes over gloo, the same", once_right=True)
+def over_processes(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+
+    def on_rank(path: Path, epochs: int) -> list[Tensor]:
+        job = WatchedJob(seed)
+        answer(path, job, epochs)
+        return job.weights()
+
+    with a_path() as path:
+        trial.given("train(ckpt, job, 1), then in new processes train(ckpt, job, 2)")
+        over_gloo(trial, on_rank, path, 1, ranks=RANKS)
+        found = over_gloo(trial, on_rank, path, 2, ranks=RANKS)
+    whole = uninterrupted(answer, trial, seed, 2)
+    for rank, (have, (_, want)) in enumerate(zip(found, whole, strict=True)):
+        trial.equal(have, want, f"The weights at the end, on rank {rank}", observed="weights")

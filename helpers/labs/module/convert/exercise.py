@@ -1,0 +1,282 @@
+"""Exercise 05.convert: what .to(), .double() and .cuda() do with a module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.module.convert.inputs import Fn, doubled, model, off_entries, to_double, wanted
+from helpers.labs.module.shared.states import copied, holders, same
+from helpers.labs.module.shared.trees import buffer, forest, node, outline, parameter
+from helpers.trial import Trial
+
+convert = Exercise(
+    "05.convert",
+    "A module in another dtype",
+    objective="Write Module._apply: every tensor of the tree is converted, and an optimizer notices nothing.",
+    minutes=12,
+    difficulty="medium",
+    core=False,
+    hints=[
+        "An optimizer holds the Parameter objects. So the objects must stay, and what is in them must change: param.data "
+        "is the tensor inside, and can be assigned, in another dtype, too.",
+        "A gradient is a tensor that hangs on its parameter: once the parameter has its new dtype, the gradient needs it.",
+        "Buffers are entries of module._buffers: store what fn gives under the same name there. That keeps them as "
+        "persistent as they were; register_buffer would make all of them persistent.",
+        "param.data = fn(param.data); if param.grad is not None: param.grad.data = fn(param.grad.data). Skip what is None, do the "
+        "same for each child, and return the module.",
+    ],
+)
+
+
+def called(answer: Any, trial: Trial, module: nn.Module, fn: Fn) -> Any:
+    """The answer's result; the module is what is looked at."""
+    word = {to_double: "lambda t: t.double() if t.is_floating_point() else t", doubled: "lambda t: t * 2"}
+    trial.given(f"convert(m, {word[fn]}) of m = Node({outline(module)})")
+    got = trial.call(answer, module, fn)
+    trial.true(
+        not isinstance(got, nn.Module) or got is module,
+        "convert gave another module. The one that it was given is to be converted.",
+        observed="another module",
+    )
+    return got
+
+
+def kind_of(module: nn.Module, want: dict[str, Tensor], off: list[str]) -> list[Any]:
+    """The wrong entries with the dtype that they have, for telling mistakes apart."""
+    now = holders(module)
+    return [(name, str(now[name].dtype) if name in now else "gone") for name in off]
+
+
+def says(trial: Trial, module: nn.Module, want: dict[str, Tensor], names: set[str], what: str) -> None:
+    """Wrong if one of these entries is not what fn gives."""
+    off = [name for name in off_entries(module, want) if name in names]
+    now = holders(module)
+    kinds = {name: str(now[name].dtype) if name in now else "gone" for name in off}
+    have = [
+        f"{name}: {'other values' if kind == str(want[name].dtype) else kind}" for name, kind in kinds.items()
+    ]
+    trial.true(
+        not off,
+        f"{', '.join(map(repr, off))} {'are' if len(off) > 1 else 'is'} not what fn makes of {what}.",
+        expected=", ".join(f"{name}: {want[name].dtype}" for name in off),
+        got=", ".join(have),
+        observed=kind_of(module, want, off),
+    )
+
+
+def parameters_of(module: nn.Module) -> set[str]:
+    return {name for name, _ in module.named_parameters(remove_duplicate=False)}
+
+
+@convert.property("fn is asked what becomes of a tensor")
+def asked(answer: Any, trial: Trial) -> None:
+    module, seen = model(trial.generator, gradients=False), []
+    trial.given("convert(m, fn)")
+    trial.call(answer, module, lambda t: (seen.append(type(t)), t)[1])
+    trial.true(bool(seen), "fn was never called.", expected="one call at least for each tensor of the tree")
+
+
+@convert.property("every parameter of the tree holds what fn gives")
+def parameters(answer: Any, trial: Trial) -> None:
+    for fn in (to_double, doubled):
+        module = model(trial.generator, gradients=False)
+        names, want = parameters_of(module), wanted(module, fn)
+        called(answer, trial, module, fn)
+        says(trial, module, want, names, "the parameter")
+
+
+@convert.property("the Parameters stay the same objects, with their requires_grad")
+def objects(answer: Any, trial: Trial) -> None:
+    module = model(trial.generator, gradients=False)
+    before = dict(module.named_parameters())
+    frozen = [name for name, param in before.items() if not param.requires_grad]
+    called(answer, trial, module, to_double)
+    now = dict(module.named_parameters())
+    replaced = [name for name in before if now.get(name) is not before[name]]
+    thawed = [name for name in frozen if name in now and now[name].requires_grad]
+    trial.true(
+        not replaced,
+        f"{', '.join(map(repr, replaced))} {'are' if len(replaced) > 1 else 'is'} another object now: an optimizer that was "
+        "built before moves the old ones, which belong to no model.",
+        expected="the same Parameter objects with other data",
+        observed=(
+            "replaced",
+            replaced,
+            thawed,
+            all(isinstance(param, nn.Parameter) for param in now.values()),
+        ),
+    )
+    trial.true(
+        all(param.requires_grad == (name not in frozen) and param.is_leaf for name, param in now.items()),
+        "requires_grad of a parameter has changed, or it is no leaf any more.",
+        observed=("requires_grad", thawed),
+    )
+
+
+@convert.property("tied weights stay tied")
+def tied(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    weight = parameter(3, 2, generator=g)
+    shared = node({"s": parameter(2, generator=g)}, {"m": buffer(2, generator=g)})
+    children = {"encoder": node({"w": weight}), "a": shared, "b": shared}
+    module = node({"first": weight, "second": weight}, children=children)
+    want = wanted(module, to_double)
+    called(answer, trial, module, to_double)
+    apart = [name for name in ("second", "encoder.w") if holders(module).get(name) is not module.first]
+    apart += ["b.s"] if module.a.s is not module.b.s else []
+    trial.true(
+        not apart,
+        f"{' and '.join(map(repr, apart))} {'are' if len(apart) > 1 else 'is'} no longer tied: the two names were one "
+        "parameter before.",
+        expected="one object under both names",
+        observed=("apart", apart),
+    )
+    says(trial, module, want, set(want), "the entry")
+
+
+@convert.property("buffers hold what fn gives, those that are not saved, too")
+def buffers(answer: Any, trial: Trial) -> None:
+    for fn in (to_double, doubled):
+        module = model(trial.generator, gradients=False)
+        want = wanted(module, fn)
+        floats = set(want) - parameters_of(module) - {"block.count"}
+        called(answer, trial, module, fn)
+        says(trial, module, want, floats, "the buffer")
+
+
+@convert.property("fn decides on integers: they are handed to it as any other tensor")
+def integers(answer: Any, trial: Trial) -> None:
+    for fn in (to_double, doubled):
+        module = model(trial.generator, gradients=False)
+        want = wanted(module, fn)
+        called(answer, trial, module, fn)
+        says(trial, module, want, {"block.count"}, "the integer buffer")
+
+
+@convert.property("a gradient goes with its parameter; where there was none, there is none")
+def gradients(answer: Any, trial: Trial) -> None:
+    for fn in (to_double, doubled):
+        module = model(trial.generator)
+        want = {
+            name: None if param.grad is None else fn(param.grad.clone())
+            for name, param in module.named_parameters()
+        }
+        called(answer, trial, module, fn)
+        off = []
+        for name, param in module.named_parameters():
+            grad, need = param.grad, want.get(name)
+            if (grad is None) != (need is None) or (need is not None and not same(grad, need)):
+                off.append((name, None if grad is None else str(grad.dtype)))
+        trial.true(
+            not off,
+            "The gradients are not what fn makes of them: "
+            + "; ".join(f"{name}.grad is {'None' if dtype is None else dtype}" for name, dtype in off)
+            + ".",
+            expected="; ".join(
+                f"{name}.grad: {'None' if want.get(name) is None else want[name].dtype}" for name, _ in off
+            ),
+            observed=off,
+        )
+
+
+@convert.property("entries that are None are skipped, and stay")
+def none_skipped(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    child = node(
+        {"bias": None, "w": parameter(2, generator=g)}, {"mean": None, "var": buffer(2, generator=g)}
+    )
+    module = node({"off": None}, {"n": None}, children={"down": None, "on": child})
+    before, want = outline(module), wanted(module, to_double)
+    called(answer, trial, module, to_double)
+    says(trial, module, want, set(want), "the entry")
+    trial.true(
+        outline(module) == before,
+        "The names of the entries have changed.",
+        expected=before,
+        got=outline(module),
+        observed=outline(module),
+    )
+
+
+@convert.property("buffers stay as persistent as they were")
+def persistence(answer: Any, trial: Trial) -> None:
+    module = model(trial.generator)
+    before = [sorted(part._non_persistent_buffers_set) for part in module.modules()]
+    called(answer, trial, module, to_double)
+    now = [sorted(part._non_persistent_buffers_set) for part in module.modules()]
+    trial.true(
+        now == before,
+        "A buffer that was registered with persistent=False is in the state dict now, or the other way round.",
+        expected=str(before),
+        got=str(now),
+        observed=now,
+    )
+
+
+@convert.property("what is no entry is left alone: a plain tensor, a list of modules")
+def no_entries(answer: Any, trial: Trial) -> None:
+    module = model(trial.generator)
+    hidden = node({"w": parameter(2, generator=trial.generator)})
+    plain = module.block.plain = buffer(3, generator=trial.generator)
+    module.listed, value = [hidden], plain.clone()
+    called(answer, trial, module, to_double)
+    touched = [] if module.block.plain is plain and same(plain, value) else ["the plain tensor attribute"]
+    touched += [] if hidden.w.dtype == torch.float32 else ["a module in a Python list"]
+    trial.true(
+        not touched,
+        f"Converted, too: {' and '.join(touched)}. In torch it is left behind in the old dtype, and on the old device.",
+        observed=touched,
+    )
+
+
+@convert.property("the work is done here, and not by Module._apply")
+def own_work(answer: Any, trial: Trial) -> None:
+    methods = ("_apply", "to", "type", "float", "double", "half", "bfloat16", "cpu", "cuda", "to_empty")
+    module = model(trial.generator)
+    with calls_to(*(getattr(nn.Module, name) for name in methods)) as seen:
+        answer(module, to_double)
+    names = sorted(set(seen))
+    trial.true(
+        not names,
+        f"The answer calls {', '.join(names)}, which the exercise builds again.",
+        expected="entries converted by the answer",
+        observed="torch's own",
+    )
+
+
+CORE = (parameters, objects, tied, buffers, integers, gradients, none_skipped, persistence, no_entries)
+
+
+@convert.property("the module itself comes back, as from .to()", after=CORE)
+def returned(answer: Any, trial: Trial) -> None:
+    module = model(trial.generator)
+    got = called(answer, trial, module, to_double)
+    trial.true(
+        got is module,
+        f"convert gave {'None' if got is None else f'another object, of type {type(got).__name__}'}.",
+        expected="the module: model = convert(model, fn) must work",
+        observed=("returned", type(got).__name__),
+    )
+
+
+@convert.property("on random trees all entries are what Module._apply makes of them", after=CORE)
+def random_trees(answer: Any, trial: Trial) -> None:
+    for ties, fn in ((True, to_double), (False, doubled)):
+        for theirs, ours in forest(trial.random, 2, 2, ties=ties):
+            nn.Module._apply(theirs, fn)
+            called(answer, trial, ours, fn)
+            want = copied(theirs)
+            says(trial, ours, want, set(want), "the entry")
+            pairs = zip(ours.named_parameters(), theirs.named_parameters(), strict=True)
+            off = [
+                name
+                for (name, one), (_, other) in pairs
+                if (one.grad is None) != (other.grad is None)
+                or (one.grad is not None and not same(one.grad, other.grad))
+            ]
+            trial.true(not off, f"The gradients of {off[:3]} are not torch's.", observed=off)

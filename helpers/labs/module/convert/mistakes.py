@@ -1,0 +1,407 @@
+"""What people write for 05.convert, and why it is wrong."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.module.convert.exercise import convert
+
+Fn = Callable[[Tensor], Tensor]
+
+
+class Convert:
+    """A right conversion, of which the wrong answers change one step."""
+
+    def __call__(self, module: nn.Module, fn: Fn) -> Any:
+        self.fn = fn
+        self.whole(module)
+        return module
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+            for name, value in list(part._buffers.items()):
+                if value is not None:
+                    self.buffer(part, name, value)
+
+    def parts(self, module: nn.Module) -> Any:
+        """Each module as often as it stands in the tree."""
+        yield module
+        for child in module._modules.values():
+            if child is not None:
+                yield from self.parts(child)
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        param.data = self.fn(param.data)
+        self.gradient(param)
+
+    def gradient(self, param: nn.Parameter) -> None:
+        if param.grad is not None:
+            param.grad.data = self.fn(param.grad.data)
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part._buffers[name] = self.fn(value)
+
+
+def of(kind: type[Convert]) -> Any:
+    return lambda module, fn: kind()(module, fn)
+
+
+# A class of Convert, or a function.
+conversions = convert.bank(lambda written: of(written) if isinstance(written, type) else written)
+
+
+@conversions.mistake()
+class BuffersForgotten(Convert):
+    """Buffers were left out: BatchNorm's running statistics stay in the old dtype, on the old device, and the
+    next forward mixes the two.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+
+@conversions.variant(BuffersForgotten)
+class _(Convert):
+    """The parameters' data, and nothing else."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+    def gradient(self, param: nn.Parameter) -> None:
+        pass
+
+
+@conversions.mistake()
+class UnsavedBuffersForgotten(Convert):
+    """Buffers that are not persistent were left out. They are not saved, but they are used: a mask belongs on
+    the model's device.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if name not in part._non_persistent_buffers_set:
+            part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class IntegersCast(Convert):
+    """Integer buffers were cast with the rest. A step counter in float16 stops counting at 2,048; .double()
+    leaves integers alone because its fn does.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        made = self.fn(value)
+        part._buffers[name] = made if made.is_floating_point() else made.to(self.fn(torch.zeros(1)).dtype)
+
+
+@conversions.variant(IntegersCast)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part._buffers[name] = self.fn(value if value.is_floating_point() else value.float())
+
+
+@conversions.mistake()
+class IntegersSkipped(Convert):
+    """fn was asked about floats only. The same walk serves .cuda(), which must move integer buffers, too:
+    whether to touch them is fn's business.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if value.is_floating_point():
+            part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class OwnEntriesOnly(Convert):
+    """Only the root's own entries were converted; the walk must go on in each child."""
+
+    def parts(self, module: nn.Module) -> Any:
+        yield module
+
+
+@conversions.variant(OwnEntriesOnly)
+class _(Convert):
+    """And the children's."""
+
+    def parts(self, module: nn.Module) -> Any:
+        yield from (module, *module.children())
+
+
+@conversions.variant(OwnEntriesOnly)
+class _(Convert):
+    """All parameters of the tree, but the root's buffers."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if part is self.root:
+            Convert.buffer(self, part, name, value)
+
+    def whole(self, module: nn.Module) -> None:
+        self.root = module
+        Convert.whole(self, module)
+
+
+@conversions.mistake()
+class NoneConverted(Convert):
+    """fn was called with None. A layer with bias=False has an entry of that kind; skip it."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                param.data = self.fn(param.data)
+                self.gradient(param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@conversions.variant(NoneConverted)
+class _(Convert):
+    """fn gets the Parameter itself."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                made = self.fn(param)
+                param.data = made
+                self.gradient(param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@conversions.variant(NoneConverted)
+class _(Convert):
+    """Of the buffers only."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class AllPersistent(Convert):
+    """register_buffer(name, ...) registers anew, and persistent is True unless said otherwise: caches that
+    were not to be saved are in every checkpoint from now on.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part.register_buffer(name, self.fn(value))
+
+
+@conversions.mistake()
+class PlainTensorsConverted(Convert):
+    """Plain tensor attributes were converted, too. torch knows registered entries only; a tensor that should
+    follow the module is a buffer.
+    """
+
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module)
+        for part in module.modules():
+            for name, value in list(vars(part).items()):
+                if isinstance(value, Tensor):
+                    setattr(part, name, self.fn(value))
+
+
+@conversions.mistake()
+def a_copy_converted(module: nn.Module, fn: Fn) -> nn.Module:
+    """A deep copy was converted and given back. .to() changes the module itself, and everything that holds
+    it, an optimizer or a parent, expects that.
+    """
+    return Convert()(copy.deepcopy(module), fn)
+
+
+@conversions.mistake()
+def nothing_returned(module: nn.Module, fn: Fn) -> None:
+    """The module was converted and not given back: model = convert(model, fn) leaves None. .to() returns
+    self.
+    """
+    Convert()(module, fn)
+
+
+@conversions.mistake()
+def torchs_apply(module: nn.Module, fn: Fn) -> nn.Module:
+    """The answer calls module._apply(fn): that is the method which is to be built."""
+    return module._apply(fn)
+
+
+@conversions.variant(torchs_apply)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    for part in module.modules():
+        part._apply(fn, recurse=False)
+    return module
+
+
+# What becomes of the parameters and their gradients.
+
+
+@conversions.mistake()
+class ParametersReplaced(Convert):  # new Parameters; what is tied stays tied
+    """New Parameters were made. An optimizer that was built before holds the old ones and trains them; the
+    model stands still from then on, without an error.
+    """
+
+    def __call__(self, module: nn.Module, fn: Fn) -> Any:
+        self.made: dict[nn.Parameter, nn.Parameter] = {}
+        return Convert.__call__(self, module, fn)
+
+    def new(self, param: nn.Parameter) -> nn.Parameter:
+        made = nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
+        if param.grad is not None:
+            made.grad = self.fn(param.grad)
+        return made
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if not any(param is made for made in self.made.values()):
+            if param not in self.made:
+                self.made[param] = self.new(param)
+            part._parameters[name] = self.made[param]
+
+
+@conversions.variant(ParametersReplaced)
+class _(ParametersReplaced):
+    """With a new Parameter's default requires_grad."""
+
+    def new(self, param: nn.Parameter) -> nn.Parameter:
+        made = nn.Parameter(self.fn(param.data))
+        if param.grad is not None:
+            made.grad = self.fn(param.grad)
+        return made
+
+
+@conversions.variant(ParametersReplaced)
+class _(ParametersReplaced):
+    """The gradients are lost on the way."""
+
+    def new(self, param: nn.Parameter) -> nn.Parameter:
+        return nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
+
+
+@conversions.mistake()
+class TiesSplit(ParametersReplaced):
+    """New Parameters were made, one for each name. No optimizer knows them; and weights that were tied are
+    two from now on, and train apart.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        setattr(part, name, self.new(param))
+
+
+@conversions.variant(TiesSplit)
+class _(TiesSplit):
+    def new(self, param: nn.Parameter) -> nn.Parameter:
+        return nn.Parameter(self.fn(param.data))
+
+
+@conversions.variant(TiesSplit)
+class _(TiesSplit):
+    def new(self, param: nn.Parameter) -> nn.Parameter:
+        return nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
+
+
+@conversions.variant(TiesSplit)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    module.load_state_dict({name: fn(value) for name, value in module.state_dict().items()}, assign=True)
+    return module
+
+
+@conversions.mistake()
+class PlainTensorsStored(Convert):
+    """What fn gives was stored among the parameters as it is: a plain tensor, which optimizers and nn.Module
+    refuse. It goes into the data of the Parameter.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        part._parameters[name] = self.fn(param)
+
+
+@conversions.variant(PlainTensorsStored)
+class _(Convert):
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        setattr(part, name, self.fn(param))
+
+
+@conversions.mistake()
+class CopiedBack(Convert):
+    """What fn gives was copied into the old tensors: copy_ casts to the dtype of where it writes, so that
+    nothing has changed in the end.
+    """
+
+    @torch.no_grad()
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        param.copy_(self.fn(param))
+        if param.grad is not None:
+            param.grad.copy_(self.fn(param.grad))
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        value.copy_(self.fn(value))
+
+
+@conversions.variant(CopiedBack)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    module.load_state_dict({name: fn(value) for name, value in module.state_dict().items()})
+    return module
+
+
+@conversions.variant(CopiedBack)
+class _(Convert):
+    """Parameters only."""
+
+    @torch.no_grad()
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        param.copy_(self.fn(param))
+        self.gradient(param)
+
+
+@conversions.mistake()
+def result_not_stored(module: nn.Module, fn: Fn) -> nn.Module:
+    """What fn gives never reaches the module. A variable of a loop is only a name; and the values of
+    state_dict() are other tensor objects, which share memory with the module: new data for them changes the
+    dict alone.
+    """
+    for value in module.state_dict().values():
+        value.data = fn(value)
+    return module
+
+
+@conversions.variant(result_not_stored)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    for param in module.parameters():
+        param = fn(param)  # noqa: PLW2901  the mistake
+    return module
+
+
+@conversions.mistake()
+class GradientsLeft(Convert):
+    """The gradients kept their old dtype. The next step of an optimizer then mixes float32 and float64, or
+    fails.
+    """
+
+    def gradient(self, param: nn.Parameter) -> None:
+        pass
+
+
+@conversions.mistake()
+class GradientsDropped(Convert):
+    """The gradients were thrown away. Between backward() and step() that loses a step."""
+
+    def gradient(self, param: nn.Parameter) -> None:
+        param.grad = None
+
+
+@conversions.mistake()
+class NoneGradientsMade(Convert):
+    """A parameter without a gradient has one of zeros now. To an optimizer None means: leave this one alone;
+    zeros still let momentum and weight decay move it.
+    """
+
+    def gradient(self, param: nn.Parameter) -> None:
+        param.grad = self.fn(torch.zeros_like(param) if param.grad is None else param.grad.to(param.dtype))

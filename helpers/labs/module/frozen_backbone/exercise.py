@@ -1,0 +1,247 @@
+"""Exercise 05.frozen_backbone: a part of a model that stays as it is, whatever mode the model is put in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.exercise import Exercise
+from helpers.labs.module.shared.models import Scale
+from helpers.trial import Trial
+
+RNG = ("torch RNG",)  # dropout that was left on draws
+
+frozen_backbone = Exercise(
+    "05.frozen_backbone",
+    "Frozen means frozen",
+    objective="Keep a pretrained part as it is: no gradient for its weights, no new running statistics, whichever way "
+    "the model is put into training mode.",
+    minutes=15,
+    difficulty="easy",
+    core=False,
+    kind="class",
+    names=("FrozenBackbone",),
+    hints=[
+        "Two switches have nothing to do with each other: requires_grad_(False) stops the gradients of the weights, "
+        "eval() stops dropout and the running statistics. Which of them does model.train() turn back?",
+        "model.train(mode) sets self.training and calls train(mode) of each child; model.eval() is train(False); and a "
+        "parent calls your train. So train is the one method to change.",
+        "In __init__: keep both, `backbone.requires_grad_(False)`, `backbone.eval()`. In train: `super().train(mode)`, "
+        "then `self.backbone.eval()`, then `return self`.",
+    ],
+)
+
+
+class Backbone(nn.Module):
+    """Batch norm at the top and nested, dropout between."""
+
+    def __init__(self, trial: Trial, width: int) -> None:
+        super().__init__()
+        self.first, self.norm = Scale(trial, width), nn.BatchNorm1d(width)
+        self.body = nn.Sequential(nn.Dropout(0.5), nn.Sequential(Scale(trial, width), nn.BatchNorm1d(width)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.body(self.norm(self.first(x)))
+
+
+def setting(answer: Any, trial: Trial) -> tuple[nn.Module, nn.Module, nn.Module, Tensor]:
+    """FrozenBackbone(backbone, head), the backbone, the head (one parameter of it is frozen by the user), an input."""
+    width = trial.random.randint(2, 5)
+    backbone = Backbone(trial, width).double()
+    head = nn.Sequential(Scale(trial, width), nn.BatchNorm1d(width), Scale(trial, width)).double()
+    head[0].shift.requires_grad_(False)
+    trial.given(
+        "FrozenBackbone(backbone, head); both were in training mode, head[0].shift does not require grad"
+    )
+    model = answer(backbone, head)
+    trial.true(
+        isinstance(model, nn.Module),
+        "FrozenBackbone(backbone, head) is no nn.Module.",
+        expected="an instance of a class that inherits nn.Module",
+        got=type(model).__name__,
+        observed=("no module", type(model).__name__),
+    )
+    return model, backbone, head, torch.randn(6, width, generator=trial.generator, dtype=torch.float64)
+
+
+def switched(trial: Trial, switch: Callable[[], Any]) -> Any:
+    """The result of a train() or eval(); wrong if it calls itself without end, which is soon noticed."""
+    depth, frame = 0, sys._getframe()
+    while frame := frame.f_back:
+        depth += 1
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(usual, depth + 80))
+    try:
+        return switch()
+    except RecursionError:
+        sys.setrecursionlimit(usual)
+        trial.fail(
+            "train() calls itself without end.",
+            expected="a train() that returns",
+            got="RecursionError",
+            observed="recursion",
+        )
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+def require_modes(trial: Trial, model: nn.Module, backbone: nn.Module, head: nn.Module, mode: bool) -> None:
+    """Wrong unless the backbone is in eval mode and the rest in the mode that was asked for."""
+    off = [f"backbone.{name}".rstrip(".") for name, module in backbone.named_modules() if module.training]
+    off += [f"head.{name}".rstrip(".") for name, module in head.named_modules() if module.training != mode]
+    off += ["the FrozenBackbone itself"] if model.training != mode else []
+    trial.true(
+        not off,
+        f"In the wrong mode: {', '.join(off)}.",
+        expected=f"training is False in all of the backbone, {mode} in the head and in the FrozenBackbone itself",
+        observed=(off, "torch's train" if type(model).train is nn.Module.train else "a train of its own"),
+    )
+
+
+def require_grads(trial: Trial, backbone: nn.Module, head: nn.Module) -> None:
+    """Wrong unless requires_grad is False in the backbone, and in the head as it was."""
+    want = {f"backbone.{name}": False for name, _ in backbone.named_parameters()}
+    want |= {f"head.{name}": name != "0.shift" for name, _ in head.named_parameters()}
+    have = {f"backbone.{name}": param.requires_grad for name, param in backbone.named_parameters()}
+    have |= {f"head.{name}": param.requires_grad for name, param in head.named_parameters()}
+    off = [name for name in want if have[name] != want[name]]
+    trial.true(
+        not off,
+        "requires_grad is wrong: " + ", ".join(f"{name} has {have[name]}" for name in off) + ".",
+        expected="False for each parameter of the backbone; those of the head keep what they had",
+        observed=off,
+    )
+
+
+@frozen_backbone.property("backbone and head are parts of the model", changes=RNG)
+def parts(answer: Any, trial: Trial) -> None:
+    model, backbone, head, _ = setting(answer, trial)
+    have = dict(model.named_children())
+    trial.true(
+        have.get("backbone") is backbone and have.get("head") is head,
+        "model.backbone and model.head are not the two modules that were given, registered as children.",
+        expected="children 'backbone' and 'head'",
+        got=sorted(have),
+        observed=sorted(have),
+    )
+
+
+@frozen_backbone.property("forward is head(backbone(x))", changes=RNG)
+def forward(answer: Any, trial: Trial) -> None:
+    model, backbone, head, x = setting(answer, trial)
+    switched(trial, model.eval)
+    backbone.eval(), head.eval()
+    trial.equal(
+        model(x).detach(), head(backbone(x)).detach(), "The output in eval mode", observed="another output"
+    )
+
+
+@frozen_backbone.property("frozen from the start: before anybody calls train()", changes=RNG)
+def at_once(answer: Any, trial: Trial) -> None:
+    model, backbone, head, _ = setting(answer, trial)
+    require_grads(trial, backbone, head)
+    require_modes(trial, model, backbone, head, True)
+
+
+def _after(said: str, shown: str, switches: Callable[[nn.Module], Any], mode: bool) -> None:
+    """Adds the property that the modes are right after these calls."""
+
+    def modes(answer: Any, trial: Trial) -> None:
+        model, backbone, head, _ = setting(answer, trial)
+        trial.given(shown)
+        switched(trial, lambda: switches(model))
+        require_modes(trial, model, backbone, head, mode)
+
+    frozen_backbone.property(said, changes=RNG)(modes)
+
+
+_after(
+    "train() trains the head only",
+    "model.head.eval(), then model.train()",
+    lambda model: (model.head.eval(), model.train()),
+    True,
+)
+_after("eval() reaches all of it", "model.eval()", lambda model: model.eval(), False)
+_after(
+    "train(False) is eval(), and train(mode=True) turns the head on again",
+    "model.train(False), then model.train(mode=True)",
+    lambda model: (model.train(False), model.train(mode=True)),
+    True,
+)
+_after(
+    "as a part of a model: the train() of a parent",
+    "nn.Sequential(nn.Sequential(model)).eval(), then .train() of the same",
+    lambda model: nn.Sequential(nn.Sequential(model)).eval().train(),
+    True,
+)
+_after(
+    "as a part of a model: the eval() of a parent",
+    "nn.Sequential(nn.Identity(), model).train(), then .eval() of the same",
+    lambda model: nn.Sequential(nn.Identity(), model).train().eval(),
+    False,
+)
+
+
+@frozen_backbone.property("train() and eval() leave requires_grad alone", changes=RNG)
+def switches_only(answer: Any, trial: Trial) -> None:
+    model, backbone, head, _ = setting(answer, trial)
+    for said, switch in (("model.eval()", model.eval), ("model.eval(), then model.train()", model.train)):
+        trial.given(said)
+        switched(trial, switch)
+        require_grads(trial, backbone, head)
+
+
+@frozen_backbone.property("two training steps move the head, and nothing of the backbone", changes=RNG)
+def steps(answer: Any, trial: Trial) -> None:
+    model, backbone, head, x = setting(answer, trial)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    switched(trial, model.train)
+    trial.given("two steps of gradient descent on model.parameters(), in training mode")
+    for _ in range(2):
+        out = model(x)
+        trial.true(
+            out.requires_grad,
+            "The output of the model does not require grad: the head cannot learn.",
+            expected="an output with a graph through the head",
+            observed="no grad",
+        )
+        (out * x).sum().backward()
+        with torch.no_grad():
+            for param in model.parameters():
+                if param.grad is not None:
+                    param -= 0.1 * param.grad
+                    param.grad = None
+    moved = sorted(name for name, value in model.state_dict().items() if not torch.equal(value, before[name]))
+    wrong = [name for name in moved if name.startswith("backbone")]
+    trial.true(
+        not wrong,
+        f"The steps have changed {', '.join(wrong)}.",
+        expected="a backbone without any change, buffers included",
+        observed=wrong,
+    )
+    still = sorted({"head.0.weight", "head.1.running_mean", "head.2.weight"} - set(moved))
+    trial.true(
+        not still,
+        f"The steps have not changed {', '.join(still)}.",
+        expected="a head that learns, its running statistics included",
+        observed=("still", still),
+    )
+
+
+@frozen_backbone.property("train() and eval() return the model", changes=RNG, once_right=True)
+def returns_self(answer: Any, trial: Trial) -> None:
+    model, *_ = setting(answer, trial)
+    for said, switch in (("model.train()", model.train), ("model.eval()", model.eval)):
+        trial.given(said)
+        got = switched(trial, switch)
+        trial.true(
+            got is model,
+            f"{said} does not return the model: `model = Model().train()` is common.",
+            expected="self",
+            got=type(got).__name__,
+            observed=type(got).__name__,
+        )

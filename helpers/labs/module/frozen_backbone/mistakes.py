@@ -1,0 +1,350 @@
+"""What people write for 05.frozen_backbone, and why it is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.module.frozen_backbone.exercise import frozen_backbone
+
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+class Base(nn.Module):
+    """Without a train of its own."""
+
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.backbone, self.head = backbone, head
+        self.freeze()
+
+    def freeze(self) -> None:
+        self.backbone.requires_grad_(False)
+        self.backbone.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.backbone(x))
+
+
+class Right(Base):
+    """The right answer; the wrong ones change one method."""
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class ParametersOnly(Base):
+    """The weights were frozen and nothing else. Running statistics are buffers that forward writes: a batch
+    norm in training mode moves them without any gradient.
+    """
+
+    def freeze(self) -> None:
+        self.backbone.requires_grad_(False)
+
+
+@frozen_backbone.mistake()
+class EvalOnce(Base):
+    """backbone.eval() was called once. The next train() of the model, or of a parent, goes down to every
+    child and undoes it.
+    """
+
+
+@frozen_backbone.variant(EvalOnce)
+class _(Base):
+    """The other method was changed: nobody calls a child's eval."""
+
+    def eval(self) -> Any:
+        super().eval()
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class UndoneBySuper(Base):
+    """backbone.eval() comes first, and then super().train(mode) puts every child into the mode again, the
+    backbone too.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        self.backbone.eval()
+        return super().train(mode)
+
+
+@frozen_backbone.mistake()
+class FrozenByTheFirstTrain(Right):
+    """All of it happens in train(). A new module is in training mode without a call of train(), and an
+    optimizer is often built before it.
+    """
+
+    def freeze(self) -> None:
+        pass
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.backbone.requires_grad_(False)
+        return self
+
+
+@frozen_backbone.variant(FrozenByTheFirstTrain)
+class _(Right):
+    def freeze(self) -> None:
+        self.backbone.requires_grad_(False)
+
+
+@frozen_backbone.mistake()
+class ReturnsNothing(Right):
+    """train() ends without `return self`. eval() returns what train() returns, so `model.eval()(x)` fails as
+    well.
+    """
+
+    def train(self, mode: bool = True) -> None:
+        super().train(mode)
+
+
+@frozen_backbone.mistake()
+class SuperForgotten(Base):
+    """train() puts the backbone into eval mode and does nothing else: the head stays in the mode that it was
+    in, and model.eval() does not reach it. Call super().train(mode) first.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.variant(SuperForgotten)
+class _(Base):
+    def train(self, mode: bool = True) -> Any:
+        self.training = mode
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class OwnFlagForgotten(Base):
+    """The head was switched by hand, and self.training was not. Code that asks `model.training` gets the
+    answer of before; super().train(mode) sets both.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        self.head.train(mode)
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class ModeIgnored(Right):
+    """super().train() was called without mode. Its default is True, so eval() puts the head into training
+    mode.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        return super().train()
+
+
+@frozen_backbone.variant(ModeIgnored)
+class _(Base):
+    def train(self, mode: bool = True) -> Any:
+        self.training = True
+        self.head.train()
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class AllInEval(Right):
+    """All of the model was put into eval mode, the head too. Only the backbone stays there."""
+
+    def train(self, mode: bool = True) -> Any:
+        return nn.Module.train(self, False)
+
+
+@frozen_backbone.variant(AllInEval)
+class _(Right):
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.head.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class EvalOfItself(Base):
+    """train() calls self.eval(), and eval() is train(False): the two call each other without end."""
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class NormsOfTheHeadToo(Right):
+    """Each batch norm of the whole model was put into eval mode, those of the head too, which must learn
+    their statistics. Go through backbone.modules().
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        for module in self.modules():
+            if isinstance(module, NORMS):
+                module.eval()
+        return self
+
+
+@frozen_backbone.variant(NormsOfTheHeadToo)
+class _(Base):
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        for module in self.modules():
+            if isinstance(module, NORMS):
+                module.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class NormsOnly(Base):
+    """Only the batch norms of the backbone were put into eval mode. Its dropout is still on: the features of
+    one picture change from call to call.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        for module in self.backbone.modules():
+            if isinstance(module, NORMS):
+                module.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class OuterNormsOnly(Base):
+    """Only direct children of the backbone were put into eval mode one by one; what stands deeper goes on
+    learning. modules() goes all the way down, and so does eval().
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        for module in self.backbone.children():
+            if isinstance(module, NORMS):
+                module.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class MomentumZero(Base):
+    """momentum = 0 keeps the running statistics where they are, but a batch norm in training mode normalises
+    by the batch: the features of a sample depend on its neighbours.
+    """
+
+    def freeze(self) -> None:
+        self.backbone.requires_grad_(False)
+        self.backbone.eval()
+        for module in self.backbone.modules():
+            if isinstance(module, NORMS):
+                module.momentum = 0.0
+
+
+# The weights and their gradients.
+
+
+@frozen_backbone.mistake()
+class RequiresGradByMode(Right):
+    """requires_grad followed the mode. The two have nothing to do with each other: after the first train()
+    the backbone learns again.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        return self.requires_grad_(mode)
+
+
+@frozen_backbone.variant(RequiresGradByMode)
+class _(Right):
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.backbone.requires_grad_(mode)
+        return self
+
+
+@frozen_backbone.variant(RequiresGradByMode)
+class _(Right):
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.head.requires_grad_(mode)
+        return self
+
+
+@frozen_backbone.mistake()
+class HeadFrozen(Right):
+    """The parameters of the whole model were frozen. Freeze backbone.parameters(); the head is what learns."""
+
+    def freeze(self) -> None:
+        self.backbone.eval()
+        self.requires_grad_(False)
+
+
+@frozen_backbone.mistake()
+class HeadUnfrozen(Right):
+    """All parameters of the head were set to require grad, also the one that the user had frozen. The head is
+    none of this module's business.
+    """
+
+    def freeze(self) -> None:
+        super().freeze()
+        self.head.requires_grad_(True)
+
+
+@frozen_backbone.mistake()
+class HiddenInAList(Base):
+    """The backbone was hidden in a list, where train() does not find it. Nor do state_dict() and to(): it is
+    neither saved nor moved.
+    """
+
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        nn.Module.__init__(self)
+        self.hidden, self.head = [backbone.eval().requires_grad_(False)], head
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.hidden[0](x))
+
+
+@frozen_backbone.mistake()
+class NoGradientAtAll(Right):
+    """no_grad stands around the whole of forward, so the head gets no gradient either. Around the backbone
+    alone it is fine.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            return super().forward(x)
+
+
+@frozen_backbone.variant(NoGradientAtAll)
+class _(Right):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
+
+
+@frozen_backbone.mistake()
+class WeightsLeftTrainable(Right):
+    """The backbone is in eval mode, and its weights still require grad. eval() does not stop a single
+    gradient.
+    """
+
+    def freeze(self) -> None:
+        self.backbone.eval()
+
+
+@frozen_backbone.mistake()
+class WeightsOfNormsOnly(Right):
+    """Only the weights of the batch norms were frozen; the other layers of the backbone go on learning."""
+
+    def freeze(self) -> None:
+        self.backbone.eval()
+        for module in self.backbone.modules():
+            if isinstance(module, NORMS):
+                module.requires_grad_(False)

@@ -1,0 +1,282 @@
+"""Exercise 05.mini_module: where nn.Module keeps its parameters, buffers and children."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any
+
+from torch import nn
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.module.mini_module.inputs import DICTS, Stage, Step, has_dicts, plays
+from helpers.trial import Trial
+
+mini_module = Exercise(
+    "05.mini_module",
+    "Three dicts behind the attributes",
+    objective="Write the attribute access of nn.Module: assignment sorts values into three dicts, reading finds them.",
+    minutes=30,
+    difficulty="medium",
+    names=("MiniModule",),
+    kind="class",
+    hints=[
+        "Python calls __setattr__ for every assignment, but __getattr__ only for a name that it found neither in "
+        "__dict__ nor in the class. So an entry must not stand in __dict__, and __getattr__ has nothing to do for the rest.",
+        "self._parameters inside of __getattr__ calls __getattr__ again as long as there is no such dict: take "
+        "self.__dict__.get('_parameters'). A plain attribute is stored with object.__setattr__(self, name, value).",
+        "In __setattr__ the order of the questions decides: is the value a Parameter? is the name an entry of "
+        "_parameters? is the value a module? is the name an entry of _modules? of _buffers? What is left is plain.",
+        "For 'None or TypeError' call the register function: it has the rule already. Before a Parameter or a module "
+        "is registered, pop its name from all other dicts, __dict__ among them.",
+    ],
+)
+
+
+@mini_module.property("a Parameter that is assigned becomes an entry of _parameters, and is read back")
+def parameters(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    plays(stage, trial, [("set", "w", "p1"), ("get", "w"), ("set", "bias", "p2"), ("get", "bias")])
+
+
+@mini_module.property("a module that is assigned becomes an entry of _modules, and is read back")
+def modules(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    plays(stage, trial, [("set", "child", "m1"), ("get", "child")])
+
+
+@mini_module.property("a tensor, a number or None under a new name is a plain attribute")
+def plain_attributes(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    steps = [("set", "t", "t1"), ("get", "t"), ("set", "n", "3"), ("set", "nothing", "None"), ("get", "n")]
+    plays(stage, trial, [*steps, ("set", "t", "t2"), ("set", "n", "t1"), ("get", "nothing")])
+
+
+@mini_module.property("register_parameter, register_buffer and register_module make entries, None among them")
+def registered(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
+        plays(
+            stage, trial, [(f"register_{kind}", "a", value), ("get", "a"), (f"register_{kind}", "0", value)]
+        )
+        plays(
+            stage, trial, [(f"register_{kind}", "a", "None"), ("get", "a"), (f"register_{kind}", "a", value)]
+        )
+
+
+@mini_module.property("an entry takes another value of its kind, and None: then it stays an entry")
+def taken_in(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for kind, one, other in (("parameter", "p1", "p2"), ("buffer", "t1", "t2"), ("module", "m1", "m2")):
+        plays(stage, trial, [(f"register_{kind}", "a", one), ("set", "a", other), ("get", "a")])
+        plays(stage, trial, [(f"register_{kind}", "a", one), ("set", "a", "None"), ("get", "a")])
+        plays(stage, trial, [(f"register_{kind}", "a", "None"), ("set", "a", other), ("get", "a")])
+
+
+@mini_module.property("a Parameter or a module takes a name over, and what stood there is gone")
+def taken_over(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    plays(stage, trial, [("set", "a", "3"), ("set", "a", "p1"), ("get", "a")])
+    plays(stage, trial, [("set", "a", "t1"), ("set", "a", "m1"), ("get", "a")])
+    plays(stage, trial, [("register_buffer", "a", "t1"), ("set", "a", "p1"), ("get", "a")])
+    plays(stage, trial, [("register_buffer", "a", "t1"), ("set", "a", "m1"), ("get", "a")])
+    plays(stage, trial, [("set", "a", "m1"), ("set", "a", "p1"), ("get", "a")])
+
+
+@mini_module.property("what is of another kind than the entry is TypeError, and the entry stays")
+def refused(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for first, *values in (
+        (("register_parameter", "a", "p1"), "t1", "3", "m1"),
+        (("register_parameter", "a", "None"), "t1", "m1"),
+        (("register_module", "a", "m1"), "t1", "3"),
+        (("register_module", "a", "None"), "'text'"),
+        (("register_buffer", "a", "t1"), "3", "'text'"),
+    ):
+        for value in values:
+            plays(stage, trial, [first, ("set", "a", value)])
+
+
+@mini_module.property("del takes an entry or a plain attribute away; then its name is free")
+def deleted(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
+        plays(
+            stage, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
+        )
+    plays(stage, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
+
+
+@mini_module.property("a name that is nowhere is an AttributeError that tells the name")
+def missing(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    plays(stage, trial, [("get", "nowhere"), ("del", "nowhere")])
+    plays(stage, trial, [("get", "broken")])
+    module = stage.ours.kind()
+    trial.given("a property `broken` of the class, which reads self.nowhere")
+    for name, reported in (("nowhere", ("nowhere",)), ("broken", ("broken", "nowhere"))):
+        error = trial.raises(AttributeError, lambda name=name: getattr(module, name), f"for m.{name}")
+        trial.true(
+            any(word in str(error) for word in reported),
+            f"The AttributeError for m.{name} does not tell which name is missing.",
+            expected=f"a text with {reported[0]!r}",
+            got=str(error),
+            observed=("text", name),
+        )
+
+
+CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over, refused, deleted)
+
+
+@mini_module.property(
+    "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError", after=CORE
+)
+def uninitialised(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1")):
+        plays(stage, trial, [step], initialised=False)
+    plays(stage, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
+
+
+@mini_module.property("copy.deepcopy copies a module with all its entries", after=CORE)
+def copied(answer: Any, trial: Trial) -> None:
+    side = Stage(answer, trial).ours
+    module = side.kind()
+    module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
+    module.register_buffer("b", side.values["t1"])
+    trial.given("m.w = p1; m.child = m1; m.n = 3; m.register_buffer('b', t1); copy.deepcopy(m)")
+    try:
+        twin = copy.deepcopy(module)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        trial.fail(
+            f"copy.deepcopy raised {type(error).__name__}: it makes an object without __init__ and asks it for "
+            "attributes before it has a __dict__ entry.",
+            observed=type(error).__name__,
+        )
+    names = [sorted(getattr(twin, place, {"none": 0})) for place in DICTS]
+    trial.equal(names, [["w"], ["b"], ["child"]], "The names in the dicts of the copy")
+    trial.true(twin.w is not module.w and twin.n == 3, "The copy shares its parameter with the module.")
+
+
+@mini_module.property(
+    "a name that the class or another place has already is KeyError", after=(*CORE, uninitialised, copied)
+)
+def taken_names(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
+        for name in ("forward", "scale"):
+            plays(stage, trial, [(f"register_{kind}", name, value)])
+        plays(stage, trial, [("set", "a", "3"), (f"register_{kind}", "a", value)])
+        for other, there in (("parameter", "p2"), ("buffer", "t2"), ("module", "m2")):
+            if other != kind:
+                plays(stage, trial, [(f"register_{other}", "a", there), (f"register_{kind}", "a", value)])
+    plays(stage, trial, [("set", "forward", "p1")])
+
+
+@mini_module.property(
+    "the names '' and 'a.b' are KeyError", after=(*CORE, uninitialised, copied, taken_names)
+)
+def bad_names(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for name in ("", "a.b"):
+        for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
+            plays(stage, trial, [(f"register_{kind}", name, value)])
+        plays(stage, trial, [("set", name, "p1")])
+
+
+@mini_module.property(
+    "what is of the wrong kind cannot be registered: TypeError",
+    after=(*CORE, uninitialised, copied, taken_names, bad_names),
+)
+def wrong_kinds(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for kind, values in (("parameter", ("t1", "3", "m1")), ("buffer", ("3", "m1")), ("module", ("t1", "3"))):
+        for value in values:
+            plays(stage, trial, [(f"register_{kind}", "a", value)])
+
+
+@mini_module.property(
+    "an entry that is assigned again keeps its place in the order of its dict",
+    after=(
+        *CORE,
+        taken_names,
+        bad_names,
+        wrong_kinds,
+    ),
+)
+def order(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for kind, values in (("parameter", ("p1", "p2")), ("buffer", ("t1", "t2")), ("module", ("m1", "m2"))):
+        module = stage.ours.kind()
+        for name in ("a", "b", "c"):
+            getattr(module, f"register_{kind}")(name, stage.ours.values[values[0]])
+        for name, value in (("a", values[1]), ("b", "None")):
+            trial.given(f"entries a, b, c by register_{kind}; then m.a = {values[1]}; m.b = None")
+            setattr(module, name, stage.ours.values[value])
+        got = list(getattr(module, f"_{kind}s"))
+        trial.true(
+            got == ["a", "b", "c"],
+            "The order of the entries changed. An optimizer's file knows parameters by their place in this order.",
+            expected=["a", "b", "c"],
+            got=got,
+        )
+
+
+@mini_module.property("dir() lists the entries, too", after=(*CORE, taken_names, bad_names, wrong_kinds))
+def listed(answer: Any, trial: Trial) -> None:
+    side = Stage(answer, trial).ours
+    module = side.kind()
+    has_dicts(trial, module)
+    module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
+    module.register_buffer("b", side.values["t1"])
+    trial.given("m with a parameter w, a buffer b, a module child, a plain n, and scale in its class")
+    got = set(dir(module))
+    names = ("w", "b", "child", "n", "scale", "forward", "_parameters")
+    missing = [name for name in names if name not in got]
+    trial.true(not missing, f"dir(m) lacks {', '.join(missing)}.", observed=("lacks", missing))
+
+
+@mini_module.property("a plain class: the work is done here, and not by nn.Module")
+def own_work(answer: Any, trial: Trial) -> None:
+    names = ("__setattr__", "__getattr__", "__delattr__", "__dir__", "register_parameter", "register_buffer")
+    side = Stage(answer, trial).ours
+    with calls_to(*(getattr(nn.Module, name) for name in (*names, "add_module"))) as seen:
+        module = side.kind()
+        module.w, module.child = side.values["p1"], side.values["m1"]
+        module.register_buffer("b", side.values["t1"])
+        found = module.w, module.b
+        del module.w
+    trial.true(
+        not issubclass(answer, nn.Module) and not seen and bool(found),
+        "MiniModule is an nn.Module, or calls its methods: that is the class which is to be built.",
+        expected="a class without a base class",
+        observed="torch's own",
+    )
+
+
+STEPS: list[Step] = [
+    *[("set", name, value) for name in "abc" for value in ("p1", "p2", "t1", "m1", "m2", "None", "3")],
+    *[
+        (f"register_{kind}", name, value)
+        for name in "abc"
+        for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("buffer", "None"), ("module", "m1"))
+    ],
+    *[(verb, name) for name in "abc" for verb in ("get", "del")],
+]
+
+
+def program(rng: random.Random, length: int) -> list[Step]:
+    """Random steps on three names."""
+    return [rng.choice(STEPS) for _ in range(length)]
+
+
+@mini_module.property(
+    "random programs leave the same names in the same places as on nn.Module", once_right=True
+)
+def programs(answer: Any, trial: Trial) -> None:
+    stage = Stage(answer, trial)
+    for _ in range(4):
+        plays(stage, trial, program(trial.random, 25))

@@ -1,0 +1,107 @@
+"""What people write for 05.mini_module: names that are taken, that are none, that stay, or that dir() does not list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from helpers.labs.module.mini_module.exercise import mini_module
+from helpers.labs.module.mini_module.right import DICTS, Right
+
+
+@mini_module.mistake()
+class TakenNameAccepted(Right):
+    """A name that the class has already was accepted. Python finds the class's attribute before it calls
+    __getattr__, so the entry can never be read.
+    """
+
+    def is_free(self, name: str, place: str) -> bool:
+        return True
+
+
+@mini_module.variant(TakenNameAccepted)
+class _(Right):
+    def is_free(self, name: str, place: str) -> bool:
+        return name not in vars(self) and all(name not in vars(self)[at] for at in DICTS if at != place)
+
+
+@mini_module.variant(TakenNameAccepted)
+class _(Right):
+    """Registering moves the name, as assignment does."""
+
+    def is_free(self, name: str, place: str) -> bool:
+        self.clear(name, place)
+        return True
+
+
+@mini_module.mistake()
+class AnyNameAccepted(Right):
+    """The names '' and 'a.b' were accepted. A state dict joins names with dots: 'a.b' would be read as b
+    inside of a.
+    """
+
+    def is_a_name(self, name: str) -> bool:
+        return True
+
+
+@mini_module.variant(AnyNameAccepted)
+class _(Right):
+    def is_a_name(self, name: str) -> bool:
+        return "." not in name
+
+
+@mini_module.variant(AnyNameAccepted)
+class _(Right):
+    def is_a_name(self, name: str) -> bool:
+        return bool(name)
+
+
+@mini_module.mistake()
+class EntriesCannotBeDeleted(Right):
+    """`del m.weight` looked into __dict__ only, where no entry stands."""
+
+    __delattr__ = object.__delattr__
+
+
+@mini_module.mistake()
+class DeletedLeavesNone(Right):
+    """`del` set the entry to None. The name is still taken, and is still in parameters' dict: a plain tensor
+    cannot be put there.
+    """
+
+    def __delattr__(self, name: str) -> None:
+        for place in DICTS:
+            if name in vars(self)[place]:
+                vars(self)[place][name] = None
+                return
+        object.__delattr__(self, name)
+
+
+@mini_module.mistake()
+class EntriesNotInDir(Right):
+    """dir() shows only what is in __dict__ and the class. Entries are in neither, and Tab in a notebook
+    offers none.
+    """
+
+    __dir__ = object.__dir__
+
+
+@mini_module.variant(EntriesNotInDir)
+class _(Right):
+    def __dir__(self) -> list[str]:
+        return [name for place in DICTS for name in vars(self)[place]]
+
+
+@mini_module.mistake()
+class AssignedWithoutACheck(Right):
+    """Assignment put the Parameter into _parameters past register_parameter, whose rules for names hold
+    there, too: self.forward = nn.Parameter(...) is a KeyError.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter) and "_parameters" in vars(self):
+            self.clear(name, "_parameters")
+            self._parameters[name] = value
+        else:
+            Right.__setattr__(self, name, value)

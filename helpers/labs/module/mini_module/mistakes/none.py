@@ -1,0 +1,130 @@
+"""What people write for 05.mini_module: None that is no entry, names that are nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from helpers.labs.module.mini_module.exercise import mini_module
+from helpers.labs.module.mini_module.right import DICTS, Right
+
+
+@mini_module.mistake()
+class NoneDeletesTheEntry(Right):
+    """None took the entry away. In torch a name with None is an entry that is switched off, as the bias of
+    Linear(bias=False): forward can ask for it, and only a Parameter may take its place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        for place in DICTS:
+            if value is None and name in vars(self).get(place, ()):
+                del vars(self)[place][name]
+                return
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(NoneDeletesTheEntry)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        for place in DICTS:
+            if value is None and name in vars(self).get(place, ()):
+                del vars(self)[place][name]
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(NoneDeletesTheEntry)
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if value is None:
+            del self._parameters[name]
+        else:
+            self.register_parameter(name, value)
+
+
+@mini_module.variant(NoneDeletesTheEntry)
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if value is None:
+            del self._parameters[name]
+            object.__setattr__(self, name, None)
+        else:
+            self.register_parameter(name, value)
+
+
+@mini_module.variant(NoneDeletesTheEntry)
+class _(Right):
+    """Of the buffers only."""
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if value is None:
+            del self._buffers[name]
+            object.__setattr__(self, name, None)
+        else:
+            self.register_buffer(name, value)
+
+
+@mini_module.variant(NoneDeletesTheEntry)
+class _(Right):
+    """All that is no entry takes the name over, as a plain attribute."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" in vars(self) and not isinstance(value, nn.Parameter | Right):
+            if not (name in self._buffers and isinstance(value, Tensor | None)):
+                self.clear(name, "__dict__")
+                object.__setattr__(self, name, value)
+                return
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class NoneIsRefused(Right):
+    """None over an entry was an error. It is the way to switch an entry off: m.bias = None."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if value is None and any(name in vars(self).get(place, ()) for place in DICTS):
+            raise TypeError(f"cannot assign None to {name}")
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(NoneIsRefused)
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        raise TypeError(f"cannot assign {type(value).__name__} to {name}")
+
+
+@mini_module.mistake()
+class NoneReadsAsMissing(Right):
+    """An entry that is None was taken for no entry: get(name) gives None for both. Ask `name in entries`,
+    else `self.bias is None` in forward fails for the layer without a bias.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS:
+            value = vars(self).get(place, {}).get(name)
+            if value is not None:
+                return value
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+
+@mini_module.mistake()
+class MissingReadsAsNone(Right):
+    """A name that is nowhere gave None. hasattr() is then always true, and a misspelt name fails far away
+    from its line.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS:
+            if name in vars(self).get(place, ()):
+                return vars(self)[place][name]
+
+
+@mini_module.mistake()
+class MissingIsKeyError(Right):
+    """A missing name raised KeyError. hasattr() and getattr() with a default know AttributeError only."""
+
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS[:2]:
+            if name in vars(self).get(place, ()):
+                return vars(self)[place][name]
+        return vars(self).get("_modules", {})[name]

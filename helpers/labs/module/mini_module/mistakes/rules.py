@@ -1,0 +1,185 @@
+"""What people write for 05.mini_module: lookups and errors that are not as nn.Module has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from helpers.labs.module.mini_module.exercise import mini_module
+from helpers.labs.module.mini_module.right import DICTS, Right
+
+
+@mini_module.mistake()
+class LookupNeverEnds(Right):
+    """__getattr__ reads self._parameters. Where there is no such dict yet (a forgotten super().__init__(),
+    deepcopy, pickle), that calls __getattr__ again, without end.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        for entries in (self._parameters, self._buffers, self._modules):
+            if name in entries:
+                return entries[name]
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+
+@mini_module.variant(LookupNeverEnds)
+class _(Right):
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(self, "_parameters"):
+            for place in DICTS:
+                if name in vars(self)[place]:
+                    return vars(self)[place][name]
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+
+@mini_module.mistake()
+class BeforeInitAccepted(Right):
+    """An entry before super().__init__() was accepted. When __init__ runs it makes new dicts, and the layer
+    assigned before is lost: torch tells that at once.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self):
+            object.__setattr__(self, name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(BeforeInitAccepted)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self) and isinstance(value, nn.Parameter | Right):
+            Right.__init__(self)
+        Right.__setattr__(self, name, value)
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self):
+            Right.__init__(self)
+        Right.register(self, place, name, value)
+
+
+@mini_module.mistake()
+class NothingBeforeInit(Right):
+    """A plain attribute before super().__init__() was an error. Only entries need the dicts: self.size = 3
+    has always been allowed there.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self):
+            raise AttributeError(f"cannot assign {name} before __init__")
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class TensorOverAParameter(Right):
+    """Over a Parameter something else was accepted. self.w = self.w * 0.5 then silently drops the weight from
+    parameters(); torch raises TypeError.
+    """
+
+    def over_parameter(self, name: str, value: Any) -> None:
+        if value is None:
+            self.register_parameter(name, None)
+        else:
+            del self._parameters[name]
+            setattr(self, name, value)
+
+
+@mini_module.variant(TensorOverAParameter)
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        if value is None:
+            self.register_parameter(name, None)
+        else:
+            object.__setattr__(self, name, value)
+
+
+@mini_module.variant(TensorOverAParameter)
+class _(Right):
+    def over_parameter(self, name: str, value: Any) -> None:
+        self._parameters[name] = value
+
+
+@mini_module.variant(TensorOverAParameter)
+class _(Right):
+    """Modules and buffers, too, can be overwritten by anything."""
+
+    def over_parameter(self, name: str, value: Any) -> None:
+        for place in DICTS:
+            if value is not None and name in vars(self)[place]:
+                del vars(self)[place][name]
+                setattr(self, name, value)
+                return
+        self.register_parameter(name, value)
+
+    over_module = over_buffer = over_parameter
+
+
+@mini_module.mistake()
+class AnythingOverABuffer(Right):
+    """Under the name of a buffer a number was stored. .to() and state_dict() expect a tensor or None among
+    the buffers.
+    """
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        self._buffers[name] = value
+
+
+@mini_module.variant(AnythingOverABuffer)
+class _(Right):
+    def over_buffer(self, name: str, value: Any) -> None:
+        if value is None or hasattr(value, "shape"):
+            self._buffers[name] = value
+        else:
+            del self._buffers[name]
+            object.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class ParameterCannotReplaceAModule(Right):
+    """A Parameter over a module (or a buffer) was refused. The rule is not symmetric: nothing replaces a
+    Parameter, but a Parameter replaces anything.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter):
+            if name in vars(self).get("_modules", ()):
+                raise TypeError(f"{name} is a module")
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(ParameterCannotReplaceAModule)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter):
+            if any(name in vars(self).get(place, ()) for place in DICTS[1:]):
+                raise TypeError(f"{name} is taken")
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class AnyKindRegistered(Right):
+    """register_parameter took a plain tensor (or register_module a tensor). Then parameters() holds what no
+    optimizer accepts, and the error comes far away from this line.
+    """
+
+    def kind(self, place: str) -> Any:
+        return object
+
+    def refuse(self, name: str, value: Any) -> None:
+        if value is not None:
+            raise TypeError(f"cannot assign {type(value).__name__} to {name}")
+        next(vars(self)[place] for place in DICTS if name in vars(self)[place])[name] = None
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self._buffers[name] = value
+        else:
+            self.refuse(name, value)
+
+    over_parameter = over_module = refuse
+
+
+@mini_module.mistake()
+class AnNnModule(nn.Module):
+    """The class inherits from nn.Module, or borrows its methods, and so builds nothing of it."""

@@ -1,0 +1,258 @@
+"""Exercise 05.named_members: the one generator behind named_parameters, named_buffers and named_modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import nn
+
+from helpers.calls import calls_to
+from helpers.compare import shown
+from helpers.exercise import Exercise
+from helpers.labs.module.shared.trees import Node, buffer, forest, node, outline, parameter
+from helpers.trial import Trial
+
+named_members = Exercise(
+    "05.named_members",
+    "One walk for all names",
+    objective="Walk a tree of modules once, in torch's order, and give each member its name.",
+    minutes=12,
+    difficulty="medium",
+    core=False,
+    hints=[
+        "A child's names begin with the child's own: call yourself for a child with a longer prefix.",
+        "`yield from` hands on what an inner generator yields. Own members come first, then child after child.",
+        "What has been seen must be known to the whole walk: one set, made in the outer function and used by an inner one. "
+        "A set compares tensors by identity first; `in` on a list would compare their values.",
+        "dot = prefix + '.' if prefix else ''. Then a member's name is dot + name, and the child's prefix is that, too.",
+    ],
+)
+
+KINDS = ("parameters", "buffers", "modules")
+Pairs = list[tuple[str, Any]]
+
+
+def of_torch(module: nn.Module, kind: str, **options: Any) -> Pairs:
+    """What torch's own iterators yield; for modules without `recurse` the root."""
+    if kind == "modules":
+        recurse = options.pop("recurse", True)
+        return list(islice(module.named_modules(**options), None if recurse else 1))
+    return list(getattr(module, f"named_{kind}")(**options))
+
+
+def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, **options: Any) -> Pairs:
+    """What the answer yields, if it is pairs of a name and something."""
+    told = "".join(f", {name}={value!r}" for name, value in options.items())
+    trial.given(f"named_members(m, {kind!r}{told}) of m = Node({outline(module)})")
+    got = trial.call(answer, module, kind, **options)
+    trial.true(
+        isinstance(got, Iterable) and not isinstance(got, str | dict),
+        f"The answer gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
+        expected="an iterator of pairs (name, member)",
+        observed=("kind", type(got).__name__),
+    )
+    pairs = list(islice(got, 2000))
+    for pair in pairs:
+        trial.true(
+            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str),
+            "What comes is no pair (name, member).",
+            expected="a tuple of a str and a member",
+            got=shown(pair),
+            observed=("pair", type(pair).__name__),
+        )
+    return pairs
+
+
+def as_torch(answer: Any, trial: Trial, module: nn.Module, *kinds: str, **options: Any) -> None:
+    """Wrong unless the names, their order and the objects are torch's."""
+    for kind in kinds or KINDS:
+        want, got = of_torch(module, kind, **options), listed(answer, trial, module, kind, **options)
+        names, wanted = [name for name, _ in got], [name for name, _ in want]
+        trial.true(
+            names == wanted,
+            f"The names of the {kind} are not torch's.",
+            expected=", ".join(map(repr, wanted)) or "none",
+            got=", ".join(map(repr, names)) or "none",
+            observed=(kind, names),
+        )
+        off = [name for (name, one), (_, other) in zip(got, want, strict=True) if one is not other]
+        trial.true(
+            not off,
+            f"Under {', '.join(map(repr, off[:4]))} there is not the object that the module holds.",
+            expected="the very Parameter, tensor or module, and no copy",
+            observed=(kind, "objects", off),
+        )
+
+
+def deep(trial: Trial) -> Node:
+    """Two branches of unequal depth; nothing twice, nothing None."""
+    g = trial.generator
+    inner = node({"w": parameter(2, 3, generator=g)}, {"mean": buffer(3, generator=g)})
+    left = node({"w": parameter(3, generator=g), "b": parameter(generator=g)}, children={"inner": inner})
+    right = node({"w": parameter(1, 2, generator=g)}, {"n": buffer(generator=g), "m": buffer(2, generator=g)})
+    return node(
+        {"scale": parameter(4, generator=g)},
+        {"seen": buffer(1, generator=g)},
+        children={"left": left, "0": right},
+    )
+
+
+@named_members.property("an iterator of pairs: a name and the object itself")
+def pairs(answer: Any, trial: Trial) -> None:
+    as_torch(answer, trial, node({"w": parameter(2, generator=trial.generator)}), "parameters")
+
+
+@named_members.property(
+    "a module's own members first, then child after child, each with all below it; names with dots"
+)
+def order(answer: Any, trial: Trial) -> None:
+    as_torch(answer, trial, deep(trial))
+
+
+@named_members.property(
+    "frozen parameters and buffers that are not saved are members, too; plain tensors are none"
+)
+def every_entry(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    module = node(
+        {"w": parameter(2, generator=g, requires_grad=False), "v": parameter(2, generator=g)},
+        {"mean": buffer(2, generator=g)},
+        {"mask": buffer(2, generator=g)},
+    )
+    module.plain, module.plain_list = buffer(2, generator=g), [parameter(2, generator=g)]
+    as_torch(answer, trial, module)
+
+
+@named_members.property("what is None is left out")
+def none_left_out(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    child = node({"bias": None, "weight": parameter(2, generator=g)}, {"mean": None})
+    children = {"off": None, "on": child}
+    module = node(
+        {"w": None, "v": parameter(2, generator=g)},
+        {"n": None, "m": buffer(1, generator=g)},
+        children=children,
+    )
+    as_torch(answer, trial, module)
+
+
+def tied(trial: Trial) -> Node:
+    """A parameter and a buffer that two modules share, a module in three places, twice under one parent."""
+    g = trial.generator
+    weight, mean = parameter(3, 2, generator=g), buffer(3, generator=g)
+    shared = node({"s": parameter(2, generator=g)}, {"c": buffer(generator=g)}, children={"leaf": node()})
+    decoder = node({"w": weight, "b": parameter(1, generator=g)}, {"mean": mean}, children={"again": shared})
+    encoder = node({"w": weight, "same": weight}, {"mean": mean, "var": buffer(3, generator=g)})
+    return node(
+        {"first": weight}, children={"encoder": encoder, "a": shared, "b": shared, "decoder": decoder}
+    )
+
+
+@named_members.property("what has several names comes once, under the first")
+def once(answer: Any, trial: Trial) -> None:
+    as_torch(answer, trial, tied(trial))
+
+
+@named_members.property("two members of equal values are two")
+def equal_values(answer: Any, trial: Trial) -> None:
+    def bias(*shape: int) -> nn.Parameter:
+        return nn.Parameter(torch.zeros(shape))
+
+    pool = torch.randn(4, generator=trial.generator)
+    child = node({"bias": bias(3), "other": bias(1, 3), "one": bias(1)}, {"seen": torch.zeros(1)})
+    module = node(
+        {"bias": bias(3), "none": bias(0), "nothing": bias(0), "one": bias(1)},
+        {"seen": torch.zeros(1), "all": pool, "part": pool[:2]},
+        children={"child": child},
+    )
+    as_torch(answer, trial, module)
+
+
+@named_members.property("remove_duplicate=False: what has several names comes under each")
+def every_name(answer: Any, trial: Trial) -> None:
+    as_torch(answer, trial, tied(trial), remove_duplicate=False)
+
+
+@named_members.property("recurse=False: the module's own members only")
+def own_only(answer: Any, trial: Trial) -> None:
+    module = deep(trial)
+    module.w = module.w2 = parameter(2, generator=trial.generator)
+    as_torch(answer, trial, module, recurse=False)
+    as_torch(answer, trial, module, "parameters", "buffers", recurse=False, remove_duplicate=False)
+
+
+@named_members.property("a prefix stands before every name, with a dot between")
+def prefixed(answer: Any, trial: Trial) -> None:
+    for prefix in ("net", "net.block"):
+        as_torch(answer, trial, deep(trial), prefix=prefix)
+    as_torch(answer, trial, deep(trial), "parameters", "buffers", prefix="net", recurse=False)
+
+
+@named_members.property("a second call gives the same again")
+def again(answer: Any, trial: Trial) -> None:
+    module = tied(trial)
+    for _ in range(2):
+        as_torch(answer, trial, module, "parameters")
+
+
+WALKS = (pairs, order, every_entry, none_left_out, once, equal_values, every_name, own_only, prefixed, again)
+
+
+@named_members.property(
+    "one at a time: what stands further on is not looked at before it is asked for", after=WALKS
+)
+def lazy(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        module = deep(trial)
+        last = getattr(module, "0")
+        trial.given(
+            f"the first of named_members(m, {kind!r}); then one more entry in the last module; the rest"
+        )
+        found = trial.call(answer, module, kind)
+        trial.true(
+            isinstance(found, Iterator),
+            f"The answer gave a {type(found).__name__}, which is complete before the first member is used.",
+            expected="a generator",
+            observed="complete",
+        )
+        next(found)
+        last.late = parameter(2, generator=trial.generator)
+        last.register_buffer("late_too", buffer(2, generator=trial.generator))
+        last.child = node()
+        late = {"parameters": "0.late", "buffers": "0.late_too", "modules": "0.child"}[kind]
+        names = [name for name, _ in found]
+        trial.true(
+            late in names,
+            "The whole tree had been walked before the first member was asked for.",
+            expected=f"{late!r} among the names",
+            got=names,
+            observed="complete",
+        )
+
+
+@named_members.property("the walk is done here, and not by torch's own iterators")
+def own_work(answer: Any, trial: Trial) -> None:
+    module = deep(trial)
+    names = ("parameters", "buffers", "modules")
+    functions = [getattr(nn.Module, f"{start}{name}") for start in ("", "named_") for name in names]
+    with calls_to(*functions, nn.Module._named_members, nn.Module.state_dict) as seen:
+        for kind in KINDS:
+            list(islice(answer(module, kind), 100))
+    called = sorted(set(seen))
+    trial.true(
+        not called,
+        f"The answer calls {', '.join(called)}, which the exercise builds again.",
+        expected="a walk over _parameters, _buffers and _modules",
+        observed="torch's own",
+    )
+
+
+@named_members.property("names, order and objects are torch's on random trees, for all options", after=WALKS)
+def random_trees(answer: Any, trial: Trial) -> None:
+    for (module,) in forest(trial.random, 3):
+        for remove_duplicate in (True, False):
+            as_torch(answer, trial, module, prefix="net", remove_duplicate=remove_duplicate)
+        as_torch(answer, trial, module, recurse=False)

@@ -1,0 +1,519 @@
+"""What people write for 05.named_members, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from helpers.labs.module.named_members.exercise import named_members
+
+Pairs = Iterator[tuple[str, Any]]
+
+
+class Walk:
+    """A right walk, of which the wrong answers change one step."""
+
+    def __call__(
+        self,
+        module: nn.Module,
+        kind: str,
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Pairs:
+        self.kind, self.recurse, self.unique = kind, recurse, remove_duplicate
+        self.seen: list[Any] = []
+        return self.walk(module, prefix)
+
+    def is_new(self, member: Any) -> bool:
+        if self.unique and any(member is known for known in self.seen):
+            return False
+        self.seen.append(member)
+        return True
+
+    def joined(self, prefix: str, name: str) -> str:
+        return f"{prefix}.{name}" if prefix else name
+
+    def entries(self, module: nn.Module) -> Any:
+        return getattr(module, f"_{self.kind}").items()
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if member is not None and self.is_new(member):
+                yield self.joined(prefix, name), member
+
+    def children(self, module: nn.Module) -> Any:
+        return [(name, child) for name, child in module._modules.items() if child is not None]
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            yield from self.walk(child, self.joined(prefix, name))
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if self.kind == "modules":
+            if not self.is_new(module):
+                return
+            yield prefix, module
+        else:
+            yield from self.own(module, prefix)
+        if self.recurse:
+            yield from self.below(module, prefix)
+
+
+def of(kind: type[Walk]) -> Any:
+    return lambda *args, **options: kind()(*args, **options)
+
+
+# A class of walks; what is passed to `check` is a function.
+walks = named_members.bank(of)
+
+
+@walks.mistake()
+class LevelByLevel(Walk):
+    """The modules are taken from a queue: all children first, then all grandchildren. torch goes down each
+    branch to its end before the next one, and an optimizer's file depends on that order.
+    """
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        queue = deque([(prefix, module)])
+        while queue:
+            prefix, module = queue.popleft()
+            if self.kind == "modules":
+                if not self.is_new(module):
+                    continue
+                yield prefix, module
+            else:
+                yield from self.own(module, prefix)
+            if self.recurse:
+                queue.extend((self.joined(prefix, name), child) for name, child in self.children(module))
+
+
+@walks.mistake()
+class LastChildFirst(Walk):
+    """The modules are taken from the end of a stack, so that the last child comes first. Put the children on
+    it in reverse.
+    """
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in reversed(self.children(module)):
+            yield from self.walk(child, self.joined(prefix, name))
+
+
+@walks.mistake()
+class ChildrenBeforeOwn(Walk):
+    """The children come before the module's own members. In torch a parent's weight stands before its
+    children's.
+    """
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if self.kind == "modules":
+            yield from Walk.walk(self, module, prefix)
+            return
+        if self.recurse:
+            yield from self.below(module, prefix)
+        yield from self.own(module, prefix)
+
+
+@walks.variant(ChildrenBeforeOwn)
+class _(Walk):
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if self.recurse:
+            yield from self.below(module, prefix)
+        if self.kind != "modules":
+            yield from self.own(module, prefix)
+        elif self.is_new(module):
+            yield prefix, module
+
+
+@walks.mistake()
+class NamesWithoutTheirPath(Walk):
+    """The names lack the way to the module: two layers have a `weight` each, and nobody can tell which."""
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            yield from self.walk(child, name)
+
+
+@walks.variant(NamesWithoutTheirPath)
+class _(Walk):
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for _, child in self.children(module):
+            yield from self.walk(child, prefix)
+
+
+@walks.mistake()
+class DotBeforeTheFirstName(Walk):
+    """Names of the root begin with a dot: the dot belongs between two names, and an empty prefix is none."""
+
+    def joined(self, prefix: str, name: str) -> str:
+        return f"{prefix}.{name}"
+
+
+@walks.variant(DotBeforeTheFirstName)
+class _(Walk):
+    """Only children's names."""
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            yield from self.walk(child, f"{prefix}.{name}")
+
+
+@walks.mistake()
+class PrefixWithoutADot(Walk):
+    """The prefix is put before the names without a dot between: torch adds the dot itself, here too."""
+
+    def joined(self, prefix: str, name: str) -> str:
+        return prefix + name
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            yield from self.walk(child, f"{prefix}{name}.")
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in Walk.walk(self, module, prefix):
+            yield (name.removesuffix(".") if self.kind == "modules" else name), member
+
+
+@walks.variant(PrefixWithoutADot)
+class _(Walk):
+    def __call__(self, module: nn.Module, kind: str, prefix: str = "", **options: Any) -> Pairs:
+        for name, member in Walk.__call__(self, module, kind, "", **options):
+            yield prefix + name, member
+
+
+@walks.mistake()
+class PrefixIgnored(Walk):
+    """The prefix that was given is not in the names. It is how a caller asks for the names that the members
+    have in a larger model.
+    """
+
+    def __call__(self, module: nn.Module, kind: str, prefix: str = "", **options: Any) -> Pairs:
+        return Walk.__call__(self, module, kind, "", **options)
+
+
+@walks.mistake()
+class NoneYielded(Walk):
+    """Entries that are None came, too. A bias that is switched off has no values to train, to move or to
+    count.
+    """
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if self.is_new(member):
+                yield self.joined(prefix, name), member
+
+
+@walks.variant(NoneYielded)
+class _(Walk):
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if member is None or self.is_new(member):
+                yield self.joined(prefix, name), member
+
+
+@walks.mistake()
+class NoneChildEntered(Walk):
+    """A child that is None was walked into. register_module(name, None) and self.down = None over a module
+    leave such an entry.
+    """
+
+    def children(self, module: nn.Module) -> Any:
+        return module._modules.items()
+
+
+@walks.variant(NoneChildEntered)
+class _(Walk):
+    """Neither None is looked for."""
+
+    def children(self, module: nn.Module) -> Any:
+        return module._modules.items()
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if self.is_new(member):
+                yield self.joined(prefix, name), member
+
+
+@walks.mistake()
+class FrozenLeftOut(Walk):
+    """Parameters that do not require grad were left out. They are parameters all the same: saved, moved,
+    counted.
+    """
+
+    def is_new(self, member: Any) -> bool:
+        if isinstance(member, nn.Parameter) and not member.requires_grad:
+            return False
+        return Walk.is_new(self, member)
+
+
+@walks.mistake()
+class UnsavedBuffersLeftOut(Walk):
+    """Buffers that are not persistent were left out. Persistent only means that state_dict saves them; they
+    are buffers, and .to() moves them.
+    """
+
+    def entries(self, module: nn.Module) -> Any:
+        found = Walk.entries(self, module)
+        return [(name, member) for name, member in found if name not in module._non_persistent_buffers_set]
+
+
+@walks.mistake()
+class AttributesSearched(Walk):
+    """Members were looked for among the attributes in __dict__. Entries are not there: they stand in the
+    three dicts, and a plain tensor is no buffer.
+    """
+
+    def entries(self, module: nn.Module) -> Any:
+        kind = nn.Parameter if self.kind == "parameters" else torch.Tensor
+        plain = [(name, value) for name, value in vars(module).items() if isinstance(value, kind)]
+        return [*Walk.entries(self, module), *plain]
+
+
+# Members with several names, and the options.
+
+
+@walks.mistake()
+class TiedListedTwice(Walk):
+    """A tied weight came under both names although remove_duplicate is True: an optimizer that gets this list
+    would step it twice, and a count of parameters is too large.
+    """
+
+    def is_new(self, member: Any) -> bool:
+        return True
+
+
+@walks.variant(TiedListedTwice)
+class _(Walk):
+    """Modules at least come once."""
+
+    def is_new(self, member: Any) -> bool:
+        return not isinstance(member, nn.Module) or Walk.is_new(self, member)
+
+
+@walks.mistake()
+class SeenInOneModuleOnly(Walk):
+    """What has been seen is forgotten at each module. Weights are mostly tied across modules: one set for the
+    whole walk is needed.
+    """
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        self.seen = []
+        yield from Walk.own(self, module, prefix)
+
+
+@walks.variant(SeenInOneModuleOnly)
+class _(Walk):
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            yield from type(self)()(child, self.kind, self.joined(prefix, name), True, self.unique)
+
+
+@named_members.mistake()
+def seen_for_ever(
+    module: nn.Module,
+    kind: str,
+    prefix: str = "",
+    recurse: bool = True,
+    remove_duplicate: bool = True,
+    seen: set[Any] = set(),  # noqa: B006  the mistake
+) -> Pairs:
+    """What has been seen is kept in a default argument, which Python makes once for all calls: the second
+    call of the function yields nothing.
+    """
+
+    class Remembering(Walk):
+        def is_new(self, member: Any) -> bool:
+            known = self.unique and member in seen
+            seen.add(member)
+            return not known
+
+    yield from Remembering()(module, kind, prefix, recurse, remove_duplicate)
+
+
+@walks.mistake()
+class ToldApartByValues(Walk):  # what two members must share to be taken for one
+    """Whether a member was seen is asked of its values. Two biases that both start at zero are two
+    parameters; a tied weight is one object. A set, a dict or `is` compares that; `in` on a list compares
+    values, and fails on tensors.
+    """
+
+    def are_one(self, member: Any, known: Any) -> bool:
+        return type(member) is type(known) and torch.equal(member, known)
+
+    def is_new(self, member: Any) -> bool:
+        if isinstance(member, nn.Module) or not self.unique:
+            return Walk.is_new(self, member)
+        if any(self.are_one(member, known) for known in self.seen):
+            return False
+        self.seen.append(member)
+        return True
+
+
+@walks.variant(ToldApartByValues)
+class _(ToldApartByValues):
+    """`member in [...]`: an error where the values are many, and a wrong answer where there is one."""
+
+    def is_new(self, member: Any) -> bool:
+        if self.unique and member in self.seen:
+            return False
+        self.seen.append(member)
+        return True
+
+
+@walks.variant(ToldApartByValues)
+class _(ToldApartByValues):
+    def are_one(self, member: Any, known: Any) -> bool:
+        return member.shape == known.shape and bool((member == known).all())
+
+
+@walks.mistake()
+class ToldApartByAddress(ToldApartByValues):
+    """Members were told apart by data_ptr(). All empty tensors have the address 0, and a view of a buffer
+    begins where the buffer does: they are objects of their own all the same.
+    """
+
+    def are_one(self, member: Any, known: Any) -> bool:
+        return member.data_ptr() == known.data_ptr()
+
+
+@walks.mistake()
+class AlwaysOnce(Walk):
+    """remove_duplicate=False changed nothing: state_dict needs all names of a tied weight, and asks for them
+    so.
+    """
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        self.unique = True
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.mistake()
+class SharedModuleEnteredOnce(Walk):
+    """With remove_duplicate=False tied weights came under each name, but a module that stands in several
+    places was walked through once only.
+    """
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if self.kind != "modules" and any(module is known for known in self.seen):
+            return
+        if self.kind != "modules":
+            self.seen.append(module)
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.variant(SharedModuleEnteredOnce)
+class _(Walk):
+    """Of kind "modules", too."""
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if any(module is known for known in self.seen):
+            return
+        if self.kind != "modules":
+            self.seen.append(module)
+        self.unique = self.unique or self.kind == "modules"
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.variant(SharedModuleEnteredOnce)
+class _(Walk):
+    """named_children lists a child with two names in one parent once."""
+
+    def children(self, module: nn.Module) -> Any:
+        return list(module.named_children())
+
+
+@walks.mistake()
+class RecurseIgnored(Walk):
+    """recurse=False still went down into the children."""
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        self.recurse = True
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.mistake()
+class RecurseOneLevel(Walk):
+    """recurse was not handed on to the children, or the call for them stood without it: the grandchildren are
+    missing.
+    """
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            if self.kind == "modules":
+                if self.is_new(child):
+                    yield self.joined(prefix, name), child
+            else:
+                yield from self.own(child, self.joined(prefix, name))
+
+
+@walks.mistake()
+class RootLeftOut(Walk):
+    """Of kind "modules" the root itself is missing. named_modules() begins with it, under the prefix."""
+
+    def __call__(self, module: nn.Module, kind: str, *args: Any, **options: Any) -> Pairs:
+        for place, pair in enumerate(Walk.__call__(self, module, kind, *args, **options)):
+            if place or kind != "modules":
+                yield pair
+
+
+@walks.variant(RootLeftOut)
+class _(Walk):
+    """Left out where its name would be empty."""
+
+    def __call__(self, module: nn.Module, kind: str, *args: Any, **options: Any) -> Pairs:
+        return (
+            (name, member) for name, member in Walk.__call__(self, module, kind, *args, **options) if name
+        )
+
+
+@named_members.mistake()
+def all_at_once(*args: Any, **options: Any) -> list[tuple[str, Any]]:
+    """A list was filled and given back. next(model.parameters()) asks for one parameter of perhaps thousands,
+    and an iterator over a list has walked past them all.
+    """
+    return list(Walk()(*args, **options))
+
+
+@named_members.variant(all_at_once)
+def _(*args: Any, **options: Any) -> Pairs:
+    return iter(list(Walk()(*args, **options)))
+
+
+@named_members.mistake()
+def torchs_own_called(
+    module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Pairs:
+    """The answer hands the work to named_parameters and its kin: that is the walk which is to be built."""
+    if kind == "modules" and not recurse:
+        yield prefix, module
+    elif kind == "modules":
+        yield from module.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+    else:
+        yield from getattr(module, f"named_{kind}")(
+            prefix=prefix, recurse=recurse, remove_duplicate=remove_duplicate
+        )
+
+
+@named_members.variant(torchs_own_called)
+def _(
+    module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Pairs:
+    """The modules from torch, their members by hand."""
+    seen = set()
+    modules = (
+        module.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        if recurse
+        else [(prefix, module)]
+    )
+    for path, found in modules:
+        if kind == "modules":
+            yield path, found
+            continue
+        for name, member in getattr(found, f"_{kind}").items():
+            if member is not None and not (remove_duplicate and member in seen):
+                seen.add(member)
+                yield (f"{path}.{name}" if path else name), member

@@ -1,0 +1,115 @@
+"""What 05.state_dict is tried on: one model of known names, its files, and how two states are compared."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.module.shared.trees import Node, buffer, counter, node, parameter
+
+State = dict[str, Any]
+
+
+class Counted(nn.Module):
+    """A module with an extra state: a dict of its own that is no tensor."""
+
+    def __init__(self, w: nn.Parameter, steps: int) -> None:
+        super().__init__()
+        self.w = w
+        self.log: Any = {"steps": steps, "names": ["a", "b"]}
+        self.set_with: list[Any] = []
+
+    def get_extra_state(self) -> Any:
+        return self.log
+
+    def set_extra_state(self, state: Any) -> None:
+        self.log = state
+        self.set_with.append(state)
+
+
+def model(g: torch.Generator) -> Node:
+    """Nested, without None, ties or anything unsaved; one frozen parameter, one integer buffer."""
+    leaf = node({"w": parameter(2, 1, generator=g)})
+    conv = node({"w": parameter(2, 3, generator=g), "b": parameter(generator=g)})
+    conv2 = node(
+        {"w": parameter(3, generator=g), "b": parameter(1, 3, generator=g, requires_grad=False)},
+        {"mean": buffer(3, generator=g), "count": counter(g)},
+        children={"0": leaf},
+    )
+    return node(
+        {"scale": parameter(4, generator=g)},
+        {"seen": buffer(1, generator=g)},
+        children={"conv": conv, "conv2": conv2},
+    )
+
+
+KEYS = ("scale", "seen", "conv.w", "conv.b", "conv2.w", "conv2.b", "conv2.mean", "conv2.count", "conv2.0.w")
+
+
+def with_gaps(g: torch.Generator) -> Node:
+    """None entries, a None child, buffers that are not saved."""
+    block = node(
+        {"bias": None, "w": parameter(2, generator=g)},
+        {"mean": None, "var": buffer(2, generator=g)},
+        {"cache": buffer(3, generator=g)},
+    )
+    return node(
+        {"off": None, "w": parameter(3, 2, generator=g)},
+        unsaved={"mask": buffer(2, generator=g)},
+        children={"down": None, "block": block},
+    )
+
+
+def with_ties(g: torch.Generator) -> Node:
+    """A weight in three places and a module in two."""
+    weight = parameter(3, 2, generator=g)
+    shared = node({"s": parameter(2, generator=g)}, {"m": buffer(2, generator=g)})
+    decoder = node({"w": weight, "b": parameter(1, generator=g)}, children={"again": shared})
+    return node({"first": weight}, children={"encoder": node({"w": weight}), "a": shared, "decoder": decoder})
+
+
+def with_extra(g: torch.Generator, steps: int) -> Node:
+    counted = Counted(parameter(2, generator=g), steps)
+    return node({"w": parameter(2, generator=g)}, children={"counted": counted, "plain": node()})
+
+
+def state_of(module: nn.Module) -> State:
+    """What torch's state_dict holds, sharing memory with the module."""
+    return nn.Module.state_dict(module)
+
+
+def file_of(module: nn.Module, dtype: torch.dtype | None = None) -> OrderedDict[str, Any]:
+    """The same in memory of its own, as a file read from disk; floats cast to `dtype`."""
+    made: OrderedDict[str, Any] = OrderedDict()
+    for key, value in state_of(module).items():
+        if isinstance(value, Tensor):
+            value = value.clone()
+            value = value.to(dtype) if dtype is not None and value.is_floating_point() else value
+        made[key] = value
+    return made
+
+
+def copied(module: nn.Module) -> State:
+    """The values of all entries now, those that are not saved, too."""
+    entries = [
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    ]
+    return {name: value.detach().clone() for name, value in entries}
+
+
+def same(one: Tensor, other: Tensor) -> bool:
+    """To the bit and the dtype."""
+    return one.dtype == other.dtype and torch.equal(one.detach(), other.detach())
+
+
+def holders(module: nn.Module) -> dict[str, Tensor]:
+    """The Parameters and buffers themselves, by all their names."""
+    entries = [
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    ]
+    return dict(entries)

@@ -1,0 +1,248 @@
+"""Exercise 04.accumulate: the gradient of a large batch, in pieces that fit into memory."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.exercise import Exercise
+from helpers.labs.optim.accumulate.inputs import (
+    Batch,
+    batch_of,
+    bytes_kept,
+    large_batch,
+    new_model,
+    ragged,
+    told,
+)
+from helpers.one_thread import one_thread
+from helpers.trial import Trial
+
+accumulate = Exercise(
+    "04.accumulate",
+    "The large batch in pieces",
+    objective="Accumulate gradients so that they are exactly those of one large batch, with one graph in memory at a time.",
+    minutes=25,
+    difficulty="medium",
+    hints=[
+        "A mean of means is the mean only if all parts have the same size. Size of what? Look at what loss_fn divides by.",
+        "The large batch's loss is a sum over the targets that count, divided by how many they are in all batches together. "
+        "So a batch's mean loss has to be multiplied by its share: its own count divided by the whole count.",
+        "The whole count must be known before the first backward: count (target != loss_fn.ignore_index) in each batch, "
+        "then forward and backward, batch by batch.",
+        "Where nothing counts the mean is 0 / 0, and NaN times 0 is NaN: leave such a batch out. Sum the detached losses "
+        "for the result.",
+    ],
+)
+
+Gradients = dict[str, Tensor | None]
+
+
+def loss_with(index: int = -100, smoothing: float = 0.0) -> nn.CrossEntropyLoss:
+    return nn.CrossEntropyLoss(ignore_index=index, label_smoothing=smoothing)
+
+
+def adds(
+    answer: Callable[..., Any],
+    trial: Trial,
+    loss_fn: nn.CrossEntropyLoss,
+    batches: list[Batch],
+    given: Any = None,
+) -> Any:
+    """Wrong unless the gradients are those of the large batch. Returns what the answer gave."""
+    model = new_model(trial)
+    _, want = large_batch(model, loss_fn, batches)
+    trial.call(answer, model, loss_fn, batches if given is None else given)
+    grads_equal(trial, model.grads(), want)
+
+
+def grads_equal(trial: Trial, got: Gradients, want: Gradients) -> None:
+    for name in ("hidden", "out"):
+        have, need = got[name], want[name]
+        trial.true(
+            have is not None,
+            f"{name}.grad is None: no gradient arrived.",
+            expected="the gradient of the large batch",
+            observed="no gradient",
+        )
+        if not torch.allclose(have, need, rtol=1e-5, atol=1e-7):
+            ratio = (have / need).flatten()
+            even = torch.allclose(ratio, ratio[0].expand_as(ratio), rtol=1e-6)
+            trial.fail(
+                f"{name}.grad is not that of the large batch"
+                + (f", but {ratio[0].item():.4g} times it." if even else ".")
+                + (" It holds NaN." if have.isnan().any() else ""),
+                expected=_first(need),
+                got=_first(have),
+                observed="NaN" if have.isnan().all() else _rounded(have),
+            )
+
+
+def _rounded(tensor: Tensor) -> list[float]:
+    """All numbers; a rounding error is 0, as another way to compute the same has another one."""
+    return [round(number, 9) for number in tensor.flatten().tolist()]
+
+
+def _first(tensor: Tensor) -> str:
+    return "[" + ", ".join(f"{number:.5g}" for number in tensor.flatten()[:4].tolist()) + ", ...]"
+
+
+@accumulate.property("for batches that are all alike, the gradients are those of the large batch")
+@one_thread()
+def alike(answer: Any, trial: Trial) -> None:
+    batches = [batch_of(trial, 3, 4) for _ in range(3)]
+    trial.given(f"3 batches of the same shape in which everything counts: {told(batches, -100)}")
+    adds(answer, trial, loss_with(), batches)
+
+
+@accumulate.property("for ragged batches with ignored targets, too")
+@one_thread()
+def ragged_ones(answer: Any, trial: Trial) -> None:
+    batches = ragged(trial)
+    trial.given(told(batches, -100))
+    adds(answer, trial, loss_with(), batches)
+
+
+@accumulate.property("the loss is asked what it ignores, and is used as it is")
+@one_thread()
+def asks_the_loss(answer: Any, trial: Trial) -> None:
+    for index, smoothing in ((0, 0.0), (3, 0.1), (-1, 0.2)):
+        batches = ragged(trial, index)
+        trial.given(f"{told(batches, index)}, label_smoothing = {smoothing}")
+        adds(answer, trial, loss_with(index, smoothing), batches)
+
+
+@accumulate.property(
+    "the result is the loss of the large batch, a tensor without a graph", after=(ragged_ones, asks_the_loss)
+)
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    for dtype in (torch.float64, torch.float32):
+        model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
+        trial.given(f"a model in {dtype}; {told(batches, -100)}")
+        want, _ = large_batch(model, loss_fn, batches)
+        got = trial.call(answer, model, loss_fn, batches)
+        trial.true(
+            isinstance(got, Tensor),
+            f"accumulate gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
+            expected="a 0-d tensor",
+            observed=("kind", type(got).__name__),
+        )
+        trial.true(
+            not got.requires_grad,
+            "The result requires grad: whoever keeps it for a log keeps the graph.",
+            expected="a detached tensor",
+            observed="graph",
+        )
+        trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
+
+
+@accumulate.property("a batch in which nothing counts adds no gradient", after=(ragged_ones, asks_the_loss))
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    batches = ragged(trial)
+    batches.insert(1, batch_of(trial, 2, 3, ignored=6))
+    trial.given(told(batches, -100))
+    model, loss_fn = new_model(trial), loss_with()
+    _, want = large_batch(model, loss_fn, batches)
+    trial.call(
+        answer, model, loss_fn, batches
+    )  # the loss may be NaN: cross entropy's is, where nothing counts
+    grads_equal(trial, model.grads(), want)
+
+
+@accumulate.property("what was in .grad before stays, and is added to")
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    model, loss_fn, batches = new_model(trial), loss_with(), ragged(trial)
+    trial.given("a model that holds gradients of an earlier backward; " + told(batches, -100))
+    _, own = large_batch(model, loss_fn, batches)
+    before: dict[str, Tensor] = {}
+    for name in ("hidden", "out"):
+        param = model.get_parameter(name)
+        before[name] = torch.randn(param.shape, generator=trial.generator, dtype=param.dtype)
+        param.grad = before[name].clone()
+    trial.call(answer, model, loss_fn, batches)
+    got = model.grads()["out"]
+    kept = got is not None and torch.allclose(got, before["out"] + own["out"], rtol=1e-5, atol=1e-7)
+    lost = got is not None and torch.allclose(got, own["out"], rtol=1e-5, atol=1e-7)
+    if not kept:
+        trial.fail(
+            "After the call .grad is not the old gradient plus that of the large batch"
+            + (": the old one is lost." if lost else "."),
+            expected=_first(before["out"] + own["out"]),
+            got="None" if got is None else _first(got),
+            observed="lost" if lost else "None" if got is None else _rounded(got),
+        )
+
+
+@accumulate.property("a parameter that is frozen or not used has no gradient afterwards")
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    model = new_model(trial)
+    trial.given("a model with a frozen parameter, and one that forward does not use")
+    trial.call(answer, model, loss_with(), ragged(trial))
+    off = [name for name in ("frozen", "unused") if model.get_parameter(name).grad is not None]
+    trial.true(
+        not off,
+        f".grad of {' and '.join(off)} is not None: an optimizer with momentum or weight decay moves it.",
+        expected="None, as after backward of the large batch",
+        observed=off,
+    )
+
+
+@accumulate.property("the model runs once a batch, each with its backward at once: one graph at a time")
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    model, loss_fn, count = new_model(trial), loss_with(), 4
+    batches = [batch_of(trial, 3, 6) for _ in range(count)]
+    trial.given(f"{count} batches of the same shape")
+    with bytes_kept() as kept:
+        large_batch(model, loss_fn, batches[:1])
+    one, model.log = kept["most"], ""
+    with bytes_kept() as kept:
+        trial.call(answer, model, loss_fn, batches)
+    graphs = round(kept["most"] / one, 1)
+    trial.true(
+        model.log == "FB" * count and kept["most"] <= 1.3 * one,
+        f"In order, F for a forward, f for one without a graph, B for a backward: {model.log}. At the most, "
+        f"{kept['most']:,} bytes were held for backward; one batch needs {one:,}.",
+        expected=f"{'FB' * count}, and {one:,} bytes",
+        observed=(model.log, "one" if graphs <= 1.3 else "two" if graphs <= 2.3 else "all"),
+    )
+
+
+@accumulate.property("model, loss and batches are left as they are")
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    for training in (True, False):
+        model, loss_fn, batches = new_model(trial).train(training), loss_with(smoothing=0.1), ragged(trial)
+        trial.given(f"a model in {'training' if training else 'eval'} mode")
+        weights = copy.deepcopy(model.state_dict())
+        settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+        pairs = [(x, x.clone(), target, target.clone()) for x, target in batches]
+        trial.call(answer, model, loss_fn, batches)
+        off = [name for name, value in model.state_dict().items() if not torch.equal(value, weights[name])]
+        trial.true(
+            not off,
+            f"{', '.join(off)} of the model changed: a step is the caller's.",
+            observed=("weights", off),
+        )
+        trial.true(
+            model.training == training and model.hidden.requires_grad and not model.frozen.requires_grad,
+            "The mode of the model was changed.",
+        )
+        now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+        trial.true(now == settings, "The loss was left with other settings.", got=now, observed="loss_fn")
+        trial.true(
+            all(
+                torch.equal(x, old) and torch.equal(y, was) and not x.requires_grad
+                for x, old, y, was in pairs
+            ),
+            "A batch was changed.",
+            observed="batches",
+        )

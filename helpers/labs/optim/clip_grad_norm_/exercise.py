@@ -1,0 +1,296 @@
+"""Exercise 04.clip_grad_norm_: all gradients as one vector, shortened in place, without waiting for the device."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.optim.clip_grad_norm_.inputs import (
+    SHAPES,
+    Answer,
+    gradients_of,
+    norm_of,
+    require_clipped,
+    require_number,
+    with_gradients,
+)
+from helpers.labs.optim.shared.torch_calls import CLIPPING, Ops
+from helpers.trial import Trial
+
+clip_grad_norm_ = Exercise(
+    "04.clip_grad_norm_",
+    "Clip all gradients in one pass",
+    objective="Shorten all gradients as one vector: in place, in as many operations for 100 parameters as for 3.",
+    minutes=20,
+    difficulty="medium",
+    hints=[
+        "The norm of all gradients is the norm of their norms: which operation gives the norms of a whole list at once, "
+        "and which multiplies a whole list? Their names begin with torch._foreach_.",
+        "No `if` on a tensor: on a GPU it waits until everything before it is done. Compute the factor "
+        "max_norm / (total + 1e-6), keep it from being above 1 with clamp, and multiply always.",
+        "Under `torch.no_grad()`: `grads = [p.grad for p in params if p.grad is not None]` (the only time that params is "
+        "read); `torch.tensor(0.0)` if there are none; "
+        "`total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads, norm_type)), norm_type)`; "
+        "`torch._foreach_mul_(grads, (max_norm / (total + 1e-6)).clamp(max=1.0))`; return total.",
+    ],
+)
+
+
+@clip_grad_norm_.property("clipping is written by hand: torch's own works nowhere inside")
+def by_hand(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, (3,), (2, 2))
+    trial.given("two parameters, max_norm 0.1; calls are watched")
+    with calls_to(*CLIPPING) as seen, contextlib.suppress(Exception):
+        answer(list(params), 0.1, 2.0)  # what an answer raises is for other properties to tell
+    trial.true(
+        not seen,
+        "The answer calls torch.nn.utils, which is what this exercise builds.",
+        expected="operations on tensors",
+        got=", ".join(sorted(set(seen))),
+        observed="torch.nn.utils",
+    )
+
+
+@clip_grad_norm_.property(
+    "a norm above max_norm: the norm is returned, and all gradients are shortened together"
+)
+def clips(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, *SHAPES)
+    trial.given("five parameters, norm_type 2.0, max_norm a third of the norm")
+    require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
+
+
+@clip_grad_norm_.property("a norm below max_norm: the gradients stay as they are")
+def leaves_the_small(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, *SHAPES, dtype=torch.float32)
+    before = gradients_of(params)
+    norm = float(norm_of(before, 2.0))
+    for max_norm in (2 * norm, 1.001 * norm, math.inf):
+        trial.given(f"five parameters, norm {norm:.6g}, max_norm {max_norm:.6g}")
+        got = trial.call(lambda limit=max_norm: answer(list(params), limit, 2.0))
+        require_number(trial, got)
+        scaled = [
+            float(new.norm() / old.norm()) for new, old in zip(gradients_of(params), before, strict=True)
+        ]
+        trial.true(
+            all(math.isclose(ratio, 1.0, rel_tol=1e-5) for ratio in scaled),
+            "The norm is below max_norm, and the gradients have changed. The factor is never above 1, and there it is 1.",
+            expected="gradients as they were",
+            got=f"gradients times {', '.join(f'{ratio:.6g}' for ratio in scaled)}",
+            observed=("changed", [round(ratio, 4) for ratio in scaled]),
+        )
+
+
+@clip_grad_norm_.property("norms of any order, also infinity")
+def knows_other_norms(answer: Answer, trial: Trial) -> None:
+    for norm_type in (1.0, 3.0, 0.5):
+        params = with_gradients(trial, *SHAPES)
+        trial.given(f"five parameters, norm_type {norm_type}, max_norm half of the norm")
+        limit = float(norm_of(gradients_of(params), norm_type)) / 2
+        require_clipped(answer, trial, list(params), params, limit, norm_type)
+
+
+@clip_grad_norm_.property("the infinity norm is the largest entry of all gradients")
+def knows_infinity(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, *SHAPES)
+    trial.given("five parameters, norm_type inf, max_norm half of the norm")
+    limit = float(norm_of(gradients_of(params), math.inf)) / 2
+    require_clipped(answer, trial, list(params), params, limit, math.inf)
+
+
+@clip_grad_norm_.property("norm_type is 2.0 unless it is given")
+def has_a_default(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, (3,), (2, 2))
+    trial.given("two parameters, clip_grad_norm_(params, 100.0)")
+    got = trial.call(lambda: answer(list(params), 100.0))
+    require_number(trial, got)
+    trial.equal(got.detach().double(), norm_of(gradients_of(params), 2.0), "The norm returned", rtol=1e-5)
+
+
+@clip_grad_norm_.property("parameters without a gradient are passed over")
+def passes_over_none(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, *SHAPES)
+    params[0].grad = params[3].grad = None
+    trial.given("five parameters, two of them with .grad None; max_norm a third of the norm")
+    require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
+    trial.true(
+        params[0].grad is None and params[3].grad is None,
+        "A parameter that had no gradient has one now.",
+        expected="None",
+        observed="gradient made",
+    )
+
+
+@clip_grad_norm_.property("without any gradient the norm is 0")
+def empty(answer: Answer, trial: Trial) -> None:
+    none: list[tuple[str, list[nn.Parameter]]] = [
+        ("an empty list", []),
+        ("two parameters whose .grad is None", [nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(3))]),
+    ]
+    for said, params in none:
+        trial.given(said)
+        got = trial.call(lambda now=params: answer(list(now), 1.0, 2.0))
+        require_number(trial, got)
+        trial.true(float(got) == 0, "There is no gradient, and the norm is not 0.", expected="0.0", got=got)
+
+
+@clip_grad_norm_.property("gradients of zeros stay zeros")
+def zeros(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, (3,), (2, 2))
+    for param in params:
+        param.grad.zero_()
+    trial.given("two parameters, all gradients 0, max_norm 1.0")
+    got = trial.call(lambda: answer(list(params), 1.0, 2.0))
+    require_number(trial, got)
+    after = [entry for grad in gradients_of(params) for entry in grad.flatten().tolist()]
+    trial.true(
+        float(got) == 0 and not any(after),
+        "All gradients are 0, and after clipping they, or the norm, are not.",
+        expected="norm 0 and gradients of zeros",
+        got=f"norm {float(got):g}, gradients {after}",
+        observed=("zeros", float(got), after),
+    )
+
+
+@clip_grad_norm_.property("an iterator is read once, and clips all the same")
+def reads_an_iterator(answer: Answer, trial: Trial) -> None:
+    def lazily(params: list[nn.Parameter]) -> Iterator[nn.Parameter]:
+        yield from params
+
+    for said, once in (
+        ("a generator", lazily),
+        ("a filter object", lambda params: filter(lambda p: True, params)),
+    ):
+        params = with_gradients(trial, *SHAPES)
+        trial.given(f"five parameters in {said}, as model.parameters() is one; max_norm a third of the norm")
+        limit = float(norm_of(gradients_of(params), 2.0)) / 3
+        require_clipped(answer, trial, once(params), params, limit, 2.0)
+
+
+@clip_grad_norm_.property("the gradients are edited where they are, and the parameters not at all")
+def in_place(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, *SHAPES, dtype=torch.float32)
+    objects, lay = (
+        [param.grad for param in params],
+        [param.grad.detach() for param in params],
+    )  # kept: memory that is freed may be given out again
+    trial.given("five parameters, max_norm 0.1")
+    trial.call(lambda: answer(list(params), 0.1, 2.0))
+    moved = [param.grad.data_ptr() for param in params] != [old.data_ptr() for old in lay]
+    trial.true(
+        not moved and all(param.grad is old for param, old in zip(params, objects, strict=True)),
+        "A gradient is another tensor than before. Whoever holds the old one (a bucket of DistributedDataParallel, say) "
+        "has the unclipped values.",
+        expected="the same tensors, edited in place",
+        observed="replaced",
+    )
+    trial.true(
+        all(bool((param == 1).all()) for param in params),
+        "The parameters themselves have changed. Only their gradients are to be clipped.",
+        expected="parameters as they were",
+        observed="parameters changed",
+    )
+
+
+@clip_grad_norm_.property("gradients that have a graph are clipped without recording")
+def records_nothing(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, (3,), (2, 2))
+    for param in params:
+        param.grad = param.grad.requires_grad_() * 2.0
+    trial.given(
+        "two parameters whose gradients have a graph, as after backward(create_graph=True); max_norm 0.5"
+    )
+    before = gradients_of(params)
+    got = trial.call(lambda: answer(list(params), 0.5, 2.0))
+    require_number(trial, got)
+    trial.true(
+        not got.requires_grad,
+        "The norm returned requires grad: it keeps the whole graph alive for as long as somebody logs it.",
+        expected="a tensor that does not require grad",
+        observed="norm records",
+    )
+    factor = 0.5 / (float(norm_of(before, 2.0)) + 1e-6)
+    for new, old in zip(gradients_of(params), before, strict=True):
+        trial.equal(new, old * factor, "A gradient with a graph", rtol=1e-5)
+
+
+@clip_grad_norm_.property("as many operations for 40 parameters as for 4")
+def one_pass(answer: Answer, trial: Trial) -> None:
+    counts = []
+    for number in (4, 40):
+        params = with_gradients(trial, *[(2, 2)] * number)
+        trial.given(f"{number} parameters of shape (2, 2), max_norm 0.1; operations are counted")
+        with Ops() as ops:
+            answer(list(params), 0.1, 2.0)
+        counts.append({name: ops.names.count(name) for name in ops.names if name != "aten::detach"})
+    few, many = counts
+    growing = sorted(name for name in many if many[name] > few.get(name, 0))
+    trial.true(
+        not growing,
+        f"{sum(few.values())} operations for 4 parameters, and {sum(many.values())} for 40. These grow: "
+        + ", ".join(f"{name} ({few.get(name, 0)}, then {many[name]})" for name in growing[:4])
+        + ". On a GPU each is a launch: take the whole list at once (torch._foreach_...).",
+        expected="a number that does not depend on the number of parameters",
+        observed="operations grow",
+    )
+
+
+@clip_grad_norm_.property("no value is read back to Python: on a GPU that waits for the device")
+def reads_nothing_back(answer: Answer, trial: Trial) -> None:
+    params = with_gradients(trial, (3,), (2, 2))
+    trial.given("two parameters, max_norm 0.1; operations are watched")
+    with Ops() as ops:
+        answer(list(params), 0.1, 2.0)
+    trial.true(
+        "aten::_local_scalar_dense" not in ops.names,
+        "The answer reads a tensor's value (item, float, or an `if` on a tensor): aten::_local_scalar_dense.",
+        expected="clamp and multiply, without an if",
+        observed="read back",
+    )
+    for number in (2, 3):
+        params = [nn.Parameter(torch.empty(number, 2, device="meta")) for _ in range(number)]
+        for param in params:
+            param.grad = torch.empty_like(param)
+        trial.given(
+            "parameters on the meta device, which has shapes and no values: what reads a value raises there"
+        )
+        try:
+            answer(list(params), 0.1, 2.0)
+        except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+            trial.fail(
+                f"On tensors without values the answer raises {type(error).__name__}: it reads a value back "
+                "(item, tolist, numpy, cpu, float or an `if`).",
+                expected="operations on tensors only",
+                got=str(error).partition("\n")[0][:150],
+                observed="read back",
+            )
+
+
+@clip_grad_norm_.property("one NaN or inf among the gradients is not hidden")
+def shows_nan(answer: Answer, trial: Trial) -> None:
+    for bad in (math.nan, math.inf):
+        params = with_gradients(trial, (3,), (2, 2))
+        params[1].grad[0, 1] = bad
+        trial.given(f"two parameters, one entry of a gradient is {bad}, max_norm 1.0")
+        got = trial.call(lambda now=params: answer(list(now), 1.0, 2.0))
+        require_number(trial, got)
+        first = params[0].grad.tolist()
+        shown = not math.isfinite(float(got)) and not math.isfinite(float(params[1].grad.sum()))
+        trial.true(
+            shown and (all(map(math.isnan, first)) if math.isnan(bad) else not any(first)),
+            f"One entry is {bad}, and it does not show as in torch: the norm is {bad}, "
+            + (
+                "and every gradient becomes NaN."
+                if math.isnan(bad)
+                else "the factor 0, and inf times 0 is NaN."
+            ),
+            expected=f"norm {bad}, gradients " + ("nan everywhere" if math.isnan(bad) else "0 and one nan"),
+            got=f"norm {float(got):g}, gradients {first} and {params[1].grad.tolist()}",
+            observed=("hidden", float(got), first, params[1].grad.tolist()),
+        )

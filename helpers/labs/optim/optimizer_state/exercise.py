@@ -1,0 +1,409 @@
+"""Exercise 04.optimizer_state: what an optimizer knows, brought into another process."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from helpers.calls import calls_to
+from helpers.compare import shown
+from helpers.exercise import Exercise
+from helpers.labs.optim.optimizer_state.inputs import (
+    KINDS,
+    PLACES,
+    WITHOUT_STATE,
+    copied,
+    file_of,
+    in_mid_run,
+    newly_built,
+    params_of,
+    same,
+    standing,
+    step,
+)
+from helpers.trial import Trial
+
+optimizer_state = Exercise(
+    "04.optimizer_state",
+    "The state of an optimizer, in a file and back",
+    objective="Save what an optimizer knows so that another process, with other tensors, goes on where this one stood.",
+    minutes=30,
+    difficulty="medium",
+    core=False,
+    names=("optimizer_state_dict", "load_optimizer_state"),
+    hints=[
+        "opt.state has the parameters themselves as keys. In another process there are other tensors: what do the old "
+        "and the new ones have in common?",
+        "Count the parameters through all groups: 0, 1, 2, ... A dict from parameter to number (a tensor is its own "
+        "key) translates on the way out, one from number to parameter on the way in.",
+        "copy.deepcopy on the way out and on the way in. Going in: check the sizes before you touch anything, "
+        "clear opt.state and fill it again (it makes a missing entry by itself), and keep group['params'].",
+        "value.to(param) takes over dtype and device of the parameter; leave 'step' as it is, and what is no tensor.",
+    ],
+)
+
+RNG = ("torch RNG",)
+
+
+def written(answer: Any, trial: Trial, opt: Optimizer) -> dict[str, Any]:
+    """What optimizer_state_dict gives, if it has the two parts, each of its kind."""
+    got = trial.call(answer[0], opt)
+    trial.true(
+        isinstance(got, dict),
+        f"optimizer_state_dict gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
+        expected="a dict",
+        observed=("kind", type(got).__name__),
+    )
+    missing = [key for key in ("state", "param_groups") if key not in got]
+    trial.true(not missing, f"The dict has no key {missing}.", got=sorted(map(str, got)), observed=missing)
+    groups = got["param_groups"]
+    trial.true(
+        isinstance(got["state"], dict)
+        and isinstance(groups, list)
+        and all(isinstance(g, dict) for g in groups),
+        "The parts are of another kind than torch's.",
+        expected='a dict under "state", a list of dicts under "param_groups"',
+        got=shown(groups),
+        observed=("parts", type(got["state"]).__name__, type(groups).__name__),
+    )
+    return got
+
+
+def _kind_of_key(key: Any, params: list[Tensor]) -> Any:
+    """A key in words that hold for any run: an index, or what was written for it."""
+    if isinstance(key, Tensor):
+        return "a parameter"
+    if isinstance(key, int) and key in [id(param) for param in params]:
+        return "an address"
+    return key if isinstance(key, int) else f"a {type(key).__name__}"
+
+
+@optimizer_state.property("parameters are named by their place: 0, 1, 2, ... through all groups")
+def _(answer: Any, trial: Trial) -> None:
+    opt = in_mid_run(trial, "AdamW")
+    params = params_of(opt)
+    trial.given("AdamW with groups of 2, 1 and 2 parameters; the last one has had no gradient yet")
+    got = written(answer, trial, opt)
+    places = [[_kind_of_key(key, params) for key in group.get("params", ())] for group in got["param_groups"]]
+    trial.true(
+        places == PLACES,
+        'The lists under "params" do not count the parameters through the groups.',
+        expected=str(PLACES),
+        got=places,
+        observed=("params", places),
+    )
+    keys = [_kind_of_key(key, params) for key in got["state"]]
+    trial.true(
+        all(isinstance(key, int) for key in keys) and sorted(keys) == [0, 1, 2, 3],
+        'The keys of "state" are not the places of the parameters that have a state.',
+        expected="0, 1, 2, 3",
+        got=keys,
+        observed=("keys", keys),
+    )
+
+
+@optimizer_state.property("the file holds each parameter's whole state")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt = in_mid_run(trial, kind)
+        trial.given(f"{kind} after three steps; a parameter joined at the second, a group before the third")
+        got, want = written(answer, trial, opt)["state"], file_of(opt)["state"]
+        off = off_places(got, want)
+        trial.true(
+            not off,
+            'The values under "state" are not those of the parameters at these places: '
+            + "; ".join(f"{place}: {said}" for place, said in off[:3])
+            + ".",
+            expected=f"at place {off[0][0] if off else 0}: {shown(want.get(off[0][0]) if off else '')}",
+            observed=(kind, off),
+        )
+
+
+def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tuple[int, str]]:
+    """At which places what differs."""
+    found = []
+    for place, values in want.items():
+        have = got.get(place)
+        if not isinstance(have, dict):
+            found.append((place, "no state"))
+        elif missing := [key for key in values if key not in have]:
+            found.append((place, f"{', '.join(missing)} missing"))
+        elif others := [key for key in values if not same(have[key], values[key])]:
+            found.append((place, f"{', '.join(others)} differs"))
+    return found
+
+
+@optimizer_state.property("the file holds all options of every group")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt = in_mid_run(trial, kind)
+        trial.given(
+            f"{kind} with three groups of different lr and weight_decay, and a scheduler's initial_lr"
+        )
+        got, want = written(answer, trial, opt)["param_groups"], file_of(opt)["param_groups"]
+        trial.true(len(got) == len(want), "The number of groups differs.", expected="3", got=len(got))
+        off = [
+            sorted(
+                key
+                for key in theirs
+                if key != "params" and not (key in mine and same(mine[key], theirs[key]))
+            )
+            for mine, theirs in zip(got, want, strict=True)
+        ]
+        trial.true(
+            not any(off),
+            f"Options are missing, or differ: {', '.join(sorted({name for names in off for name in names})[:6])}.",
+            expected="every key of the group, the parameters excepted",
+            observed=(kind, off),
+        )
+
+
+@optimizer_state.property("a snapshot: what the optimizer does later is not in it")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt = in_mid_run(trial, kind)
+        trial.given(f"{kind}: saved, then trained one step on, with another lr, and with one more group")
+        got = written(answer, trial, opt)
+        before = copied(got)
+        step(opt, trial.generator)
+        for group in opt.param_groups:
+            group["lr"] *= 0.5
+            group["params"].reverse()
+        opt.add_param_group({"params": [torch.nn.Parameter(torch.zeros(1))]})
+        moved = [part for part in ("state", "param_groups") if not same(got[part], before[part])]
+        trial.true(
+            not moved,
+            f"Training on changed what had been saved, under {' and '.join(map(repr, moved))}.",
+            expected="a dict that shares no tensor, no list and no dict with the optimizer",
+            observed=moved,
+        )
+
+
+@optimizer_state.property("saving leaves the optimizer as it is")
+def _(answer: Any, trial: Trial) -> None:
+    opt = in_mid_run(trial, "AdamW")
+    trial.given("AdamW in mid-run, saved twice")
+    before, params, groups = standing(opt), params_of(opt), [list(group) for group in opt.param_groups]
+    first = copied(written(answer, trial, opt))
+    left = [list(group) for group in opt.param_groups]
+    kept = (
+        left == groups and all(map(is_same_object, params, params_of(opt))) and set(opt.state) <= set(params)
+    )
+    trial.true(
+        kept and same(standing(opt), before),
+        "optimizer_state_dict changed the optimizer itself.",
+        expected="opt.param_groups and opt.state with the same parameters and values",
+    )
+    trial.true(same(written(answer, trial, opt), first), "A second call gives another dict.")
+
+
+def is_same_object(one: Any, other: Any) -> bool:
+    return one is other
+
+
+@optimizer_state.property(
+    "saved to a file and loaded in a new optimizer, the run goes on as if nothing had happened"
+)
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        trial.given(f"{kind}: saved, torch.save, torch.load, loaded for new parameters; three steps on")
+        opt = in_mid_run(trial, kind)
+        memory = io.BytesIO()
+        try:
+            torch.save(written(answer, trial, opt), memory)
+            memory.seek(0)
+            sd = torch.load(memory, weights_only=True)
+        except Exception as error:
+            if "pickle" in str(error).lower() or "weights" in str(error).lower():
+                trial.fail(
+                    "The dict does not come through torch.save and torch.load(weights_only=True).",
+                    observed="no plain data",
+                )
+            raise
+        new = newly_built(trial, kind)
+        with torch.no_grad():
+            for mine, theirs in zip(params_of(new), params_of(opt), strict=True):
+                mine.copy_(theirs)
+        trial.call(answer[1], new, sd)
+        steps = trial.random.randrange(2**31)
+        for run in (opt, new):
+            generator = torch.Generator().manual_seed(steps)
+            for _ in range(3):
+                step(run, generator)
+        trial.true(
+            same(copied(params_of(new)), copied(params_of(opt))),
+            "Three steps later the weights differ from those of the run that was not interrupted.",
+            observed="other weights",
+        )
+
+
+@optimizer_state.property("the work is done here, and not by the optimizer's own state_dict")
+def _(answer: Any, trial: Trial) -> None:
+    opt, sd = newly_built(trial, "AdamW"), file_of(in_mid_run(trial, "AdamW"))
+    trial.given("AdamW in mid-run")
+    with calls_to(Optimizer.state_dict, Optimizer.load_state_dict) as seen:
+        written(answer, trial, opt)
+        trial.call(answer[1], opt, sd)
+    trial.true(
+        not seen,
+        f"The answer calls {' and '.join(sorted(set(seen)))}, which the exercise builds again.",
+        expected="opt.state and opt.param_groups, read and written by the answer",
+        observed="torch's own",
+    )
+
+
+# Of load_optimizer_state; its files are torch's own.
+
+
+@optimizer_state.property("the options, the learning rate too, are those of the file")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        trial.given(
+            f"{kind}: a file with lr 0.1 and others, loaded into an optimizer that was built with lr 0.7"
+        )
+        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        trial.call(answer[1], opt, sd)
+        off = [
+            sorted(
+                key
+                for key in theirs
+                if key != "params" and not (key in mine and same(mine[key], theirs[key]))
+            )
+            for mine, theirs in zip(opt.param_groups, sd["param_groups"], strict=False)
+        ]
+        trial.true(
+            len(opt.param_groups) == len(sd["param_groups"]) and not any(off),
+            f"After loading, these options are not the file's: "
+            f"{', '.join(sorted({name for names in off for name in names})[:6])}.",
+            expected=f"lr {[group['lr'] for group in sd['param_groups']]} for the three groups, and so on",
+            got=f"lr {[group.get('lr') for group in opt.param_groups]}",
+            observed=(kind, off),
+        )
+
+
+@optimizer_state.property("loading moves no parameter: the groups hold the optimizer's own")
+def _(answer: Any, trial: Trial) -> None:
+    opt, sd = newly_built(trial, "SGD with momentum"), file_of(in_mid_run(trial, "SGD with momentum"))
+    trial.given("SGD with momentum, groups of 2, 1 and 2 parameters")
+    params, weights = params_of(opt), copied(params_of(opt))
+    trial.call(answer[1], opt, sd)
+    now = params_of(opt)
+    trial.true(
+        len(now) == len(params) and all(map(is_same_object, now, params)),
+        "After loading, the groups no longer hold the optimizer's parameters, so step() moves nothing of the model.",
+        expected="the same Parameter objects in the same groups",
+        got=[type(item).__name__ for item in now],
+        observed=[type(item).__name__ for item in now],
+    )
+    trial.true(same(copied(now), weights), "Loading changed the values of the parameters.")
+
+
+@optimizer_state.property("each parameter has the state that the file holds for its place, and nothing else")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        trial.given(f"{kind}: an optimizer that has taken a step, and a file without a state for parameter 4")
+        params = params_of(opt)
+        trial.call(answer[1], opt, sd)
+        foreign = [type(key).__name__ for key in opt.state if not any(key is param for param in params)]
+        trial.true(
+            not foreign,
+            "opt.state has keys that are none of the optimizer's parameters: step() will not find them.",
+            expected="the parameters of opt as keys",
+            got=foreign,
+            observed=("keys", foreign),
+        )
+        off = off_places(
+            {place: opt.state[param] for place, param in enumerate(params) if param in opt.state}, sd["state"]
+        )
+        trial.true(
+            not off,
+            "The states do not stand where they belong: "
+            + "; ".join(f"{n}: {said}" for n, said in off[:3])
+            + ".",
+            observed=(kind, off),
+        )
+        last = params[WITHOUT_STATE]
+        trial.true(
+            last not in opt.state or not opt.state[last],
+            f"Parameter {WITHOUT_STATE} has no state in the file, and still has one: that of an older run.",
+            expected="no state",
+            got=sorted(opt.state[last]) if last in opt.state else None,
+            observed="stale",
+        )
+
+
+@optimizer_state.property("states take the dtype of their parameter; step, which counts, keeps its own")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in ("AdamW", "SGD with momentum"):
+        sd = file_of(in_mid_run(trial, kind))
+        for dtype in (torch.float64, torch.bfloat16):
+            trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
+            opt = newly_built(trial, kind, dtype)
+            trial.call(answer[1], opt, sd)
+            for param in params_of(opt)[:WITHOUT_STATE]:
+                found = {
+                    key: value.dtype for key, value in opt.state[param].items() if isinstance(value, Tensor)
+                }
+                off = sorted(key for key, have in found.items() if (key != "step") and have != dtype)
+                trial.true(
+                    not off,
+                    f"{', '.join(off)}: expected {dtype}, got {found[off[0]] if off else ''}.",
+                    expected=str(dtype),
+                    observed=("kept", kind),
+                )
+                trial.true(
+                    found.get("step", torch.float32) == torch.float32,
+                    f"step has become {found.get('step')}: in bfloat16 a count goes no further than 256.",
+                    expected="torch.float32",
+                    observed="step",
+                )
+
+
+@optimizer_state.property("loading leaves the file as it is, and shares nothing with it")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        before = copied(sd)
+        trial.given(f"{kind}: one dict, loaded into an optimizer, which then trains on")
+        trial.call(answer[1], opt, sd)
+        trial.true(
+            same(sd, before),
+            "load_optimizer_state changed the dict that it was given.",
+            expected="a dict that can be loaded once more",
+            observed="the file changed",
+        )
+        for group in opt.param_groups:
+            group["lr"] = 0.3
+        if all(isinstance(param, Tensor) for param in params_of(opt)):
+            step(opt, trial.generator)
+        moved = [part for part in ("state", "param_groups") if not same(sd[part], before[part])]
+        trial.true(
+            not moved,
+            f"Training on changed the dict that was loaded, under {' and '.join(map(repr, moved))}: "
+            "two optimizers that load it would move one and the same momentum.",
+            expected="copies",
+            observed=("shared", moved),
+        )
+
+
+@optimizer_state.property("a parameter that the file knows nothing of can still be trained")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        trial.given(
+            f"{kind}: loaded, then one step in which parameter {WITHOUT_STATE} has its first gradient"
+        )
+        trial.call(answer[1], opt, sd)
+        try:
+            step(opt, trial.generator)
+        except Exception as error:
+            trial.fail(
+                f"opt.step() raised {type(error).__name__} after the load.",
+                expected="opt.state that makes a missing entry: a defaultdict(dict), as torch's",
+                observed=type(error).__name__,
+            )

@@ -1,0 +1,242 @@
+"""Exercise 04.sgd_step: what `torch.optim.SGD.step` does to parameters, gradients and state."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.optim.sgd import sgd
+
+from helpers.exercise import Exercise
+from helpers.labs.optim.shared.descent import (
+    Case,
+    Grads,
+    Options,
+    Step,
+    copied,
+    gradients,
+    require_torchs_path,
+    starts,
+    told,
+)
+from helpers.labs.optim.shared.memory import (
+    require_gradients_left,
+    require_kept_storage,
+    require_moves,
+    require_no_optimizer,
+    require_own_memory,
+    require_remembers_in_state,
+)
+from helpers.labs.optim.shared.torch_calls import unaided
+from helpers.trial import Trial
+
+sgd_step = Exercise(
+    "04.sgd_step",
+    "SGD by hand",
+    objective="Write the step of SGD with every option, so that it equals torch's over twenty steps.",
+    minutes=20,
+    difficulty="medium",
+    seconds=10,
+    hints=[
+        "Write the order down first: what happens to the gradient before the velocity sees it, and what happens "
+        "after? Then: what does the velocity hold after the very first gradient?",
+        "maximize turns the gradient's sign, then weight decay adds to it, then the velocity takes it in. The first "
+        "velocity is a copy of that gradient, without dampening. The learning rate comes last, in the step itself.",
+        "Under `torch.no_grad()`: `grad = -grad` if maximize; `grad = grad.add(param, alpha=weight_decay)`; velocity: "
+        "`grad.clone()` if the dict is empty, else `velocity.mul_(momentum).add_(grad, alpha=1 - dampening)`; "
+        "then `grad.add(velocity, alpha=momentum)` with nesterov, the velocity without; `param.add_(..., alpha=-lr)`. "
+        "A parameter whose gradient is None is passed over.",
+    ],
+)
+
+PLAIN: Options = {
+    "lr": 0.1,
+    "momentum": 0.0,
+    "dampening": 0.0,
+    "nesterov": False,
+    "weight_decay": 0.0,
+    "maximize": False,
+}
+_sgd = sgd  # an answer that replaces the name replaces nothing here
+
+
+def torchs(values: list[Tensor], grads: Grads, options: list[Options]) -> list[list[Tensor]]:
+    """The path of torch's own SGD, as `torch.optim.SGD` calls it."""
+    params = [nn.Parameter(value.clone()) for value in values]
+    buffers: list[Tensor | None] = [None for _ in params]
+    path = []
+    for now, chosen in zip(grads, options, strict=True):
+        given = [place for place, grad in enumerate(now) if grad is not None]
+        velocities = [buffers[place] for place in given]
+        with torch.no_grad():
+            _sgd([params[p] for p in given], [now[p] for p in given], velocities, foreach=False, **chosen)
+        for place, velocity in zip(given, velocities, strict=True):
+            buffers[place] = velocity
+        path.append(copied(params))
+    return path
+
+
+def _require_equal(answer: Step, trial: Trial, *cases: Case) -> None:
+    require_torchs_path(answer, torchs, trial, *cases)
+
+
+def _require_options(answer: Step, trial: Trial, *changed: Options) -> None:
+    """Equal to torch with these options: five steps on two parameters."""
+    cases = []
+    for options in changed:
+        values = starts(trial, (3, 2), (4,))
+        grads = gradients(trial, values, 5)
+        cases.append(Case(f"5 steps with {told(options)}", values, grads, PLAIN | options))
+    _require_equal(answer, trial, *cases)
+
+
+@sgd_step.property("the step is written by hand: no optimizer of torch works inside")
+def by_hand(answer: Step, trial: Trial) -> None:
+    require_no_optimizer(answer, trial, PLAIN | {"momentum": 0.9})
+
+
+@sgd_step.property("a step moves the parameters themselves, the first one by lr times the gradient")
+def moves(answer: Step, trial: Trial) -> None:
+    require_moves(answer, torchs, trial, PLAIN | {"momentum": 0.9})
+
+
+@sgd_step.property("weight decay adds weight_decay times the parameter to its gradient")
+def decays(answer: Step, trial: Trial) -> None:
+    _require_options(answer, trial, {"weight_decay": 0.1})
+
+
+@sgd_step.property("maximize turns the gradient around, and weight decay still pulls towards zero")
+def climbs(answer: Step, trial: Trial) -> None:
+    _require_options(answer, trial, {"maximize": True}, {"maximize": True, "weight_decay": 0.1})
+
+
+@sgd_step.property("momentum: the velocity is momentum times itself plus the gradient")
+def gathers(answer: Step, trial: Trial) -> None:
+    _require_options(answer, trial, {"momentum": 0.0}, {"momentum": 0.9})
+
+
+@sgd_step.property("weight decay and maximize act on the gradient before the velocity takes it in")
+def gathers_what_is_decayed(answer: Step, trial: Trial) -> None:
+    _require_options(
+        answer, trial, {"momentum": 0.9, "weight_decay": 0.1}, {"momentum": 0.9, "maximize": True}
+    )
+
+
+@sgd_step.property("a new learning rate scales the whole next step, not only the newest gradient")
+def follows_the_rate(answer: Step, trial: Trial) -> None:
+    values = starts(trial, (3, 2))
+    rates = [0.1, 0.1, 0.01, 0.01, 0.5]
+    given = f"momentum=0.9, and lr {', '.join(map(str, rates))} at the five steps, as a scheduler sets it"
+    options = [PLAIN | {"momentum": 0.9, "lr": rate} for rate in rates]
+    _require_equal(answer, trial, Case(given, values, gradients(trial, values, 5), options))
+
+
+@sgd_step.property("dampening weakens every gradient but the first on its way into the velocity")
+def dampens(answer: Step, trial: Trial) -> None:
+    _require_options(answer, trial, {"momentum": 0.9, "dampening": 0.4})
+
+
+@sgd_step.property("nesterov steps along the gradient plus momentum times the new velocity")
+def looks_ahead(answer: Step, trial: Trial) -> None:
+    ahead = {"momentum": 0.9, "nesterov": True}
+    _require_options(answer, trial, ahead, ahead | {"weight_decay": 0.1})
+
+
+@sgd_step.property("a parameter whose gradient is None stays where it is, and so does its velocity")
+def passes_over_none(answer: Step, trial: Trial) -> None:
+    values = starts(trial, (2,), (2,), (2,))
+    grads = gradients(trial, values, 6)
+    for step, place in ((0, 2), (1, 0), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)):
+        grads[step][place] = None
+    given = "six steps on three parameters, with gradients that are None here and there; "
+    each: list[Options] = [{"momentum": 0.0}, {"momentum": 0.9, "weight_decay": 0.1}]
+    cases = [Case(given + told(options), values, grads, PLAIN | options) for options in each]
+    _require_equal(answer, trial, *cases)
+
+
+@sgd_step.property("a parameter that joins later begins with a fresh velocity")
+def takes_in_newcomers(answer: Step, trial: Trial) -> None:
+    values = starts(trial, (3,), (3,))
+    grads = gradients(trial, values, 6)
+    grads[:3] = [now[:1] for now in grads[:3]]
+    given = "momentum=0.9, dampening=0.4; a second parameter joins at step 4 with an empty dict"
+    options = PLAIN | {"momentum": 0.9, "dampening": 0.4}
+    _require_equal(answer, trial, Case(given, values, grads, options))
+
+
+def combinations() -> list[Options]:
+    """Every combination of options that torch allows."""
+    found = []
+    for momentum, dampening, nesterov, decay, maximize in itertools.product(
+        (0.0, 0.8), (0.0, 0.3), (False, True), (0.0, 0.05), (False, True)
+    ):
+        if not nesterov or (momentum > 0 and dampening == 0):
+            chosen = (0.05, momentum, dampening, nesterov, decay, maximize)
+            found.append(dict(zip(PLAIN, chosen, strict=True)))
+    return found
+
+
+@sgd_step.property("the parameters keep their storage, and no graph is recorded")
+def in_place(answer: Step, trial: Trial) -> None:
+    require_kept_storage(answer, trial, PLAIN | {"momentum": 0.9, "weight_decay": 0.1})
+
+
+@sgd_step.property("the lists and the gradients are left as they were given")
+def leaves_the_gradients(answer: Step, trial: Trial) -> None:
+    moving = {"momentum": 0.9, "nesterov": True}
+    each = [{}, {"weight_decay": 0.1}, {"maximize": True}, moving, moving | {"weight_decay": 0.1}]
+    require_gradients_left(answer, trial, [PLAIN | options for options in each])
+
+
+@sgd_step.property("the velocity is memory of its own, not the gradient's")
+def owns_its_velocity(answer: Step, trial: Trial) -> None:
+    require_own_memory(answer, torchs, trial, PLAIN | {"momentum": 0.9})
+
+
+@sgd_step.property("what it remembers stands in the dicts of state, and nowhere else")
+def remembers_in_state(answer: Step, trial: Trial) -> None:
+    require_remembers_in_state(answer, torchs, trial, PLAIN | {"momentum": 0.9})
+
+
+@sgd_step.property("equal to torch's SGD when options change from step to step")
+def follows_the_options(answer: Step, trial: Trial) -> None:
+    values = starts(trial, (3,))
+    drawn = [trial.random.choice(combinations()) for _ in range(20)]
+    options = [chosen | {"lr": trial.random.uniform(0.01, 0.2)} for chosen in drawn]
+    given = "20 steps, each with other options, drawn at random"
+    _require_equal(answer, trial, Case(given, values, gradients(trial, values, 20), options))
+
+
+@sgd_step.property("equal to torch's SGD over 20 steps, with every combination of options")
+def equals_torch(answer: Step, trial: Trial) -> None:
+    cases = []
+    for options in combinations():
+        values = starts(trial, (2,))
+        grads = gradients(trial, values, 20)
+        absent = sorted(trial.random.sample(range(1, 20), 4))
+        for step in absent:
+            grads[step][0] = None
+        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
+        cases.append(Case(given, values, grads, options))
+    _require_equal(answer, trial, *cases)
+
+
+@sgd_step.property(
+    "nesterov without momentum, or with dampening, is refused with ValueError", once_right=True
+)
+def refuses(answer: Step, trial: Trial) -> None:
+    for changed in ({"momentum": 0.0}, {"momentum": 0.9, "dampening": 0.1}):
+        [value] = starts(trial, (3,))
+        param = nn.Parameter(value.clone())
+        options = PLAIN | {"nesterov": True} | changed
+        trial.given(f"one step with {told(options)}")
+        when = "for nesterov " + ("with dampening" if changed.get("dampening") else "without momentum")
+        step = partial(answer, [param], [torch.ones(3, dtype=param.dtype)], [{}], **options)
+        unaided(trial, lambda now=step, said=when: trial.raises(ValueError, now, said))
+        trial.true(
+            torch.equal(param, value),
+            "The step was refused, and has moved the parameter all the same. Refuse first.",
+            observed="moved, then refused",
+        )

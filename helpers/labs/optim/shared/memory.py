@@ -1,0 +1,181 @@
+"""What a step of an optimizer may touch: the parameters' own memory and its state, and nothing else.
+
+These hold for SGD and AdamW alike; the properties of both exercises call them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from helpers.calls import calls_to
+from helpers.labs.optim.shared.descent import (
+    Grads,
+    Options,
+    Step,
+    Torchs,
+    copied,
+    gradients,
+    starts,
+    told,
+    walked,
+)
+from helpers.labs.optim.shared.torch_calls import OPTIMIZERS, Ops, require_by_hand, unaided
+from helpers.trial import Trial
+
+
+def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) -> None:
+    """One step moves the parameters themselves, to where torch's are."""
+    values = starts(trial, (3, 2), (), (4,), (0,), (1, 5))
+    trial.given(f"one step on parameters of shape (3, 2), (), (4,), (0,), (1, 5), with {told(options)}")
+    params, state = [nn.Parameter(value.clone()) for value in values], [{} for _ in values]
+    grads = gradients(trial, values, 1)
+    returned = trial.call(
+        lambda: answer(list(params), [grad.clone() for grad in grads[0]], list(state), **options)
+    )
+    if all(torch.equal(param, value) for param, value in zip(params, values, strict=True)):
+        kinds = [sorted(type(value).__name__ for value in kept.values()) for kept in state]
+        trial.fail(
+            "After the step every parameter is what it was. `param = param - ...` makes a new tensor and leaves "
+            "the parameter alone: edit it in place, as add_ does.",
+            expected="parameters edited in place",
+            got=f"parameters as before, and the step returned {type(returned).__name__}",
+            observed=("not moved", type(returned).__name__, kinds),
+        )
+    [wanted] = torchs(values, grads, [options])
+    for place, (param, want) in enumerate(zip(params, wanted, strict=True)):
+        trial.equal(param.detach(), want, f"Parameter {place} after one step")
+
+
+def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
+    """The parameters stay the leaves that they were, in their memory, and no graph is kept."""
+    for dtype in (torch.float32, torch.float64):
+        params = [nn.Parameter(value) for value in starts(trial, (3, 2), (4,), dtype=dtype)]
+        lay, state = (
+            [param.detach() for param in params],
+            [{}, {}],
+        )  # kept: memory that is freed may be given out again
+        trial.given(f"three steps on {dtype} parameters, with {told(options)}")
+        drawn = gradients(trial, params, 3)
+
+        def steps(
+            params: list[nn.Parameter] = params, state: list[dict] = state, drawn: Grads = drawn
+        ) -> None:
+            for grads in drawn:
+                answer(list(params), [grad.clone() for grad in grads], list(state), **options)
+
+        unaided(trial, steps)
+        trial.true(
+            [param.data_ptr() for param in params] == [old.data_ptr() for old in lay],
+            "A parameter has moved to other memory. Whoever holds a view of it (a flattened bucket, shared memory) "
+            "still sees the old values.",
+            expected="the same storage with new values",
+            observed="moved to other memory",
+        )
+        for param in params:
+            trial.true(
+                param.is_leaf and param.requires_grad and param.dtype == dtype,
+                "After the step a parameter is no longer the leaf that it was.",
+                expected=f"a leaf that requires grad, {dtype}",
+                got=f"leaf {param.is_leaf}, requires_grad {param.requires_grad}, {param.dtype}",
+                observed=("leaf", param.is_leaf, param.requires_grad, param.dtype == dtype),
+            )
+        kept = [value for own in state for value in own.values() if isinstance(value, Tensor)]
+        trial.true(
+            not any(value.requires_grad for value in kept),
+            "What the state holds hangs on a graph, which grows by every step and never dies.",
+            expected="state tensors that do not require grad",
+            observed="graph in the state",
+        )
+
+
+def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> None:
+    """Lists and gradients are after a step what they were before."""
+    values = starts(trial, (3, 2), (4,))
+    for options in each:
+        params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+        trial.given(f"two steps with {told(options)}")
+        for grads in gradients(trial, values, 2):
+            given = [grad.clone() for grad in grads]
+            lists = [list(params), list(given), list(state)]
+            unaided(trial, lambda now=lists, chosen=options: answer(*now, **chosen))
+            for name, now, before in zip(
+                ("params", "grads", "state"), lists, (params, given, state), strict=True
+            ):
+                trial.true(
+                    len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)),
+                    f"The list {name} holds other objects after the step than before.",
+                    expected="the same objects, edited in place",
+                    observed=("list changed", name),
+                )
+            for grad, old in zip(given, grads, strict=True):
+                zeroed = not bool(grad.count_nonzero())
+                trial.true(
+                    torch.equal(grad, old),
+                    "The step has edited a gradient that it was given. Whoever reads param.grad afterwards (a log, "
+                    "a second backward that adds to it) gets something else.",
+                    expected="gradients as they were",
+                    got="a gradient of zeros" if zeroed else "other values",
+                    observed=("gradient edited", zeroed, told(options)),
+                )
+
+
+def require_own_memory(answer: Step, torchs: Torchs, trial: Trial, options: Options) -> None:
+    """The state holds no gradient: the next backward may write into the same tensor."""
+    [value] = values = starts(trial, (4,))
+    grads = gradients(trial, values, 4)
+    param, state, held = nn.Parameter(value.clone()), [{}], torch.zeros_like(value)
+    trial.given(
+        f"{told(options)}; four gradients come in one tensor, zeroed in between, "
+        "as zero_grad(set_to_none=False) does"
+    )
+
+    def steps() -> None:
+        for [grad] in grads:
+            held.zero_().add_(grad)
+            answer([param], [held], list(state), **options)
+
+    unaided(trial, steps)
+    trial.equal(
+        param.detach(),
+        torchs(values, grads, [options] * 4)[-1][0],
+        "What the state holds has changed with the gradient's tensor. The parameter after four steps",
+        observed="aliased",
+    )
+
+
+def require_remembers_in_state(answer: Step, torchs: Torchs, trial: Trial, options: Options) -> None:
+    """A copy of parameters and state goes on as the original would, in whatever order."""
+    values = starts(trial, (3,), (3,))
+    grads = gradients(trial, values, 6)
+    trial.given(
+        f"{told(options)}; after three steps a copy of parameters and state goes on, in the other order, "
+        "as after loading a checkpoint"
+    )
+    params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+
+    def steps() -> list[nn.Parameter]:
+        for now in grads[:3]:
+            answer(list(params), [grad.clone() for grad in now], list(state), **options)
+        turned, kept = copy.deepcopy(params)[::-1], copy.deepcopy(state)[::-1]
+        for now in grads[3:]:
+            answer(list(turned), [grad.clone() for grad in now[::-1]], list(kept), **options)
+        return turned[::-1]
+
+    got = copied(unaided(trial, steps))
+    want = torchs(values, grads, [options] * 6)[-1]
+    said = "The copy does not go on as the original would. The parameters after six steps"
+    trial.equal(got, want, said, observed="not in the state")
+
+
+def require_no_optimizer(answer: Step, trial: Trial, options: Options) -> None:
+    """No optimizer of torch runs inside the answer, and none of its fused operations."""
+    values = starts(trial, (3, 2), (4,))
+    grads = gradients(trial, values, 2)
+    trial.given(f"two steps with {told(options)}, watched")
+    with Ops() as ops, calls_to(*OPTIMIZERS) as seen, contextlib.suppress(Exception):
+        walked(answer, values, grads, [options] * 2)  # what an answer raises is for other properties to tell
+    require_by_hand(trial, seen + [name for name in ops.names if "_fused_" in name])

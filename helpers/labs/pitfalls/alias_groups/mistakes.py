@@ -1,0 +1,296 @@
+"""What people write for 10.alias_groups, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.pitfalls.alias_groups.exercise import Array, alias_groups
+
+built = alias_groups.bank(returned)
+
+Groups = list[set[int]]
+
+
+def as_tensor(value: Array) -> Tensor:
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def start_of_storage(value: Array) -> int:
+    return as_tensor(value).untyped_storage().data_ptr()
+
+
+def right_key(value: Array, index: int) -> Hashable:
+    return start_of_storage(value) or ("no memory", index)
+
+
+def grouped(key: Callable[[Array, int], Hashable]) -> Callable[..., Groups]:
+    """An answer that groups by key(value, index)."""
+
+    def answer(tensors: Sequence[Array]) -> Groups:
+        groups: dict[Hashable, set[int]] = {}
+        for index, value in enumerate(tensors):
+            groups.setdefault(key(value, index), set()).add(index)
+        return list(groups.values())
+
+    return answer
+
+
+def paired(related: Callable[[Any, Any], bool]) -> Callable[..., Groups]:
+    """An answer that joins whatever is related, over any number of steps."""
+
+    def answer(tensors: Sequence[Array]) -> Groups:
+        groups: Groups = []
+        for index, value in enumerate(tensors):
+            near = [group for group in groups if any(related(value, tensors[other]) for other in group)]
+            groups = [group for group in groups if group not in near]
+            groups.append({index}.union(*near))
+        return groups
+
+    return answer
+
+
+@built.mistake()
+def same_object():
+    """The Python objects were compared (is, id). Each view is a new object over the old memory."""
+    return grouped(lambda value, index: id(value))
+
+
+alias_groups.variant(same_object)(paired(lambda a, b: a is b))
+
+alias_groups.variant(same_object)(
+    grouped(lambda value, index: value if isinstance(value, Tensor) else id(value))
+)
+
+
+def equal(a: Array, b: Array) -> bool:
+    a, b = as_tensor(a), as_tensor(b)
+    return a.shape == b.shape and bool((a == b).all())
+
+
+@built.mistake()
+def equal_values():
+    """The values were compared. A clone has the same values, and memory of its own."""
+    return paired(equal)
+
+
+alias_groups.variant(equal_values)(paired(lambda a, b: a is b or equal(a, b)))
+
+
+@built.mistake()
+def start_of_the_window():
+    """tensor.data_ptr() is the address of the tensor's first entry, so x and x[1:] look unrelated. The
+    storage begins at tensor.untyped_storage().data_ptr().
+    """
+    return grouped(lambda value, index: as_tensor(value).data_ptr() or ("no memory", index))
+
+
+alias_groups.variant(start_of_the_window)(grouped(lambda value, index: as_tensor(value).data_ptr()))
+
+alias_groups.variant(start_of_the_window)(grouped(lambda value, index: value.data_ptr()))
+
+alias_groups.variant(start_of_the_window)(
+    paired(lambda a, b: as_tensor(a).data_ptr() == as_tensor(b).data_ptr())
+)
+
+
+def base(value: Any) -> Any:
+    """What it is a view of, by torch's or NumPy's own account."""
+    if isinstance(value, np.ndarray):
+        return value if value.base is None else value.base
+    return value if value._base is None else value._base
+
+
+@built.mistake()
+def by_base():
+    """_base is autograd's memory of a view. What detach and .data give has none, and shares the storage all
+    the same.
+    """
+    return grouped(lambda value, index: id(base(value)))
+
+
+alias_groups.variant(by_base)(paired(lambda a, b: base(a) is base(b)))
+
+alias_groups.variant(by_base)(
+    grouped(lambda value, index: id(value) if value._base is None else id(value._base))
+)
+
+alias_groups.variant(by_base)(
+    paired(
+        lambda a, b: a is b or a._base is b or b._base is a or (a._base is not None and a._base is b._base)
+    )
+)
+
+
+def span(value: Array) -> tuple[int, int]:
+    """The first address of a window, and the one behind its last."""
+    tensor = as_tensor(value)
+    if not tensor.numel() or tensor.is_meta:
+        return 0, 0
+    steps = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return tensor.data_ptr(), tensor.data_ptr() + (steps + 1) * tensor.element_size()
+
+
+def spans_overlap(a: Array, b: Array) -> bool:
+    (first, end), (other, other_end) = span(a), span(b)
+    return first < other_end and other < end
+
+
+def entries_overlap(a: Array, b: Array) -> bool:
+    a, b = as_tensor(a), as_tensor(b)
+    if a.is_meta or b.is_meta:
+        return a is b
+    return np.shares_memory(a.detach().numpy(), b.detach().numpy())
+
+
+@built.mistake()
+def only_if_they_overlap():
+    """Only windows that have an entry (or an address) in common were joined. Two halves of one storage have
+    none, and are kept alive, saved and moved together all the same.
+    """
+    return paired(entries_overlap)
+
+
+alias_groups.variant(only_if_they_overlap)(paired(spans_overlap))
+
+
+def _without_arrays(value: Array, index: int) -> Hashable:
+    return value.untyped_storage().data_ptr() or ("no memory", index)
+
+
+@built.mistake()
+def no_arrays():
+    """A NumPy array has no untyped_storage. Make a tensor over its memory first: torch.from_numpy."""
+    return grouped(_without_arrays)
+
+
+alias_groups.variant(no_arrays)(grouped(lambda value, index: value.untyped_storage().data_ptr()))
+
+
+def _by_copy(tensors: Sequence[Array]) -> Groups:
+    kept = [torch.tensor(value) if isinstance(value, np.ndarray) else value for value in tensors]
+    return grouped(right_key)(kept)
+
+
+@built.mistake()
+def arrays_alone():
+    """Arrays were left apart from tensors, or copied. torch.from_numpy(a) and x.numpy() look into the same
+    memory as a and x: writing to one changes the other.
+    """
+    return grouped(
+        lambda value, index: id(value) if isinstance(value, np.ndarray) else right_key(value, index)
+    )
+
+
+alias_groups.variant(arrays_alone)(
+    grouped(
+        lambda value, index: ("array", index) if isinstance(value, np.ndarray) else right_key(value, index)
+    )
+)
+
+
+def _by_storage_object(tensors: Sequence[Array]) -> Groups:
+    kept = [as_tensor(value) for value in tensors]
+    return grouped(lambda value, index: value.untyped_storage()._cdata)(kept)
+
+
+@built.mistake()
+def storage_object():
+    """Storages were compared as objects, not by where they begin. Each from_numpy makes a new one over the
+    same memory.
+    """
+    return _by_storage_object
+
+
+@built.mistake()
+def nothing_at_0():
+    """A tensor without memory has the address 0, and so has every other one: all empty tensors (and those of
+    the meta device) were taken for one storage.
+    """
+    return grouped(lambda value, index: start_of_storage(value))
+
+
+alias_groups.variant(nothing_at_0)(paired(lambda a, b: start_of_storage(a) == start_of_storage(b)))
+
+
+@built.mistake()
+def meta_at_0():
+    """Empty tensors are kept apart, those of the meta device are not: they have sizes, no memory, and the
+    address 0.
+    """
+    return grouped(
+        lambda value, index: start_of_storage(value) if as_tensor(value).numel() else ("no memory", index)
+    )
+
+
+@built.mistake()
+def same_size_and_start():
+    """The key holds the window's shape, dtype or strides as well as the storage. A storage is one, however it
+    is looked at.
+    """
+    return grouped(lambda value, index: (right_key(value, index), as_tensor(value).shape))
+
+
+alias_groups.variant(same_size_and_start)(
+    grouped(lambda value, index: (right_key(value, index), as_tensor(value).stride()))
+)
+
+
+@built.mistake()
+def dtypes_apart():
+    """The key holds the dtype. x.view(torch.int32) reads the same bytes as other numbers."""
+    return grouped(lambda value, index: (right_key(value, index), as_tensor(value).dtype))
+
+
+@alias_groups.mistake()
+def singles_left_out(tensors):
+    """Those that share with nobody were left out. Each index is in one set, if need be alone."""
+    return [group for group in grouped(right_key)(tensors) if len(group) > 1]
+
+
+alias_groups.variant(singles_left_out)(
+    lambda tensors: [
+        group
+        for group in grouped(lambda value, index: value.untyped_storage().data_ptr())(tensors)
+        if len(group) > 1
+    ]
+)
+
+
+@alias_groups.mistake()
+def tensors_for_indices(tensors):
+    """The sets hold the tensors themselves. Indices were asked for, since a tensor in a set is found by id."""
+    return [
+        {tensors[index] if isinstance(tensors[index], Tensor) else str(index) for index in group}
+        for group in grouped(right_key)(tensors)
+    ]
+
+
+@alias_groups.mistake()
+def lists_for_sets(tensors):
+    """The groups are lists. A list of sets was asked for."""
+    return [sorted(group) for group in grouped(right_key)(tensors)]
+
+
+@alias_groups.mistake()
+def a_dict(tensors):
+    """A dict from the address to the indices came back. Addresses mean nothing outside: give its values, in a
+    list.
+    """
+    return dict(enumerate(grouped(right_key)(tensors)))
+
+
+@built.mistake()
+def all_together():
+    """Everything with one dtype and device was put together: a storage has an address."""
+    return grouped(lambda value, index: str(as_tensor(value).device))
+
+
+alias_groups.variant(all_together)(
+    grouped(lambda value, index: (str(as_tensor(value).device), str(as_tensor(value).dtype)))
+)

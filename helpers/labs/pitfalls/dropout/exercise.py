@@ -1,0 +1,291 @@
+"""Exercise 10.dropout: a draw for each entry, and the survivors scaled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers.exercise import Exercise
+from helpers.labs.pitfalls.shared.own_work import Forbidden, property_by_hand, run_for_its_calls
+from helpers.trial import Trial
+
+dropout = Exercise(
+    "10.dropout",
+    "Dropout, in training and in evaluation",
+    objective="Write F.dropout: one draw an entry, a scale that leaves the mean alone, and nothing at all in evaluation.",
+    minutes=15,
+    difficulty="easy",
+    core=False,
+    hints=[
+        "A number from torch.rand is below p with probability p. How many numbers do you need for x? And what must the "
+        "survivors be multiplied with, so that the mean of the result is that of x?",
+        "`torch.rand_like(x) >= p` is True with probability 1 - p, for each entry on its own. Multiplying by it gives zeros "
+        "without editing x. Do the question of `training` first, before anything is drawn.",
+        "`if not training or p == 0: return x`; `scale = 1 / (1 - p) if p < 1 else 0.0`; "
+        "`return x * (torch.rand_like(x) >= p) * scale`.",
+    ],
+)
+
+TORCHS_OWN = Forbidden(
+    *("dropout", "dropout_", "native_dropout", "_fused_dropout", "feature_dropout", "feature_dropout_"),
+    *("alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_"),
+    *("dropout1d", "dropout2d", "dropout3d"),
+    functions=(nn.Dropout.forward, F.dropout),
+    told="which is what this exercise builds.",
+)
+Answer = Callable[..., Tensor]
+
+
+def property_of_dropout(said: str, once_right: bool = True) -> Callable[..., Any]:
+    return partial(property_by_hand, dropout, TORCHS_OWN, once_right=once_right)(said, ("torch RNG",))
+
+
+def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Numbers from 0.5 to 2 of both signs: none is 0, so what is dropped can be seen."""
+    sign = torch.randint(0, 2, shape[::-1], generator=trial.generator) * 2 - 1
+    size = 0.5 + 1.5 * torch.rand(shape[::-1], generator=trial.generator, dtype=torch.float64)
+    return (sign * size).to(dtype).permute(tuple(reversed(range(len(shape)))))
+
+
+def called(answer: Answer, trial: Trial, x: Tensor, p: float, training: bool, seed: int | None = None) -> Any:
+    """One call, from a seed of torch's generator that the trial draws, unless it is given."""
+    torch.manual_seed(trial.random.randrange(2**31) if seed is None else seed)
+    return trial.call(answer, x, p, training)
+
+
+def require_like(trial: Trial, got: Any, x: Tensor) -> None:
+    """Type, shape, dtype: what every property needs."""
+    want = (tuple(x.shape), str(x.dtype))
+    have = (tuple(got.shape), str(got.dtype)) if isinstance(got, Tensor) else type(got).__name__
+    trial.true(
+        have == want,
+        f"Expected a tensor of shape {want[0]} and {want[1]}, got {have}.",
+        expected=f"shape {want[0]}, {want[1]}",
+        got=have,
+        observed=("kind", have),
+    )
+
+
+def told_share(share: float, p: float) -> str:
+    """Which share of the entries was dropped: in words, if it is one that people get."""
+    spread = 6 * math.sqrt(0.25 / SIZE) + 1e-9
+    known = {
+        "p": p,
+        "1 - p": 1 - p,
+        "nothing": 0.0,
+        "everything": 1.0,
+        "the share of normal numbers below p": 0.5 * (1 + math.erf(p / math.sqrt(2))),
+        "the share of normal numbers above p": 0.5 * (1 - math.erf(p / math.sqrt(2))),
+        "p * p": p * p,
+    }
+    near = [name for name, value in known.items() if abs(share - value) < spread]
+    return near[0] if near else "another share"
+
+
+def told_scale(ratio: Tensor, p: float) -> str:
+    """What the survivors were multiplied by, in words."""
+    known = {
+        "1 / (1 - p)": 1 / (1 - p),
+        "1": 1.0,
+        "1 / p": 1 / p,
+        "1 - p": 1 - p,
+        "p": p,
+        "1 + p": 1 + p,
+        "1 / sqrt(1 - p)": (1 - p) ** -0.5,
+    }
+    if not ratio.numel():
+        return "none is left"
+    for name, value in known.items():
+        if bool(((ratio - value).abs() < 1e-6 * value).all()):
+            return name
+    if bool(((ratio - ratio[0]).abs() < 1e-6).all()):
+        near = abs(float(ratio[0]) * (1 - p) - 1) < 0.1
+        return "nearly 1 / (1 - p)" if near else "another number"
+    return "many numbers"
+
+
+SHAPE = (90, 91)
+SIZE = math.prod(SHAPE)
+
+
+@property_of_dropout("the draws are its own work", once_right=False)
+def own_work(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 3, 4)
+    trial.given("dropout(x, 0.3, True) and dropout(x, 0.3, False), x of shape (3, 4); calls are watched")
+    for training in (True, False):
+        run_for_its_calls(answer, x, 0.3, training)
+
+
+@property_of_dropout("each entry has a draw of its own")
+def a_draw_each(answer: Answer, trial: Trial) -> None:
+    for shape in ((24, 25, 2, 26), (40, 50)):  # each dim but one too long to agree by chance
+        x = drawn(trial, *shape)
+        trial.given(f"dropout(x, 0.5, True), x of shape {shape}")
+        got = called(answer, trial, x, 0.5, True)
+        require_like(trial, got, x)
+        zero = got == 0
+        if zero.all() or not zero.any():
+            require_some_of_each(answer, trial, drawn(trial, 10, 20))
+            return  # how many are dropped has a property of its own
+        shared = [dim for dim in range(x.ndim) if bool((zero == zero.select(dim, 0).unsqueeze(dim)).all())]
+        trial.true(
+            not shared,
+            "The same entries are dropped all along "
+            + " and ".join(f"dim {dim}" for dim in shared)
+            + ": they share their draws.",
+            expected="a draw for each entry",
+            got=f"one draw for all {' x '.join(str(shape[dim]) for dim in shared)} entries along there",
+            observed=("shared", shared),
+        )
+
+
+def require_some_of_each(answer: Answer, trial: Trial, x: Tensor) -> None:
+    """Wrong if the calls drop all or nothing, now this and now that."""
+    shares = {float((called(answer, trial, x, 0.5, True) == 0).double().mean()) for _ in range(60)}
+    trial.true(
+        shares != {0.0, 1.0},
+        f"Each of 60 calls dropped either all {x.numel()} entries or none: there is one draw for all of them.",
+        expected="a draw for each entry",
+        observed="one draw for all",
+    )
+
+
+@property_of_dropout("in training each entry is 0 or x / (1 - p), and the share of zeros is p")
+def scaled_survivors(answer: Answer, trial: Trial) -> None:
+    for p in (0.2, 0.7):
+        x = drawn(trial, *SHAPE)
+        trial.given(f"dropout(x, {p}, True), x of shape {SHAPE}")
+        got = called(answer, trial, x, p, True)
+        require_like(trial, got, x)
+        zero = got == 0
+        share, scale = float(zero.double().mean()), told_scale((got / x)[~zero].detach(), p)
+        dropped = told_share(share, p)
+        trial.true(
+            dropped == "p" and scale == "1 / (1 - p)",
+            f"Of all entries {share:.0%} are 0, and the others are x times {scale}.",
+            expected=f"{p:.0%} are 0, and the others are x times 1 / (1 - p)",
+            observed=(dropped, scale),
+        )
+
+
+@property_of_dropout("each call draws anew, from torch's generator")
+def draws_anew(answer: Answer, trial: Trial) -> None:
+    x, seed = drawn(trial, 20, 30), trial.random.randrange(2**31)
+    trial.given("dropout(x, 0.5, True) twice, x of shape (20, 30)")
+    torch.manual_seed(seed)
+    first, second = trial.call(answer, x, 0.5, True), trial.call(answer, x, 0.5, True)
+    trial.true(
+        not torch.equal(first == 0, second == 0),
+        "Two calls dropped the same entries.",
+        expected="another mask in each call",
+        observed="the same mask",
+    )
+    trial.given("torch.manual_seed(s), then dropout(x, 0.5, True); and once more from the same s")
+    again = called(answer, trial, x, 0.5, True, seed)
+    trial.true(
+        torch.equal(first == 0, again == 0),
+        "From the same seed of torch, another mask came. The draws are not from torch's global generator.",
+        expected="the same mask, as with F.dropout",
+        observed="not from torch's generator",
+    )
+
+
+@property_of_dropout("the number of zeros is itself random")
+def free_count(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 10, 20)
+    trial.given("dropout(x, 0.5, True), x of shape (10, 20), 10 times")
+    torch.manual_seed(trial.random.randrange(2**31))
+    counts = {int((answer(x, 0.5, True) == 0).sum()) for _ in range(10)}
+    trial.true(
+        len(counts) > 1,
+        f"10 times exactly {min(counts)} of 200 entries were dropped. Draws of their own would not agree so well.",
+        expected="numbers around 100",
+        observed="always the same number",
+    )
+
+
+@property_of_dropout("evaluation gives x", once_right=False)
+def evaluated(answer: Answer, trial: Trial) -> None:
+    for p, shape in ((0.3, SHAPE), (0.0, (8, 9)), (1.0, (8, 9))):
+        x = drawn(trial, *shape)
+        trial.given(f"dropout(x, {p}, False), x of shape {shape}")
+        got = called(answer, trial, x, p, False)
+        require_like(trial, got, x)
+        zero = got == 0
+        scale = told_scale((got / x)[~zero].detach(), 0.3)
+        observed = (p, scale, told_share(float(zero.double().mean()), 0.3))
+        trial.equal(got, x, "The result in evaluation", observed=observed)
+
+
+@property_of_dropout("evaluation draws nothing")
+def evaluation_draws_nothing(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 5, 6)
+    trial.given("dropout(x, 0.3, False), x of shape (5, 6); torch's generator is looked at")
+    torch.manual_seed(trial.random.randrange(2**31))
+    before = torch.get_rng_state()
+    trial.call(answer, x, 0.3, False)
+    trial.true(
+        torch.equal(before, torch.get_rng_state()),
+        "In evaluation random numbers were drawn, and thrown away. Whatever is random afterwards (the next epoch's order) "
+        "comes out otherwise than without the evaluation.",
+        expected="torch's generator as it was",
+        observed="drawn in evaluation",
+    )
+
+
+@property_of_dropout("p = 0 gives x")
+def nothing_dropped(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 8, 9)
+    trial.given("dropout(x, 0.0, True), x of shape (8, 9)")
+    got = called(answer, trial, x, 0.0, True)
+    require_like(trial, got, x)
+    trial.equal(got, x, "The result", observed=("p = 0", bool(got.isnan().any())))
+
+
+@property_of_dropout("p = 1 gives zeros")
+def everything_dropped(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 8, 9)
+    trial.given("dropout(x, 1.0, True), x of shape (8, 9)")
+    got = called(answer, trial, x, 1.0, True)
+    require_like(trial, got, x)
+    kind = "NaN" if got.isnan().any() else "inf" if got.isinf().any() else "numbers"
+    trial.equal(got, torch.zeros_like(x), "The result", observed=("p = 1", kind))
+
+
+@property_of_dropout("shape and dtype are those of x")
+def like_x(answer: Answer, trial: Trial) -> None:
+    for shape, dtype in (
+        ((2, 3, 4), torch.float32),
+        ((5, 8), torch.float16),
+        ((), torch.float32),
+        ((0, 3), torch.float32),
+    ):
+        x = drawn(trial, *shape, dtype=dtype)
+        trial.given(f"dropout(x, 0.5, True), x of shape {shape}, {str(dtype).removeprefix('torch.')}")
+        got = called(answer, trial, x, 0.5, True)
+        require_like(trial, got, x)
+        right = bool(((got == 0) | torch.isclose(got, 2 * x)).all())
+        trial.true(right, "An entry is neither 0 nor 2 * x.", expected="0 or 2 * x", got=got)
+
+
+@property_of_dropout("gradients go through the entries that stayed, with the same scale")
+def gradient(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 12, 9).requires_grad_(), drawn(trial, 12, 9)
+    trial.given("(c * dropout(x, 0.4, True)).sum(), x of shape (12, 9); its gradient")
+    got = called(answer, trial, x, 0.4, True)
+    trial.true(
+        isinstance(got, Tensor) and got.requires_grad,
+        "The result has no graph: no gradient gets to what stands in front of the dropout.",
+        expected="a result that requires grad",
+        observed="no graph",
+    )
+    (slope,) = torch.autograd.grad(got, x, c)
+    want = c * (got.detach() != 0) / 0.6
+    kind = "c" if torch.allclose(slope, c) else "unscaled" if torch.allclose(slope, want * 0.6) else "other"
+    trial.equal(slope, want, "The gradient", observed=kind)

@@ -1,0 +1,388 @@
+"""What people write for 10.dropout, and why it is wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers.exercise import returned
+from helpers.labs.pitfalls.dropout.exercise import dropout
+
+
+def kept(x: Tensor, p: float) -> Tensor:
+    """True for the entries that stay."""
+    return torch.rand_like(x) >= p
+
+
+def scale_of(p: float) -> float:
+    return 1 / (1 - p) if p < 1 else 0.0
+
+
+def in_training(train: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
+    """An answer that is right in evaluation, and does `train` in training."""
+
+    def answer(x: Tensor, p: float, training: bool) -> Tensor:
+        return train(x, p) if training else x
+
+    return answer
+
+
+masks = dropout.bank(in_training)
+
+
+@masks.mistake()
+def no_scaling(x: Tensor, p: float) -> Tensor:
+    """The survivors were not scaled. Their sum is then (1 - p) times what it is in evaluation, and the next
+    layer was trained for the smaller one.
+    """
+    return x * kept(x, p)
+
+
+@masks.variant(no_scaling)
+def _(x: Tensor, p: float) -> Tensor:
+    return x.masked_fill(torch.rand_like(x) < p, 0.0)
+
+
+@masks.variant(no_scaling)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * torch.bernoulli(torch.full_like(x, 1 - p))
+
+
+@dropout.mistake()
+def scaled_in_evaluation_instead(x: Tensor, p: float, training: bool) -> Tensor:
+    """Training leaves the survivors as they are, and evaluation multiplies by 1 - p: so it stood in the first
+    paper. torch divides in training, so that evaluation is x itself.
+    """
+    return x * kept(x, p) if training else x * (1 - p)
+
+
+@dropout.mistake()
+def scaled_in_both(x: Tensor, p: float, training: bool) -> Tensor:
+    """Training divides by 1 - p and evaluation multiplies by it, too. One of the two is enough to make the
+    means agree.
+    """
+    return x * kept(x, p) * scale_of(p) if training else x * (1 - p)
+
+
+@dropout.mistake()
+def divided_in_evaluation_too(x: Tensor, p: float, training: bool) -> Tensor:
+    """Evaluation divides by 1 - p, though nothing was dropped: everything is too large there."""
+    if not training:
+        return x * scale_of(p)
+    return x * kept(x, p) * scale_of(p)
+
+
+@dropout.mistake()
+def drops_in_evaluation(x: Tensor, p: float, training: bool) -> Tensor:
+    """training is not looked at, so evaluation drops, too. F.dropout does the same to whoever forgets to hand
+    training=self.training on: its default is True.
+    """
+    return x * kept(x, p) * scale_of(p)
+
+
+@dropout.variant(drops_in_evaluation)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return x * kept(x, p)
+
+
+@dropout.mistake()
+def training_turned_round(x: Tensor, p: float, training: bool) -> Tensor:
+    """The question of training is asked the wrong way round: evaluation drops, and training does not."""
+    return x if training else x * kept(x, p) * scale_of(p)
+
+
+@dropout.mistake()
+def never_drops(x: Tensor, p: float, training: bool) -> Tensor:
+    """x comes back as it was, in training, too."""
+    return x
+
+
+@masks.mistake()
+def p_is_kept(x: Tensor, p: float) -> Tensor:
+    """p was taken for the probability to keep. In torch it is the probability to drop; other libraries and
+    papers have it the other way.
+    """
+    return x * (torch.rand_like(x) < p) / p if p else x * 0
+
+
+@masks.mistake()
+def p_kept_scaled_by_1_p(x: Tensor, p: float) -> Tensor:
+    """The comparison is the wrong way round: rand < p is True for those that are to be dropped. The scale is
+    right.
+    """
+    return x * (torch.rand_like(x) < p) * scale_of(p)
+
+
+@masks.mistake()
+def scaled_by_p(x: Tensor, p: float) -> Tensor:
+    """The survivors were divided by p. They are divided by the probability to stay, 1 - p."""
+    return x * kept(x, p) / p
+
+
+@masks.mistake()
+def multiplied_by_the_rest(x: Tensor, p: float) -> Tensor:
+    """The survivors were multiplied by 1 - p in place of divided: the mean falls twice."""
+    return x * kept(x, p) * (1 - p)
+
+
+@masks.mistake()
+def normal_numbers(x: Tensor, p: float) -> Tensor:
+    """The draws come from randn, whose numbers are normal: that one is below p has another probability than
+    p. rand draws evenly from 0 to 1.
+    """
+    return x * (torch.randn_like(x) >= p) * scale_of(p)
+
+
+@masks.mistake()
+def gaussian_noise(x: Tensor, p: float) -> Tensor:
+    """x was multiplied by normal noise of the same variance. That is Gaussian dropout: nothing is dropped."""
+    return x * (1 + torch.randn_like(x) * (p * scale_of(p)) ** 0.5)
+
+
+@masks.mistake()
+def scaled_by_what_was_kept(x: Tensor, p: float) -> Tensor:
+    """The scale was computed from this call's own mask. Then each entry's scale depends on the draws of all
+    others; it is 1 / (1 - p), whatever was drawn.
+    """
+    mask = kept(x, p)
+    return x * mask / mask.to(x.dtype).mean()
+
+
+@masks.variant(scaled_by_what_was_kept)
+def _(x: Tensor, p: float) -> Tensor:
+    mask = (torch.rand(x.shape) > p).to(x.dtype)
+    return x * mask * (mask.numel() / mask.sum())
+
+
+@dropout.mistake()
+def torchs_own(x: Tensor, p: float, training: bool) -> Tensor:
+    """A dropout of torch does the work here. It is a mask and a factor: two lines."""
+    return F.dropout(x, p, training)
+
+
+@dropout.variant(torchs_own)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return nn.Dropout(p).train(training)(x)
+
+
+@dropout.variant(torchs_own)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return torch.ops.aten.dropout(x, p, training)
+
+
+@dropout.variant(torchs_own)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return torch.dropout(x, p, training)
+
+
+@dropout.variant(torchs_own)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return torch.native_dropout(x, p, training)[0]
+
+
+@dropout.variant(torchs_own)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return F.dropout(x, p) if training else x
+
+
+# Whose draws are whose, and the edges.
+
+
+built = dropout.bank(returned)
+
+
+def masked_by(mask: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """An answer whose numbers from 0 to 1 are `mask(x)`, broadcast to x."""
+    return in_training(lambda x, p: x * (mask(x) >= p) * scale_of(p))
+
+
+@built.mistake()
+def one_mask_a_batch():
+    """All samples of the batch share one mask. Each sample needs draws of its own, or the whole batch trains
+    the same smaller network.
+    """
+    return masked_by(lambda x: torch.rand(x.shape[1:]))
+
+
+dropout.variant(one_mask_a_batch)(masked_by(lambda x: torch.rand(x[:1].shape) if x.ndim else torch.rand(())))
+
+
+@built.mistake()
+def whole_samples():
+    """There is one draw for each sample, so whole samples are dropped. That is known as stochastic depth, or
+    DropPath.
+    """
+    return masked_by(lambda x: torch.rand(x.shape[:1] + (1,) * (x.ndim - 1)))
+
+
+@built.mistake()
+def shared_along_the_last_dim():
+    """The entries along the last dim share a draw."""
+    return masked_by(lambda x: torch.rand(x.shape[:-1] + (1,)) if x.ndim else torch.rand(()))
+
+
+@built.mistake()
+def whole_features():
+    """There is one draw for each entry of the last dim, and all that stands in front shares it."""
+    return masked_by(lambda x: torch.rand(x.shape[-1:]))
+
+
+@built.mistake()
+def whole_channels():
+    """There is one draw for a channel of an image: so does F.dropout2d. F.dropout draws for each entry."""
+    return masked_by(lambda x: torch.rand(x.shape[:2] + (1,) * (x.ndim - 2)))
+
+
+@built.mistake()
+def all_or_nothing():
+    """One number was drawn for the whole tensor: all of it stays, or all of it goes."""
+    return masked_by(lambda x: torch.rand(1) if x.ndim else torch.rand(()))
+
+
+@masks.variant(all_or_nothing)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * 0 if torch.rand(()).item() < p else x * scale_of(p)
+
+
+@masks.mistake()
+def an_exact_number(x: Tensor, p: float) -> Tensor:
+    """Exactly p of all entries were dropped, chosen by a permutation. So whether one goes depends on the
+    others; the draws are to be independent.
+    """
+    mask = torch.ones(x.numel(), dtype=x.dtype)
+    mask[torch.randperm(x.numel())[: round(p * x.numel())]] = 0
+    return x * mask.view(x.shape) * scale_of(p)
+
+
+def _seeded(x: Tensor) -> Tensor:
+    torch.manual_seed(0)
+    return torch.rand(x.shape)
+
+
+def _fresh_generator(x: Tensor) -> Tensor:
+    return torch.rand(x.shape, generator=torch.Generator().manual_seed(0))
+
+
+_masks: dict[tuple[int, ...], Tensor] = {}
+
+
+def _remembered(x: Tensor) -> Tensor:
+    return _masks.setdefault(tuple(x.shape), torch.rand(x.shape))
+
+
+@built.mistake()
+def always_the_same_mask():
+    """The draws are seeded inside the function, or the mask is kept: the same entries are dropped for ever,
+    which is a smaller network and no noise.
+    """
+    return masked_by(_seeded)
+
+
+dropout.variant(always_the_same_mask)(masked_by(_fresh_generator))
+dropout.variant(always_the_same_mask)(masked_by(_remembered))
+
+
+def _own_randomness(x: Tensor) -> Tensor:
+    generator = torch.Generator()
+    generator.seed()
+    return torch.rand(x.shape, generator=generator)
+
+
+@built.mistake()
+def draws_of_a_private_generator():
+    """A generator of its own, seeded by the machine, makes the draws. torch.manual_seed has no hold over it,
+    so no run can be repeated.
+    """
+    return masked_by(_own_randomness)
+
+
+dropout.variant(draws_of_a_private_generator)(
+    masked_by(lambda x: torch.from_numpy(np.asarray(np.random.default_rng().random(tuple(x.shape)))))
+)
+
+
+@built.mistake()
+def numpys_draws():
+    """The draws come from NumPy's or Python's generator. torch.manual_seed does not reach it, and neither
+    does whoever saves torch's state in a checkpoint.
+    """
+    return masked_by(lambda x: torch.from_numpy(np.asarray(np.random.rand(*x.shape))))
+
+
+dropout.variant(numpys_draws)(
+    masked_by(lambda x: torch.tensor([random.random() for _ in range(x.numel())]).reshape(x.shape))
+)
+
+
+@dropout.mistake()
+def draws_in_evaluation(x: Tensor, p: float, training: bool) -> Tensor:
+    """The mask is drawn before training is asked for. In evaluation it is thrown away, but torch's generator
+    has moved.
+    """
+    mask = kept(x, p)
+    return x * mask * scale_of(p) if training else x
+
+
+@masks.mistake()
+def zero_by_zero(x: Tensor, p: float) -> Tensor:
+    """1 / (1 - p) was computed for p = 1, too: a division by zero, or 0 times infinity, which is NaN."""
+    return x * kept(x, p) / (1 - p)
+
+
+@masks.variant(zero_by_zero)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * kept(x, p) * (1 / (1 - p))
+
+
+@masks.variant(zero_by_zero)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * (kept(x, p) / (1 - p))
+
+
+@masks.mistake()
+def in_place(x: Tensor, p: float) -> Tensor:
+    """The zeros were written into x itself. It belongs to whoever called: a skip connection adds the same x
+    later.
+    """
+    x.data[~kept(x, p)] = 0
+    return x * scale_of(p)
+
+
+@masks.variant(in_place)
+def _(x: Tensor, p: float) -> Tensor:
+    x.data.mul_(kept(x, p)).mul_(scale_of(p))
+    return x
+
+
+@masks.mistake()
+def mask_in_float32(x: Tensor, p: float) -> Tensor:
+    """The mask is a float32 tensor, and float16 times float32 is float32: under mixed precision the
+    activations grow to twice their size.
+    """
+    return x * (torch.rand(x.shape) >= p).float() * scale_of(p)
+
+
+@masks.variant(mask_in_float32)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * torch.bernoulli(torch.full(x.shape, 1 - p)) * scale_of(p)
+
+
+@masks.mistake()
+def cut_off_from_the_graph(x: Tensor, p: float) -> Tensor:
+    """x was detached (or .data was taken): the values are right, and nothing in front of the dropout is
+    trained.
+    """
+    return x.detach() * kept(x, p) * scale_of(p)
+
+
+@masks.mistake()
+def gradient_of_the_whole(x: Tensor, p: float) -> Tensor:
+    """The mask was worked in behind the graph's back, as x + (result - x).detach(). Gradients then go through
+    the dropped entries, too.
+    """
+    return x + (x * kept(x, p) * scale_of(p) - x).detach()

@@ -1,0 +1,283 @@
+"""What people write for the backward of 10.layer_norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
+from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, last, right_forward, wide
+
+built = layer_norm.bank(returned)
+
+
+class Known(NamedTuple):
+    """What a backward computes with. rows: the shape with the leading dims as one."""
+
+    dy: Tensor
+    x: Tensor
+    x_hat: Tensor
+    rstd: Tensor
+    weight: Tensor
+    dims: tuple[int, ...]
+    rows: tuple[int, ...]
+
+    def mean(self, value: Tensor) -> Tensor:
+        return value.mean(self.dims, keepdim=True)
+
+    def sum(self, value: Tensor) -> Tensor:
+        """Over the leading dims."""
+        return value.reshape(self.rows).sum(0)
+
+
+def known(
+    dy: Tensor,
+    x: Tensor,
+    shape: Shape,
+    weight: Tensor,
+    eps: float,
+    dims: tuple[int, ...] | None = None,
+    correction: int = 0,
+) -> Known:
+    """dims: over which the statistics and the means go; the last ones unless given."""
+    dims = last(shape) if dims is None else dims
+    variance, mean = torch.var_mean(wide(x), dims, correction=correction, keepdim=True)
+    rstd = (variance + eps).rsqrt()
+    return Known(wide(dy), wide(x), (wide(x) - mean) * rstd, rstd, weight, dims, (-1, *shape))
+
+
+def right_dx(k: Known) -> Tensor:
+    g = k.dy * k.weight
+    return k.rstd * (g - k.mean(g) - k.x_hat * k.mean(g * k.x_hat))
+
+
+def right_dw(k: Known) -> Tensor:
+    return k.sum(k.dy * k.x_hat)
+
+
+def right_db(k: Known) -> Tensor:
+    return k.sum(k.dy)
+
+
+def composed(
+    dx: Callable[[Known], Any] = right_dx,
+    dw: Callable[[Known], Any] = right_dw,
+    db: Callable[[Known], Any] = right_db,
+    make: Callable[..., Known] = known,
+) -> tuple[Callable, Callable]:
+    """A right forward, beside a backward made of these."""
+
+    def backward(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+        k = make(dy, x, normalized_shape, weight, eps)
+        return dx(k).to(x.dtype), dw(k).to(weight.dtype), db(k).to(weight.dtype)
+
+    return right_forward, backward
+
+
+def by_autograd(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    leaves = [value.detach().clone().requires_grad_() for value in (x, weight, torch.zeros_like(weight))]
+    with torch.enable_grad():
+        y = right_forward(leaves[0], normalized_shape, *leaves[1:], eps)
+    return torch.autograd.grad(y, leaves, dy)
+
+
+def by_backward(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    leaves = [value.detach().clone().requires_grad_() for value in (x, weight, torch.zeros_like(weight))]
+    F.layer_norm(leaves[0], tuple(normalized_shape), *leaves[1:], eps).backward(dy)
+    return tuple(leaf.grad for leaf in leaves)
+
+
+def by_vjp(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return right_forward(x, normalized_shape, weight, bias, eps)
+
+    return torch.func.vjp(forward, x, weight, torch.zeros_like(weight))[1](dy)
+
+
+def by_kernel(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    shape = list(normalized_shape)
+    _, mean, rstd = torch.native_layer_norm(x, shape, weight, None, eps)
+    return torch.ops.aten.native_layer_norm_backward(
+        dy, x, shape, mean, rstd, weight, weight, [True, True, True]
+    )
+
+
+@built.mistake()
+def backward_by_torch():
+    """The gradients were asked from torch: from autograd or from its own kernel. They are what this exercise
+    derives.
+    """
+    return (right_forward, by_autograd)
+
+
+for _backward in (by_backward, by_vjp, by_kernel):
+    layer_norm.variant(backward_by_torch)((right_forward, _backward))
+
+
+@built.mistake()
+def no_mean_terms():
+    """dx was taken as if mean and variance were constants. Both depend on x, so x reaches the result by two
+    more ways, and each takes something away.
+    """
+    return composed(dx=lambda k: k.rstd * k.dy * k.weight)
+
+
+@built.mistake()
+def variance_as_a_constant():
+    """The way through the mean is there, that through the variance is not: x_hat * mean(g * x_hat) is
+    missing.
+    """
+    return composed(dx=lambda k: k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight)))
+
+
+@built.mistake()
+def mean_as_a_constant():
+    """The way through the variance is there, that through the mean is not: mean(g) is missing."""
+    return composed(dx=lambda k: k.rstd * (k.dy * k.weight - k.x_hat * k.mean(k.dy * k.weight * k.x_hat)))
+
+
+@built.mistake()
+def weight_left_out_of_dx():
+    """dx starts from g = dy * weight: what comes in has gone through the weight. Here it starts from dy."""
+    return composed(dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))))
+
+
+@built.mistake()
+def weight_multiplied_last():
+    """The weight was multiplied at the end. The means are means of dy * weight, and a mean does not let a
+    factor through that differs from feature to feature.
+    """
+    return composed(dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))) * k.weight)
+
+
+@built.mistake()
+def sums_for_means():
+    """The two terms in dx are means over the features. Sums are too large by their number."""
+    return composed(
+        dx=lambda k: (
+            k.rstd
+            * (
+                k.dy * k.weight
+                - (k.dy * k.weight).sum(k.dims, keepdim=True)
+                - k.x_hat * (k.dy * k.weight * k.x_hat).sum(k.dims, keepdim=True)
+            )
+        )
+    )
+
+
+@built.mistake()
+def sign_of_the_variance_term():
+    """The term of the variance was added. A larger variance makes the result smaller, so it is taken away, as
+    the mean's is.
+    """
+    return composed(
+        dx=lambda k: (
+            k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight) + k.x_hat * k.mean(k.dy * k.weight * k.x_hat))
+        )
+    )
+
+
+@built.mistake()
+def rstd_left_out_of_dx():
+    """dx was not divided by the standard deviation. A row that is spread twice as wide has gradients half as
+    large.
+    """
+    return composed(dx=lambda k: right_dx(k._replace(rstd=torch.ones_like(k.rstd))))
+
+
+@built.mistake()
+def x_for_x_hat():
+    """The formula holds for x_hat, the normalised x. Here x itself stands in it."""
+    return composed(dx=lambda k: right_dx(k._replace(x_hat=k.x)), dw=lambda k: k.sum(k.dy * k.x))
+
+
+layer_norm.variant(x_for_x_hat)(composed(dx=lambda k: right_dx(k._replace(x_hat=k.x))))
+
+
+@built.mistake()
+def statistics_over_the_batch():
+    """Mean and variance were taken over dim 0, so the gradients are those of a batch norm."""
+    return composed(make=lambda *args: known(*args, dims=(0,)))
+
+
+@built.mistake()
+def statistics_over_everything():
+    """Mean and variance of the backward were taken over the whole tensor. They are the same as in the
+    forward: each row's own.
+    """
+    return composed(make=lambda *args: known(*args, dims=tuple(range(args[1].ndim))))
+
+
+@built.mistake()
+def unbiased_in_backward():
+    """The backward's variance was divided by n - 1, and the forward's by n: the gradients are those of
+    another function.
+    """
+    return composed(make=lambda *args: known(*args, correction=1))
+
+
+@built.mistake()
+def eps_left_out_of_backward():
+    """The backward computes rstd without eps. It needs the forward's rstd, which is why torch saves it."""
+    return composed(make=lambda *args: known(*args[:4], 0.0))
+
+
+def _eps_outside(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float) -> Known:
+    k = known(dy, x, shape, weight, 0.0)
+    rstd = 1 / (1 / k.rstd + eps)
+    return k._replace(rstd=rstd, x_hat=k.x_hat / k.rstd * rstd)
+
+
+@built.mistake()
+def eps_outside_in_backward():
+    """In the backward eps was added to the standard deviation, outside the root."""
+    return composed(make=_eps_outside)
+
+
+@built.mistake()
+def eps_always_1e_5_in_backward():
+    """1e-5 stands in the backward, where eps should, so it fits the forward's default only."""
+    return composed(make=lambda *args: known(*args[:4], 1e-5))
+
+
+@built.mistake()
+def only_the_last_dim_in_backward():
+    """The backward's means go over the last dim only. Like the forward's, they go over all dims that
+    normalized_shape names.
+    """
+    return composed(make=lambda *args: known(*args, dims=(-1,)))
+
+
+def _narrow(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    dims, rows = last(normalized_shape), (-1, *normalized_shape)
+    x_hat = x - x.mean(dims, keepdim=True)
+    rstd = (x_hat.square().mean(dims, keepdim=True) + eps).rsqrt()
+    x_hat = x_hat * rstd
+    g = dy * weight
+    dx = rstd * (g - g.mean(dims, keepdim=True) - x_hat * (g * x_hat).mean(dims, keepdim=True))
+    return dx, (dy * x_hat).reshape(rows).sum(0), dy.reshape(rows).sum(0)
+
+
+def _left_wide(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    return _narrow(wide(dy), wide(x), normalized_shape, wide(weight), eps)
+
+
+@built.mistake()
+def backward_in_float16():
+    """The forward computes in float32, and the backward in float16: its squares overflow, rstd is 0, and so
+    is dx.
+    """
+    return (right_forward, _narrow)
+
+
+@built.mistake()
+def float32_gradients():
+    """The gradients of float16 tensors were left in float32. A gradient has the dtype of what it is the
+    gradient of.
+    """
+    return (right_forward, _left_wide)

@@ -1,0 +1,149 @@
+"""What people write for dw and db of 10.layer_norm, and in what order they return them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
+from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, right_backward, right_forward
+from helpers.labs.pitfalls.layer_norm.mistakes.backward import Known, composed, right_db, right_dw
+
+built = layer_norm.bank(returned)
+
+
+def over_features(k: Known, value: Tensor) -> Tensor:
+    return value.sum(k.dims)
+
+
+@built.mistake()
+def dw_over_the_features():
+    """dw and db were summed over the features, which leaves one number a row. They have the shape of the
+    weight, so the sum goes over everything else: the rows.
+    """
+    return composed(dw=lambda k: over_features(k, k.dy * k.x_hat), db=lambda k: over_features(k, k.dy))
+
+
+layer_norm.variant(dw_over_the_features)(composed(dw=lambda k: (k.dy * k.x_hat).sum(-1)))
+
+
+@built.mistake()
+def dw_not_summed():
+    """dw has the shape of x: the weight is used by every row, so its gradient is the sum over the rows."""
+    return composed(dw=lambda k: k.dy * k.x_hat, db=lambda k: k.dy)
+
+
+@built.mistake()
+def dw_averaged():
+    """dw and db were averaged over the rows. Gradients of one thing that is used many times add up; a mean,
+    if there is one, is in the loss.
+    """
+    return composed(
+        dw=lambda k: (k.dy * k.x_hat).reshape(k.rows).mean(0), db=lambda k: k.dy.reshape(k.rows).mean(0)
+    )
+
+
+@built.mistake()
+def dw_of_x():
+    """dw is the sum of dy * x_hat: the weight is multiplied with the normalised x, not with x."""
+    return composed(dw=lambda k: k.sum(k.dy * k.x))
+
+
+@built.mistake()
+def dw_of_distances():
+    """dw was computed from x - mean, which was not divided by the standard deviation."""
+    return composed(dw=lambda k: k.sum(k.dy * k.x_hat / k.rstd))
+
+
+@built.mistake()
+def dw_times_weight():
+    """dw and db were computed from dy * weight. That belongs to dx; the weight's own gradient does not hold
+    the weight.
+    """
+    return composed(
+        dw=lambda k: right_dw(k._replace(dy=k.dy * k.weight)),
+        db=lambda k: right_db(k._replace(dy=k.dy * k.weight)),
+    )
+
+
+layer_norm.variant(dw_times_weight)(composed(dw=lambda k: right_dw(k._replace(dy=k.dy * k.weight))))
+
+
+@built.mistake()
+def dw_and_db_swapped():
+    """dw and db stand in each other's place: the order is (dx, dw, db)."""
+    return composed(dw=right_db, db=right_dw)
+
+
+@built.mistake()
+def db_is_one_number():
+    """db was summed over everything. Each feature has a bias of its own."""
+    return composed(db=lambda k: k.dy.sum())
+
+
+@built.mistake()
+def db_of_x_hat():
+    """db was computed like dw. The bias is added, so its gradient is the sum of dy alone."""
+    return composed(db=right_dw)
+
+
+@built.mistake()
+def db_times_weight():
+    """db was computed from dy * weight. The bias is added after the weight was multiplied."""
+    return composed(db=lambda k: k.sum(k.dy * k.weight))
+
+
+@built.mistake()
+def summed_over_dim_0_only():
+    """dw and db were summed over dim 0 alone. In a text model x has two dims in front of the features, and
+    the sum goes over both.
+    """
+    return composed(dw=lambda k: (k.dy * k.x_hat).sum(0), db=lambda k: k.dy.sum(0))
+
+
+@built.mistake()
+def summed_over_all_but_the_last():
+    """dw and db were summed over all dims but the last. With several trailing dims some of those belong to
+    the weight.
+    """
+    return composed(
+        dw=lambda k: (k.dy * k.x_hat).sum(tuple(range(k.x.ndim - 1))),
+        db=lambda k: k.dy.sum(tuple(range(k.x.ndim - 1))),
+    )
+
+
+def _db_first(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    dx, dw, db = right_backward(dy, x, normalized_shape, weight, eps)
+    return dw, db, dx
+
+
+@built.mistake()
+def dx_last():
+    """dx stands last. The order is that of the arguments of F.layer_norm: x, weight, bias."""
+    return (right_forward, _db_first)
+
+
+def _dx_alone(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Tensor:
+    return right_backward(dy, x, normalized_shape, weight, eps)[0]
+
+
+@built.mistake()
+def only_dx():
+    """Only dx came back. weight and bias are trained, too."""
+    return (right_forward, _dx_alone)
+
+
+def _in_place(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    found = right_backward(dy, x, normalized_shape, weight, eps)
+    with torch.no_grad():
+        dy.mul_(weight)
+    return found
+
+
+@built.mistake()
+def dy_edited():
+    """dy was multiplied by the weight in place. It belongs to whoever called, and may be another node's
+    gradient, too.
+    """
+    return (right_forward, _in_place)

@@ -1,0 +1,128 @@
+"""Exercise 10.regression_loss: a mean squared error that refuses what it would have to stretch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype
+from helpers.trial import Trial
+
+regression_loss = Exercise(
+    "10.regression_loss",
+    "A loss that does not stretch",
+    objective="Write a mean squared error that raises for unequal shapes, where broadcasting would compare all pairs.",
+    minutes=8,
+    difficulty="easy",
+    hints=[
+        "What is the shape of pred - target for (4, 1) and (4,)? Which of the two did the caller mean to have another "
+        "shape? You cannot know: so do not guess.",
+        "Two shapes can be compared as a whole: `pred.shape != target.shape`. The number of elements, of axes or the "
+        "length of the first axis are not enough.",
+        "`if pred.shape != target.shape: raise ValueError(...)` with both shapes in the text, and then "
+        "`((pred - target) ** 2).mean()`.",
+    ],
+)
+
+SAME = ((5,), (4, 1), (3, 2), (2, 3, 2), (1,), ())
+
+
+@regression_loss.property("the mean of the squared differences, for equal shapes")
+def values(answer: Any, trial: Trial) -> None:
+    for shape in SAME:
+        pred, target = drawn(trial, *shape).requires_grad_(), drawn(trial, *shape)
+        trial.given(f"pred and target of shape {shape}, float64")
+        got = trial.call(answer, pred, target)
+        trial.equal(got, ((pred - target) ** 2).mean(), "The loss")
+
+
+@regression_loss.property("its gradient reaches pred")
+def gradient(answer: Any, trial: Trial) -> None:
+    pred, target, c = drawn(trial, 4, 3).requires_grad_(), drawn(trial, 4, 3), drawn(trial, 1)[0]
+    trial.given("pred and target of shape (4, 3); a random number comes in from above")
+    got = trial.call(answer, pred, target)
+    (grad,) = torch.autograd.grad(got, pred, c)
+    trial.equal(grad, c * 2 * (pred - target).detach() / pred.numel(), "The gradient of pred")
+
+
+@regression_loss.property("the dtype of the inputs is kept")
+def dtypes(answer: Any, trial: Trial) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        pred, target = drawn(trial, 6, dtype=dtype), drawn(trial, 6, dtype=dtype)
+        trial.given(f"pred and target of shape (6,), {dtype}")
+        got = trial.call(answer, pred, target)
+        keeps_dtype(trial, got, dtype, "The loss")
+
+
+def _refused(answer: Any, trial: Trial, one: tuple[int, ...], other: tuple[int, ...]) -> None:
+    """Wrong unless both orders of the shapes raise ValueError; tells what was compared instead."""
+    for shape, against in ((one, other), (other, one)):
+        pred, target = drawn(trial, *shape), drawn(trial, *against)
+        trial.given(f"pred of shape {shape}, target of shape {against}")
+        try:
+            got = trial.call(answer, pred, target)
+        except ValueError:
+            continue
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            trial.fail(
+                f"For unequal shapes ValueError is asked for; here {type(error).__name__} came. "
+                "Who calls the loss can catch only what was promised.",
+                expected="ValueError",
+                got=type(error).__name__,
+                observed=("raised", type(error).__name__, shape, against),
+            )
+        _tell(trial, pred, target, got)
+
+
+def _tell(trial: Trial, pred: Tensor, target: Tensor, got: Any) -> None:
+    kind, said = "another value", "and a number came back"
+    if isinstance(got, Tensor) and got.numel() == 1:
+        if pred.numel() == target.numel() and torch.allclose(got, _each_with_its_own(pred, target)):
+            kind, said = "reshaped", "and one of them was silently brought into the other's shape"
+        elif torch.allclose(got, ((pred - target) ** 2).mean()):
+            kind = "pairs"
+            said = f"and {(pred - target).numel()} squares were averaged: one was stretched over the other"
+    trial.fail(
+        f"The shapes differ, {said}. Nothing was raised.",
+        expected="ValueError",
+        got=got,
+        observed=(kind, tuple(pred.shape), tuple(target.shape)),
+    )
+
+
+def _each_with_its_own(pred: Tensor, target: Tensor) -> Tensor:
+    return ((pred.reshape(-1) - target.reshape(-1)) ** 2).mean()
+
+
+@regression_loss.property("(N, 1) against (N,) raises ValueError")
+def column_against_row(answer: Any, trial: Trial) -> None:
+    _refused(answer, trial, (4, 1), (4,))
+
+
+@regression_loss.property("so does a batch of one sample")
+def batch_of_one(answer: Any, trial: Trial) -> None:
+    for one, other in (((1, 1), (1,)), ((1, 5), (5,)), ((1, 3, 1), (1, 3))):
+        _refused(answer, trial, one, other)
+
+
+@regression_loss.property("so do equally many elements in another shape")
+def as_many_elements(answer: Any, trial: Trial) -> None:
+    for one, other in (((3, 2), (6,)), ((3, 2), (2, 3))):
+        _refused(answer, trial, one, other)
+
+
+@regression_loss.property("so does all else that torch would stretch")
+def stretched(answer: Any, trial: Trial) -> None:
+    for one, other in (((3, 2), (2,)), ((3, 2), (1, 2)), ((4, 2), (4, 1))):
+        _refused(answer, trial, one, other)
+
+
+@regression_loss.property("so does a single number against many")
+def single_number(answer: Any, trial: Trial) -> None:
+    for one, other in (((3,), ()), ((3,), (1,))):
+        _refused(answer, trial, one, other)

@@ -1,0 +1,111 @@
+"""Exercise 10.repair_token_loss: which axis holds the classes, and which targets count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import Exercise
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph
+from helpers.trial import Trial
+
+repair_token_loss = Exercise(
+    "10.repair_token_loss",
+    "Repair: a loss for each token",
+    objective="Repair a loss over padded sequences: a view that scrambles, a mean that counts padding, and 0 / 0.",
+    minutes=8,
+    difficulty="medium",
+    core=False,
+    hints=[
+        "cross_entropy wants the classes in dim 1. `view(B, C, T)` has that shape; are the numbers where they belong?",
+        "With reduction='none' an ignored target gives 0, and mean() counts it. The default reduction divides by the "
+        "targets that count, and gives NaN if there are none.",
+        "Flatten the positions: `logits.flatten(0, 1)`, `target.flatten()`; with reduction='sum' divide by "
+        "`(target != pad).sum().clamp(min=1)`.",
+    ],
+)
+
+
+def wanted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Token by token."""
+    kept = target != pad
+    log_probs = logits.log_softmax(-1)[kept]
+    return (-log_probs.gather(1, target[kept].unsqueeze(1))).sum() / kept.sum().clamp(min=1)
+
+
+def _case(trial: Trial, kept: tuple[int, ...], length: int, pad: int) -> tuple[Tensor, Tensor]:
+    """Logits (B, T, 4) and targets (B, T) of which so many a sequence are no padding."""
+    target = torch.randint(4, (len(kept), length), generator=trial.generator)
+    target[target == pad] = (pad + 1) % 4
+    for row, count in zip(target, kept, strict=True):
+        row[count:] = pad
+    return 2 * drawn(trial, len(kept), length, 4), target
+
+
+def _compared(answer: Any, trial: Trial, kept: tuple[int, ...], length: int, pad: int) -> None:
+    logits, target = _case(trial, kept, length, pad)
+    trial.given(f"logits of shape {tuple(logits.shape)}, {list(kept)} of {length} targets count, pad = {pad}")
+    trial.equal(trial.call(answer, logits, target, pad), wanted(logits, target, pad), "The loss", rtol=1e-6)
+
+
+@repair_token_loss.property("sequences of one token: the mean over the batch")
+def one_token(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (1, 1, 1), 1, -100)
+
+
+@repair_token_loss.property("sequences without padding: the mean over all tokens")
+def full(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (3, 3), 3, -100)
+
+
+@repair_token_loss.property("padding with -100: the mean over the tokens that count")
+def padded(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (3, 1, 2), 3, -100)
+
+
+@repair_token_loss.property("padding with another index, which is that of a class, too")
+def own_pad(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (5, 2, 3), 5, 0)
+    _compared(answer, trial, (1, 4), 5, 3)
+
+
+@repair_token_loss.property(
+    "0 where nothing counts",
+    after=(
+        one_token,
+        full,
+        padded,
+        own_pad,
+    ),
+)
+def nothing_counts(answer: Any, trial: Trial) -> None:
+    logits, target = _case(trial, (0, 0), 3, 0)
+    trial.given("logits of shape (2, 3, 4), [0, 0] of 3 targets count, pad = 0")
+    got = trial.call(answer, logits, target, 0)
+    if isinstance(got, Tensor):
+        got = got.detach()  # a zero that asks for a gradient of its own does no harm
+    trial.equal(got, logits.new_zeros(()), "The loss")
+
+
+@repair_token_loss.property(
+    "the gradient reaches the logits of the tokens that count",
+    after=(
+        one_token,
+        full,
+        padded,
+        own_pad,
+    ),
+)
+def gradient(answer: Any, trial: Trial) -> None:
+    logits, target = _case(trial, (3, 1), 3, 0)
+    leaf, own, c = logits.clone().requires_grad_(), logits.clone().requires_grad_(), drawn(trial, 1)[0]
+    trial.given(
+        "logits of shape (2, 3, 4) that require grad, [3, 1] of 3 targets count; a random number comes in"
+    )
+    got = trial.call(answer, leaf, target, 0)
+    has_graph(trial, got, "The logits")
+    (grad,) = torch.autograd.grad(got, leaf, c)
+    (want,) = torch.autograd.grad(wanted(own, target, 0), own, c)
+    trial.equal(grad, want, "The gradient of the logits", rtol=1e-6)

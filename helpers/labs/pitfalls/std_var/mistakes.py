@@ -1,0 +1,443 @@
+"""What people write for 10.std_var, and why it is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.pitfalls.std_var.exercise import Dims, count, squares_of, std_var
+
+built = std_var.bank(returned)
+
+Var = Callable[..., Tensor]
+
+
+def with_root(var: Var) -> tuple[Var, Var]:
+    """std and var, of which std is the root."""
+
+    def std(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+        return var(x, dim, correction, keepdim).sqrt()
+
+    return std, var
+
+
+by_variance = std_var.bank(with_root)
+
+
+def right_var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return squares_of(x, dim, keepdim) / max(count(x, dim) - correction, 0)
+
+
+right_std = with_root(right_var)[0]
+
+
+def divided_by(divisor: Callable[[int, int], Any]) -> tuple[Var, Var]:
+    """std and var whose squares are divided by divisor(n, correction)."""
+
+    def var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+        return squares_of(x, dim, keepdim) / divisor(count(x, dim), correction)
+
+    return with_root(var)
+
+
+@built.mistake()
+def always_n():
+    """The squares are divided by n, as numpy.std does by default. torch divides by n - correction, and
+    correction is 1 unless somebody says otherwise: for small n the gap is large.
+    """
+    return divided_by(lambda n, correction: n)
+
+
+@built.mistake()
+def always_n_minus_1():
+    """The squares are divided by n - 1, whatever correction says. With correction=0, which the normalisation
+    layers ask for, the variance is too large.
+    """
+    return divided_by(lambda n, correction: max(n - 1, 0))
+
+
+std_var.variant(always_n_minus_1)(divided_by(lambda n, correction: n - 1))
+
+
+@built.mistake()
+def correction_as_a_switch():
+    """correction was read as the old switch unbiased=True or False. It is a number, which is subtracted from
+    n.
+    """
+    return divided_by(lambda n, correction: max(n - 1, 0) if correction else n)
+
+
+std_var.variant(correction_as_a_switch)(divided_by(lambda n, correction: n - bool(correction)))
+
+
+@built.mistake()
+def correction_added():
+    """correction was added to n, not subtracted. The distances are taken from the sample's own mean, which
+    lies too near to the sample; so the sum is too small, and what it is divided by is made smaller, too.
+    """
+    return divided_by(lambda n, correction: n + correction)
+
+
+@built.mistake()
+def one_entry_counts_as_two():
+    """The divisor was kept from being 0 by max(n - correction, 1). One entry then has the variance 0, which
+    looks like a measured one. NaN says that there is none.
+    """
+    return divided_by(lambda n, correction: max(n - correction, 1))
+
+
+@with_root
+def nan_hidden(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return torch.nan_to_num(right_var(x, dim, correction, keepdim), nan=0.0)
+
+
+std_var.variant(one_entry_counts_as_two)(nan_hidden)
+std_var.variant(one_entry_counts_as_two)(divided_by(lambda n, correction: (n - correction) or 1))
+
+
+@built.mistake()
+def nothing_has_variance_0():
+    """The sum over no entries is 0, and 0 / -1 is 0 (with a minus in front). The divisor must not go below 0:
+    0 / 0 is NaN, which is the truth about a sample of nothing.
+    """
+    return divided_by(lambda n, correction: n - correction)
+
+
+@with_root
+def _factor_of_numbers(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    distances = x - x.mean(dim, keepdim=True)
+    n = count(x, dim)
+    return distances.square().mean(dim, keepdim=keepdim) * (n / (n - correction))
+
+
+@built.mistake()
+def python_divides_by_0():
+    """n / (n - correction) was computed with Python's numbers, and Python raises where a tensor gives NaN: a
+    batch of one ends the program.
+    """
+    return _factor_of_numbers
+
+
+@by_variance.variant(python_divides_by_0)
+def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return squares_of(x, dim, keepdim) * (1 / (count(x, dim) - correction))
+
+
+def counted(n: Callable[[Tensor, Dims], int]) -> tuple[Var, Var]:
+    """std and var that count the entries of a sum in another way."""
+
+    def var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+        return squares_of(x, dim, keepdim) / max(n(x, dim) - correction, 0)
+
+    return with_root(var)
+
+
+def listed(dim: Dims, x: Tensor) -> tuple[int, ...]:
+    return tuple(range(x.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+@built.mistake()
+def n_of_the_whole_tensor():
+    """n was taken from the whole tensor (numel). Each variance has a sum of its own; n is the number of
+    entries in that one sum.
+    """
+    return counted(lambda x, dim: x.numel())
+
+
+@built.mistake()
+def n_of_one_dim_only():
+    """With several dims, n was the size of one of them. It is the product of all their sizes."""
+    return counted(lambda x, dim: x.shape[listed(dim, x)[0]])
+
+
+std_var.variant(n_of_one_dim_only)(counted(lambda x, dim: x.shape[listed(dim, x)[-1]]))
+
+
+@built.mistake()
+def sizes_added():
+    """With several dims, their sizes were added up. A sum over dims of 3 and 5 has 15 entries, not 8."""
+    return counted(lambda x, dim: sum(x.shape[d] for d in listed(dim, x)))
+
+
+@built.mistake()
+def n_is_the_number_of_rows():
+    """n was len(x), the size of dim 0, whatever dim was reduced."""
+    return counted(lambda x, dim: len(x))
+
+
+@built.mistake()
+def correction_once_a_dim():
+    """Over several dims the correction was subtracted from each size. One mean was taken from the sample, so
+    it is subtracted once, from the product.
+    """
+    return (
+        right_std,
+        lambda x, dim, correction=1, keepdim=False: (
+            squares_of(x, dim, keepdim) / math.prod(x.shape[d] - correction for d in listed(dim, x))
+        ),
+    )
+
+
+@by_variance.mistake()
+def everything_reduced(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """dim was left out, and without it torch reduces everything to one number."""
+    return ((x - x.mean()) ** 2).sum() / (x.numel() - correction)
+
+
+@by_variance.mistake()
+def one_mean_for_everything(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The distances were taken from the mean of the whole tensor: x.mean() with no dim. Each row has a mean
+    of its own.
+    """
+    return (x - x.mean()).square().sum(dim, keepdim=keepdim) / max(count(x, dim) - correction, 0)
+
+
+@by_variance.mistake()
+def mean_without_keepdim(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The mean lost the reduced dim, and x - mean was lined up from the right: for a square x each row got
+    the mean of another one, in silence. keepdim=True leaves a 1 in its place.
+    """
+    return (x - x.mean(dim)).square().sum(dim, keepdim=keepdim) / max(count(x, dim) - correction, 0)
+
+
+def one_dim_after_the_other(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The variance over the first dim, then the mean over the others."""
+    first, *others = listed(dim, x)
+    found = right_var(x, first, correction, True)
+    dims = listed(dim, x)
+    found = found.mean(others, keepdim=True) if others else found
+    return found if keepdim else found.squeeze(dims)
+
+
+def dim_by_dim(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    for d in listed(dim, x):
+        x = right_var(x, d, correction, True)
+    return x if keepdim else x.squeeze(listed(dim, x))
+
+
+def _last_first(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return one_dim_after_the_other(x, listed(dim, x)[::-1], correction, keepdim)
+
+
+@built.mistake()
+def mean_of_variances():
+    """Over several dims, the variances over one dim were averaged over the others. That misses how far the
+    means are from one another.
+    """
+    return with_root(one_dim_after_the_other)
+
+
+std_var.variant(mean_of_variances)(with_root(_last_first))
+
+
+@built.mistake()
+def variance_of_variances():
+    """The function was applied once for each dim, so the second time it measured how much the variances vary."""
+    return with_root(dim_by_dim)
+
+
+@with_root
+def _by_numpy(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return torch.as_tensor(np.var(x.numpy(), axis=dim, ddof=correction, keepdims=keepdim), dtype=x.dtype)
+
+
+def _torchs_std(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return x.std(dim, correction=correction, keepdim=keepdim)
+
+
+def _torchs_var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return torch.var(x, dim, correction=correction, keepdim=keepdim)
+
+
+def _torchs_both(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return torch.var_mean(x, dim, correction=correction, keepdim=keepdim)[0]
+
+
+@built.mistake()
+def torchs_own():
+    """A function of a library does the work, and the question by what it divides stays open. Three lines
+    answer it.
+    """
+    return (_torchs_std, _torchs_var)
+
+
+for _form in (with_root(_torchs_var), with_root(_torchs_both), _by_numpy, (_torchs_std, right_var)):
+    std_var.variant(torchs_own)(_form)
+std_var.variant(torchs_own)((right_std, _torchs_var))
+
+
+# Digits lost, shapes and types, and a std that is no root of its var.
+
+
+def scaled(x: Tensor, dim: Dims, correction: int) -> float:
+    n = count(x, dim)
+    return n / (n - correction) if n > correction else float("nan")
+
+
+@by_variance.mistake()
+def one_pass(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The mean of the squares minus the square of the mean is right on paper. Far from 0 both are huge and
+    nearly equal, and their difference is what rounding left: it can even be negative.
+    """
+    biased = x.square().mean(dim, keepdim=keepdim) - x.mean(dim, keepdim=keepdim).square()
+    return biased * scaled(x, dim, correction)
+
+
+@by_variance.variant(one_pass)
+def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    n = count(x, dim)
+    rest = (x * x).sum(dim, keepdim=keepdim) - x.sum(dim, keepdim=keepdim) ** 2 / n
+    return rest.clamp(min=0) / max(n - correction, 0)
+
+
+@by_variance.mistake()
+def one_pass_in_float64(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The one-pass formula was given float64 to compute in. That moves the trouble away from float32 and
+    keeps it: float64 numbers that are far from 0 lose their digits all the same. Subtract the mean first.
+    """
+    wide = x.double()
+    biased = wide.square().mean(dim, keepdim=keepdim) - wide.mean(dim, keepdim=keepdim).square()
+    return (biased * scaled(x, dim, correction)).to(x.dtype)
+
+
+def half_right_dims(others: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """A var that is right for one dim or several, and does `others` for dim=None."""
+
+    def var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+        if dim is None:
+            return right_var(others(x), -1, correction, keepdim)
+        return right_var(x, dim, correction, keepdim)
+
+    return var
+
+
+@built.mistake()
+def none_is_the_last_dim():
+    """dim=None was taken for the last dim. In torch it stands for all of them."""
+    return with_root(half_right_dims(lambda x: x))
+
+
+@by_variance.mistake()
+def none_not_expected(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """dim=None was not thought of: it stands for all dims, and here it was counted or looped over like a
+    tuple.
+    """
+    n = 1
+    for d in (dim,) if isinstance(dim, int) else dim:
+        n *= x.shape[d]
+    return squares_of(x, dim, keepdim) / max(n - correction, 0)
+
+
+@by_variance.variant(none_not_expected)
+def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    n = x.size(dim) if not isinstance(dim, tuple) else count(x, dim)
+    return squares_of(x, dim, keepdim) / max(n - correction, 0)
+
+
+@by_variance.mistake()
+def keepdim_left_out(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """keepdim was taken as an argument and used nowhere."""
+    return right_var(x, dim, correction)
+
+
+@by_variance.mistake()
+def dims_always_kept(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The reduced dims stay with size 1, though keepdim is False. The keepdim=True that the mean needs is not
+    the one that the result has.
+    """
+    return right_var(x, dim, correction, True)
+
+
+@by_variance.mistake()
+def float64_comes_out(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The sums were made in float64, which is careful, and the result was left there. It has the dtype of x."""
+    return right_var(x.double(), dim, correction, keepdim)
+
+
+@by_variance.mistake()
+def eps_added(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """A small number was added to keep the root away from 0. That belongs into a normalisation, not into var:
+    equal entries have variance 0.
+    """
+    return right_var(x, dim, correction, keepdim) + 1e-5
+
+
+def _with_eps(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return (right_var(x, dim, correction, keepdim) + 1e-12).sqrt()
+
+
+@built.mistake()
+def eps_under_the_root():
+    """std is the root of var plus a small number, so that it is not 0 for equal entries, as it should be."""
+    return (_with_eps, right_var)
+
+
+@by_variance.mistake()
+def mean_distance(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The distances were not squared but taken without their sign: that is the mean absolute deviation."""
+    distances = (x - x.mean(dim, keepdim=True)).abs()
+    return distances.sum(dim, keepdim=keepdim) / max(count(x, dim) - correction, 0)
+
+
+def beside_right_var(std: Callable[..., Tensor]) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """A std beside a var that is right."""
+    return std, right_var
+
+
+by_deviation = std_var.bank(beside_right_var)
+
+
+@built.mistake()
+def no_root():
+    """std has no root: it is the variance once more."""
+    return beside_right_var(right_var)
+
+
+@built.mistake()
+def names_swapped():
+    """The two functions have each other's place: the tuple is (std, var)."""
+    return (right_var, right_std)
+
+
+@by_deviation.mistake()
+def correction_kept_from_var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """std takes correction and does not hand it on to var, which then uses its default, 1."""
+    return right_var(x, dim, keepdim=keepdim).sqrt()
+
+
+@by_deviation.mistake()
+def keepdim_kept_from_var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """std takes keepdim and does not hand it on to var."""
+    return right_var(x, dim, correction).sqrt()
+
+
+@by_deviation.mistake()
+def std_divides_by_n(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """var is right, and std divides by n, as if correction were 0 by default there."""
+    return squares_of(x, dim, keepdim).div(count(x, dim)).sqrt()
+
+
+@by_deviation.variant(std_divides_by_n)
+def _(x: Tensor, dim: Dims, correction: int = 0, keepdim: bool = False) -> Tensor:
+    return right_var(x, dim, correction, keepdim).sqrt()
+
+
+@by_deviation.mistake()
+def std_in_one_pass(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """var is right far from 0, but std computes its own, from the squares of large numbers: use var."""
+    biased = x.square().mean(dim, keepdim=keepdim) - x.mean(dim, keepdim=keepdim).square()
+    return torch.sqrt(biased * scaled(x, dim, correction))
+
+
+@by_variance.mistake()
+def computed_in_float32(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """The sums were formed in float32 and converted back: the dtype is right, and half of the digits are
+    gone. x.float() and .to(x.dtype) are for half precision only.
+    """
+    return right_var(x.float(), dim, correction, keepdim).to(x.dtype)

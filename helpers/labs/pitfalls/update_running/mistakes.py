@@ -1,0 +1,345 @@
+"""What people write for 10.update_running, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers.exercise import returned
+from helpers.labs.pitfalls.update_running.exercise import update_running
+
+built = update_running.bank(returned)
+
+
+def dims_of(x: Tensor) -> tuple[int, ...]:
+    return (0, *range(2, x.ndim))
+
+
+def mean_of(x: Tensor) -> Tensor:
+    return x.mean(dims_of(x))
+
+
+def var_of(x: Tensor) -> Tensor:
+    return x.var(dims_of(x))
+
+
+def weight_of_next(mean: Tensor) -> float:
+    """1 / the number of batches that this mean has seen, with the one that comes."""
+    mean.batches_seen = getattr(mean, "batches_seen", 0) + 1
+    return 1 / mean.batches_seen
+
+
+def moving(
+    batch_mean: Callable[[Tensor], Tensor] = mean_of,
+    batch_var: Callable[[Tensor], Tensor] = var_of,
+    move: Callable[[Tensor, Tensor, float], Any] = Tensor.lerp_,
+    weight: Callable[[Tensor], float] = weight_of_next,
+) -> Callable[..., None]:
+    """An answer made of these parts. weight: the momentum for None, from the running mean."""
+
+    @torch.no_grad()
+    def answer(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+        momentum = weight(mean) if momentum is None else momentum
+        new_mean, new_var = batch_mean(x), batch_var(x)
+        move(mean, new_mean, momentum)
+        move(var, new_var, momentum)
+
+    return answer
+
+
+@built.mistake()
+def momentum_reversed():
+    """momentum was taken for the weight of the old value, as in other libraries and in SGD. In torch's batch
+    norm it is the weight of the new batch: 0.9 jumps nine tenths of the way.
+    """
+    return moving(move=lambda old, new, m: old.lerp_(new, 1 - m))
+
+
+update_running.variant(momentum_reversed)(
+    moving(
+        move=lambda old, new, m: old.mul_(m).add_(new, alpha=1 - m),
+        weight=lambda mean: 1 - weight_of_next(mean),
+    )
+)
+
+
+@built.mistake()
+def biased_variance():
+    """The variance with n was stored. It is what the batch itself is normalised with; the running one is an
+    estimate for all data, and there n - 1 stands.
+    """
+    return moving(batch_var=lambda x: x.var(dims_of(x), correction=0))
+
+
+@built.mistake()
+def per_sample():
+    """Variances were taken within each sample and averaged. The differences between the samples are lost; all
+    values of a channel are one sample.
+    """
+    return moving(batch_var=lambda x: x.var(tuple(range(2, x.ndim))).mean(0) if x.ndim > 2 else var_of(x))
+
+
+update_running.variant(per_sample)(
+    moving(batch_var=lambda x: x.flatten(2).var(2).mean(0) if x.ndim > 2 else x.var(0))
+)
+
+update_running.variant(per_sample)(
+    moving(batch_var=lambda x: x.flatten(2).var(2, correction=0).mean(0) if x.ndim > 2 else x.var(0))
+)
+
+
+@built.mistake()
+def per_place():
+    """Variances were taken over the samples, place by place, and averaged. All values of a channel are one
+    sample.
+    """
+    return moving(batch_var=lambda x: x.var(0).flatten(1).mean(1) if x.ndim > 2 else var_of(x))
+
+
+@built.mistake()
+def n_is_the_batch_size():
+    """n - 1 was computed from the number of samples. n is the number of values in a channel: samples times
+    places.
+    """
+    return moving(batch_var=lambda x: x.var(dims_of(x), correction=0) * len(x) / (len(x) - 1))
+
+
+@built.mistake()
+def std_stored():
+    """The standard deviation was stored where the variance is kept: evaluation will take the root of it once
+    more.
+    """
+    return moving(batch_var=lambda x: x.std(dims_of(x)))
+
+
+@torch.no_grad()
+def _from_running_mean(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.lerp_(mean_of(x), momentum)
+    values = x.transpose(0, 1).flatten(1)
+    var.lerp_((values - mean[:, None]).square().sum(1) / (values.shape[1] - 1), momentum)
+
+
+@built.mistake()
+def distance_from_the_running_mean():
+    """The variance was measured from the running mean, which had just been moved. It belongs to the batch:
+    measure it from the batch's own mean.
+    """
+    return _from_running_mean
+
+
+@built.mistake()
+def over_everything():
+    """One mean was taken from the whole batch. Each channel has statistics of its own."""
+    return moving(
+        batch_mean=lambda x: x.mean().expand(x.shape[1]), batch_var=lambda x: x.var().expand(x.shape[1])
+    )
+
+
+update_running.variant(over_everything)(moving(batch_mean=lambda x: x.mean().expand(x.shape[1])))
+
+
+@built.mistake()
+def added_up():
+    """momentum * batch was added, and the old value was not made smaller: the statistics grow for ever."""
+    return moving(move=lambda old, new, m: old.add_(new, alpha=m))
+
+
+@built.mistake()
+def replaced():
+    """The batch's statistics took the place of the old ones. Running means averaging over many batches."""
+    return moving(move=lambda old, new, m: old.copy_(new))
+
+
+def _new_names(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = 1.0 if momentum is None else momentum
+    mean = (1 - momentum) * mean + momentum * mean_of(x)
+    var = (1 - momentum) * var + momentum * var_of(x)
+
+
+def _returned(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> tuple[Tensor, Tensor]:
+    momentum = 1.0 if momentum is None else momentum
+    return torch.lerp(mean, mean_of(x), momentum), torch.lerp(var, var_of(x), momentum)
+
+
+@built.mistake()
+def not_in_place():
+    """New tensors were made and bound to the names mean and var, which end with the function. Edit the
+    tensors: lerp_, copy_, mul_ and add_.
+    """
+    return _new_names
+
+
+update_running.variant(not_in_place)(_returned)
+
+
+def _first_only(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    with torch.no_grad():
+        momentum = weight_of_next(mean) if momentum is None else momentum
+        mean.lerp_(mean_of(x), momentum)
+
+
+@built.mistake()
+def variance_forgotten():
+    """Only the mean was moved. Evaluation divides by the root of var, which is still what it was."""
+    return _first_only
+
+
+def _by_data(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.data = torch.lerp(mean, mean_of(x.detach()), momentum)
+    var.data = torch.lerp(var, var_of(x.detach()), momentum)
+
+
+@built.mistake()
+def data_replaced():
+    """mean.data = ... puts new memory under the old tensor. Views, and tensors that share the memory, keep
+    the old values.
+    """
+    return _by_data
+
+
+@built.mistake()
+def graph_recorded():
+    """x has a graph, and the update was recorded as a part of it: each batch's graph is kept alive by the
+    running statistics, until memory is full. Use torch.no_grad() or x.detach().
+    """
+    return moving().__wrapped__
+
+
+@update_running.variant(graph_recorded)
+def _(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.mul_(1 - momentum).add_(momentum * mean_of(x))
+    var.mul_(1 - momentum).add_(momentum * var_of(x))
+
+
+@update_running.mistake()
+@torch.no_grad()
+def batch_edited(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    """x was centred in place to compute the variance. x is the layer's input, and others read it after this."""
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.lerp_(mean_of(x), momentum)
+    values = x.sub_(x.mean(dims_of(x), keepdim=True)).transpose(0, 1).flatten(1)
+    var.lerp_(values.square().sum(1) / (values.shape[1] - 1), momentum)
+
+
+@torch.no_grad()
+def _torchs_own(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    F.batch_norm(x, mean, var, training=True, momentum=momentum)
+
+
+def _torchs_layer(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    layer = nn.BatchNorm1d(x.shape[1], momentum=momentum, affine=False, dtype=x.dtype)
+    layer.running_mean, layer.running_var = mean, var
+    layer(x)
+
+
+def _torchs_update(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    torch.batch_norm_update_stats(x, mean, var, momentum)
+
+
+@built.mistake()
+def torchs_own():
+    """A batch norm of torch does the update. What it does with momentum and with n - 1 is the question here."""
+    return _torchs_own
+
+
+update_running.variant(torchs_own)(_torchs_layer)
+
+update_running.variant(torchs_own)(_torchs_update)
+
+
+# Momentum None, and what is counted for it.
+
+
+@built.mistake()
+def none_means_0_1():
+    """momentum None was taken for torch's default, 0.1. It stands for plain averages: the k-th batch has the
+    weight 1 / k.
+    """
+    return moving(weight=lambda mean: 0.1)
+
+
+@built.mistake()
+def none_means_the_last_batch():
+    """With momentum None the last batch replaces all that was, instead of counting as one of many."""
+    return moving(weight=lambda mean: 1.0)
+
+
+@built.mistake()
+def none_does_nothing():
+    """With momentum None nothing is moved."""
+    return moving(weight=lambda mean: 0.0)
+
+
+def _counted_with_the_start(mean: Tensor) -> float:
+    return 1 / (1 + 1 / weight_of_next(mean))
+
+
+@built.mistake()
+def start_counts_as_a_batch():
+    """The values that a new layer has, 0 and 1, were counted as a batch. The first real one replaces them:
+    its weight is 1.
+    """
+    return moving(weight=_counted_with_the_start)
+
+
+def shared_count() -> Callable[[Tensor], float]:
+    """The weight by one count for all tensors."""
+    calls = [0]
+
+    def weight(mean: Tensor) -> float:
+        calls[0] += 1
+        return 1 / calls[0]
+
+    return weight
+
+
+def weighted_by_samples() -> Callable[..., None]:
+    @torch.no_grad()
+    def answer(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+        if momentum is None:
+            mean.samples = getattr(mean, "samples", 0) + len(x)
+            momentum = len(x) / mean.samples
+        mean.lerp_(mean_of(x), momentum)
+        var.lerp_(var_of(x), momentum)
+
+    return answer
+
+
+@built.mistake()
+def one_count_for_all():
+    """One count was kept for all layers, in a global or on the function. A model has many batch norms, and
+    each call of another one moved this one's count.
+    """
+    return moving(weight=shared_count())
+
+
+@built.mistake()
+def batches_weighted_by_size():
+    """Each batch was weighted by its samples. That would be a finer average; torch counts batches, and the
+    small last one weighs as much as the others.
+    """
+    return weighted_by_samples()
+
+
+@torch.no_grad()
+def _zero_as_none(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = momentum or weight_of_next(mean)
+    mean.lerp_(mean_of(x), momentum)
+    var.lerp_(var_of(x), momentum)
+
+
+@built.mistake()
+def zero_taken_for_none():
+    """`momentum or ...` (or `if not momentum`) takes 0.0 for None. 0 is a momentum, too: a frozen layer. Ask
+    `is None`.
+    """
+    return _zero_as_none

@@ -1,0 +1,385 @@
+"""What people write for 01.preserve_rng, and why it is wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import numpy as np
+import torch
+
+from helpers.labs.reproducibility.preserve_rng.exercise import preserve_rng
+
+
+@preserve_rng.mistake()
+@contextmanager
+def torch_only() -> Iterator[None]:
+    """torch.random.fork_rng() keeps torch's generators only; random and NumPy have their own."""
+    with torch.random.fork_rng():
+        yield
+
+
+@preserve_rng.mistake()
+@contextmanager
+def numpy_forgotten() -> Iterator[None]:
+    """NumPy's global state is missing: np.random.get_state() on entry, np.random.set_state(...) on exit."""
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def random_forgotten() -> Iterator[None]:
+    """Python's own generator is missing: random.getstate() on entry, random.setstate(...) on exit."""
+    for_numpy = np.random.get_state()
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            np.random.set_state(for_numpy)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def not_on_error() -> Iterator[None]:
+    """If the block raises, `yield` raises, and the lines after it never run: they belong into `finally`."""
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    yield
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+    torch.set_rng_state(for_torch)
+    torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def only_for_exceptions() -> Iterator[None]:
+    """KeyboardInterrupt, the stop button, is no Exception: `except Exception` lets it pass; `finally` does
+    not.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+
+    def put_back() -> None:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+    try:
+        yield
+    except Exception:
+        put_back()
+        raise
+    else:
+        put_back()
+
+
+@preserve_rng.mistake()
+class SwallowsErrors:
+    """An `except` without `raise`, or an __exit__ that returns True, hides every bug inside the block."""
+
+    def __enter__(self) -> None:
+        self.states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+        self.gpus = torch.cuda.get_rng_state_all()
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        for put_back, state in zip(
+            (random.setstate, np.random.set_state, torch.set_rng_state), self.states, strict=True
+        ):
+            put_back(state)
+        torch.cuda.set_rng_state_all(self.gpus)
+        return True
+
+
+@preserve_rng.mistake()
+@contextmanager
+def saved_a_reference() -> Iterator[None]:
+    """What was kept is the generator itself, and the block moves it: keep a copy of its state, taken on
+    entry.
+    """
+    kept = random, np.random, torch.default_generator
+    gpus = torch.cuda.default_generators
+    try:
+        yield
+    finally:
+        random.setstate(kept[0].getstate())
+        np.random.set_state(kept[1].get_state())
+        torch.set_rng_state(kept[2].get_state())
+        torch.cuda.set_rng_state_all([generator.get_state() for generator in gpus])
+
+
+@preserve_rng.mistake()
+@contextmanager
+def seeds_anew_on_exit() -> Iterator[None]:
+    """A seed leads to the start of a stream; the program was somewhere in its middle. A state leads back
+    there.
+    """
+    seed = torch.initial_seed()
+    try:
+        yield
+    finally:
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        torch.manual_seed(seed)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def numpy_by_its_seed() -> Iterator[None]:
+    """np.random.get_state()[1][0] is the first of 624 words of the state, not a seed to come back with."""
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    first_word = np.random.get_state()[1][0]
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.seed(first_word)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def spare_normal_lost() -> Iterator[None]:
+    """NumPy makes normal numbers in pairs and keeps the second. The last two fields of its state hold it."""
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    name, words, place, *_ = np.random.get_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state((name, words, place))
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def seeds_on_entry() -> Iterator[None]:
+    """Nobody asked for a seed: the block must draw what it would have drawn, else every evaluation is the
+    same.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+class OnePlaceForAll:
+    """The states were kept in one place for all blocks, so that an inner block wrote over those of the outer
+    one.
+    """
+
+    states: tuple = ()
+
+    def __enter__(self) -> None:
+        type(self).states = (
+            random.getstate(),
+            np.random.get_state(),
+            torch.get_rng_state(),
+            torch.cuda.get_rng_state_all(),
+        )
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for_random, for_numpy, for_torch, gpus = type(self).states
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def cuda_forgotten() -> Iterator[None]:
+    """torch.get_rng_state() is the CPU's state alone. Each GPU has a generator: dropout there draws from it."""
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def current_gpu_only() -> Iterator[None]:
+    """torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all() reads all of them."""
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        if gpu is not None:
+            torch.cuda.set_rng_state(gpu)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def needs_a_gpu() -> Iterator[None]:
+    """torch.cuda.get_rng_state() raises where there is no GPU; get_rng_state_all() gives an empty list there."""
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpu = torch.cuda.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state(gpu)
+
+
+@preserve_rng.mistake()
+def no_contextmanager() -> Iterator[None]:
+    """A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of
+    it.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+
+
+# The same in answers that forget the GPUs as well, as people do who have none.
+
+
+@preserve_rng.variant(torch_only)
+@contextmanager
+def _() -> Iterator[None]:
+    state = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
+
+
+@preserve_rng.variant(numpy_forgotten)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        torch.set_rng_state(for_torch)
+
+
+@preserve_rng.variant(random_forgotten)
+@contextmanager
+def _() -> Iterator[None]:
+    for_numpy, for_torch = np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+
+
+@preserve_rng.variant(not_on_error)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    yield
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+    torch.set_rng_state(for_torch)
+
+
+@preserve_rng.variant(only_for_exceptions)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    except Exception:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        raise
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+    torch.set_rng_state(for_torch)
+
+
+class _Swallows:
+    def __enter__(self) -> None:
+        self.states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        random.setstate(self.states[0])
+        np.random.set_state(self.states[1])
+        torch.set_rng_state(self.states[2])
+        return True
+
+
+preserve_rng.variant(SwallowsErrors)(_Swallows)
+
+
+@preserve_rng.variant(seeds_on_entry)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+
+
+class _OnePlace:
+    states: tuple = ()
+
+    def __enter__(self) -> None:
+        type(self).states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        random.setstate(type(self).states[0])
+        np.random.set_state(type(self).states[1])
+        torch.set_rng_state(type(self).states[2])
+
+
+preserve_rng.variant(OnePlaceForAll)(_OnePlace)
+
+
+@preserve_rng.variant(numpy_by_its_seed)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    first_word = np.random.get_state()[1][0]
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.seed(first_word)
+        torch.set_rng_state(for_torch)

@@ -1,0 +1,206 @@
+"""What people write for 01.sample_generator, and why it is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import torch
+from torch.utils.data import get_worker_info
+
+from helpers.labs.reproducibility.sample_generator.exercise import sample_generator
+
+
+@sample_generator.mistake()
+def sum_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
+    """1 + 2 is 2 + 1: sample 2 of epoch 1 gets the noise of sample 1 of epoch 2. A sum forgets its parts."""
+    return torch.Generator().manual_seed(seed + epoch + index)
+
+
+@sample_generator.mistake()
+def xor_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Where epoch and index are equal their xor is 0, in each epoch; and it is symmetric like a sum."""
+    return torch.Generator().manual_seed(seed ^ epoch ^ index)
+
+
+@sample_generator.mistake()
+def product_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
+    """0 times any index is 0: in epoch 0 all samples share one stream, and so does sample 0 of all epochs."""
+    return torch.Generator().manual_seed(seed + epoch * index)
+
+
+@sample_generator.mistake()
+def stride_too_small(seed: int, epoch: int, index: int) -> torch.Generator:
+    """epoch * n + index tells only n samples apart: with more of them, the keys of the next epoch begin."""
+    return torch.Generator().manual_seed(seed * 1_000_003 + epoch * 1000 + index)
+
+
+@sample_generator.mistake()
+def stride_without_seed(seed: int, epoch: int, index: int) -> torch.Generator:
+    """epoch * 1000 + index holds no seed, so all runs look alike, and sample 1000 meets sample 0 of the next
+    epoch.
+    """
+    return torch.Generator().manual_seed(epoch * 1000 + index)
+
+
+@sample_generator.mistake()
+def few_streams(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A good hash, then a remainder of a small number: with 10,000 streams some 120 samples suffice for two
+    to share one.
+    """
+    digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8]) % 10_000)
+
+
+@sample_generator.mistake()
+def key_cut_by_manual_seed(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The 64-bit key is well mixed (hash of a tuple, SeedSequence, sha256: all the same), but manual_seed on
+    a CPU generator keeps 32 bits of it.
+    """
+    digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8]))
+
+
+@sample_generator.mistake()
+def key_of_32_bits(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A hash of 32 bits gives random keys, and random keys meet: some 100,000 samples suffice for the first
+    pair.
+    """
+    key = np.random.SeedSequence((seed, epoch, index)).generate_state(1)[0]
+    return torch.Generator().manual_seed(int(key))
+
+
+@sample_generator.mistake()
+def seed_cut_off(seed: int, epoch: int, index: int) -> torch.Generator:
+    """seed, epoch and index were packed side by side into 64 bits, and manual_seed on a CPU generator cut the
+    upper 32 off: the part with the seed.
+    """
+    return torch.Generator().manual_seed(seed << 40 | epoch << 20 | index)
+
+
+@sample_generator.mistake()
+def high_bits_dropped(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The numbers were cut to 32 bits before they were mixed, so that what stands above is lost."""
+    numbers = [number & 0xFFFFFFFF for number in (seed, epoch, index)]
+    return _filled(np.random.SeedSequence(numbers).generate_state(624))
+
+
+def _filled(words: np.ndarray) -> torch.Generator:
+    """A generator with these first words of its state."""
+    generator = torch.Generator().manual_seed(0)
+    state = generator.get_state()
+    state[24 : 24 + 8 * len(words)] = torch.from_numpy(words.astype(np.uint64).view(np.uint8))
+    generator.set_state(state)
+    return generator
+
+
+@sample_generator.mistake()
+def few_words_filled(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Only a few of the 624 words of the state depend on the key. The first numbers differ; those after are
+    the same in every sample.
+    """
+    return _filled(np.random.SeedSequence((seed, epoch, index)).generate_state(8))
+
+
+@sample_generator.mistake()
+def salted_hash(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Python salts the hash of text anew in each process: tomorrow's run gets other noise for the same seed."""
+    return torch.Generator().manual_seed(hash(f"{seed}-{epoch}-{index}"))
+
+
+@sample_generator.mistake()
+def worker_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Which worker loads a sample depends on num_workers; with it in the key, the noise does, too."""
+    info = get_worker_info()
+    words = (seed, epoch, index, info.id if info else 0)
+    return _filled(np.random.SeedSequence(words).generate_state(624))
+
+
+@sample_generator.mistake()
+def seed_of_the_process(seed: int, epoch: int, index: int) -> torch.Generator:
+    """torch.initial_seed() is another number in each worker and each epoch: the key must be made of the
+    arguments alone.
+    """
+    words = (torch.initial_seed(), seed, epoch, index)
+    return _filled(np.random.SeedSequence(words).generate_state(624))
+
+
+@sample_generator.mistake()
+def fresh_entropy(seed: int, epoch: int, index: int) -> torch.Generator:
+    """generator.seed() takes a fresh seed from the operating system: nothing repeats."""
+    generator = torch.Generator()
+    generator.seed()
+    return generator
+
+
+@sample_generator.mistake()
+def never_seeded(seed: int, epoch: int, index: int) -> torch.Generator:
+    """torch.Generator() starts from the same constant each time, whatever the arguments."""
+    return torch.Generator()
+
+
+@sample_generator.mistake()
+def seed_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Without the seed in the key, five runs with five seeds see the same augmentation."""
+    return _filled(np.random.SeedSequence((epoch, index)).generate_state(624))
+
+
+@sample_generator.mistake()
+def epoch_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Without the epoch in the key, each sample is augmented once and for all, in the same way in each epoch."""
+    return _filled(np.random.SeedSequence((seed, index)).generate_state(624))
+
+
+@sample_generator.mistake()
+def index_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Without the index in the key, all samples of an epoch get the same noise."""
+    return _filled(np.random.SeedSequence((seed, epoch)).generate_state(624))
+
+
+@sample_generator.mistake()
+def one_object_for_all(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A generator is an object with a state: seeding it for the next sample takes it away from the last one."""
+    words = np.random.SeedSequence((seed, epoch, index)).generate_state(624)
+    _ONE.set_state(_filled(words).get_state())
+    return _ONE
+
+
+_ONE = torch.Generator()
+
+
+@sample_generator.mistake()
+def kept_in_a_cache(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A cache hands out the object of the first call, whose stream has moved on: the sample looks different
+    again.
+    """
+    key = seed, epoch, index
+    if key not in _CACHE:
+        _CACHE[key] = _filled(np.random.SeedSequence(key).generate_state(624))
+    return _CACHE[key]
+
+
+_CACHE: dict[tuple[int, int, int], torch.Generator] = {}
+
+
+@sample_generator.mistake()
+def global_generator(seed: int, epoch: int, index: int) -> torch.Generator:
+    """torch.manual_seed seeds the global generators of CPU and GPUs and returns the CPU's,
+    torch.default_generator.
+    """
+    return torch.manual_seed((seed * 1_000_003 + epoch) * 1_000_003 + index)
+
+
+@sample_generator.mistake()
+def global_generator_moved(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The key was drawn from torch's global generator, seeded for it: every other draw of the program starts
+    over.
+    """
+    torch.manual_seed(hash((seed, epoch, index)))
+    return torch.Generator().manual_seed(int(torch.randint(2**32, ())))
+
+
+@sample_generator.mistake()
+def numpy_moved(seed: int, epoch: int, index: int) -> torch.Generator:
+    """np.random.seed seeds NumPy's global generator, which others draw from; SeedSequence is nobody's."""
+    np.random.seed([seed, epoch, index])
+    return _filled(np.random.randint(0, 2**32, size=624, dtype=np.uint64))

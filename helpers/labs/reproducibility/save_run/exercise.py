@@ -1,0 +1,304 @@
+"""Exercise 01.save_run: interrupted and resumed equals never interrupted, bit for bit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from helpers.exercise import Exercise
+from helpers.labs.reproducibility.save_run.forks import Fork, can_fork
+from helpers.labs.reproducibility.save_run.killed import IN_PLACE, Saver, digest_of
+from helpers.labs.reproducibility.save_run.uninterrupted import (
+    EPOCH,
+    Uninterrupted,
+    a_file,
+    place,
+    some_seed,
+    uninterrupted,
+)
+from helpers.labs.reproducibility.shown.run import Run, new_run
+from helpers.trial import Trial
+
+MIDDLE = EPOCH + 1  # batches done at the one interruption that most properties look at
+RNG = ("torch RNG", "numpy RNG", "random RNG", "cuda RNG")
+
+save_run = Exercise(
+    "01.save_run",
+    "Save a run in mid-epoch, and resume it",
+    objective="Find everything that the next batch depends on, and bring it through a file that is never half-written.",
+    minutes=35,
+    difficulty="hard",
+    names=("save_run", "resume_run"),
+    seconds=15,
+    hints=[
+        "List what the next batch depends on: which numbers, which generators, and which samples are still to come.",
+        "An iterator draws its base seed when it is made, and the order at its first batch. So it must be made again from "
+        "run.epoch_start, run.batch batches must be passed over, and only then do the generators get the state "
+        "that they had when the run was saved.",
+        "Between two epochs run.epoch_start is None and no iterator is needed. Put generators back with "
+        "set_state: the data set holds the very object that is in run.generators.",
+        "np.random.get_state() holds an array, which weights_only refuses: store array.tolist(), and keep all five "
+        "parts. For the file: torch.save to a second name in the same folder, then os.replace.",
+    ],
+)
+
+
+def told(said: list[str]) -> str:
+    """The first faults as one text."""
+    return "; ".join(said[:4]) + ("; ..." if len(said) > 4 else "")
+
+
+@save_run.property("resumed in mid-epoch, a run goes on as if nothing had interrupted it", changes=RNG)
+def goes_on(answer: Any, trial: Trial) -> None:
+    after_one_interruption(answer, trial, MIDDLE)
+
+
+@save_run.property("resumed between two epochs, it does so too", changes=RNG)
+def goes_on_between_epochs(answer: Any, trial: Trial) -> None:
+    after_one_interruption(answer, trial, EPOCH)
+
+
+def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
+    """Saves after `done` batches, resumes in new objects, trains on."""
+    save, resume = answer
+    trial.given(f"a run that is saved {place(done)}, and resumed in new objects")
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        trial.call(save, path, whole.run_to(done))
+        trial.true(path.is_file(), "save_run left no file at path.", expected="a file at path")
+        run, before = whole.fresh(some_seed(trial), done)
+        trial.call(resume, path, run)
+        said = whole.fault(run, done, before)
+        kept = path.is_file()
+    trial.true(kept, "resume_run removed the file: after a second crash there is nothing to resume.")
+    trial.true(
+        not said,
+        f"After resume_run: {told(said)}. So the batches that follow are not those of the uninterrupted run.",
+        expected="the same samples, the same losses and the same weights, to the last bit",
+        observed=said,
+    )
+
+
+def spare_a_process(answer: Any, trial: Trial) -> None:
+    """Ends a property early for an answer that is wrong without any other process.
+
+    An answer that is judged has passed this already. All known mistakes that it is compared with have not,
+    and a process for each would make the learner wait.
+    """
+    after_one_interruption(answer, trial, MIDDLE)
+    after_one_interruption(answer, trial, EPOCH)
+
+
+@save_run.property("saving changes nothing in the run", changes=RNG)
+def leaves_the_run(answer: Any, trial: Trial) -> None:
+    save, _ = answer
+    trial.given(f"a run that is saved {place(MIDDLE)}, and goes on")
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        run = whole.run_to(MIDDLE)
+        trial.call(save, path, run)
+        said = whole.fault(run, MIDDLE)
+    trial.true(
+        not said,
+        f"After save_run, in the run that was saved: {told(said)}.",
+        expected="a run that trains on as if it had not been saved",
+        observed=said,
+    )
+
+
+@save_run.property("at every batch of two epochs, in a process that never saw the run", changes=RNG)
+def in_a_fresh_process(answer: Any, trial: Trial) -> None:
+    spare_a_process(answer, trial)
+    save, resume = answer
+    other = some_seed(trial)
+
+    def faults(paths: list[Path]) -> list[list[str]]:
+        return [resumed(resume, file, other + done, whole, done) for done, file in enumerate(paths)]
+
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        with elsewhere(faults) as fresh:
+            paths = [path.with_name(f"after_{done}.pt") for done in range(2 * EPOCH + 1)]
+            run = new_run(whole.seed)
+            for done, file in enumerate(paths):
+                trial.given(f"a run that is saved {place(done)}")
+                trial.call(save, file, run)
+                run.step()
+            found = fresh([alone(file) for file in paths])
+    trial.true(isinstance(found, list), "The process in which the run was resumed died.", got=str(found))
+    for done, said in enumerate(found):
+        trial.given(f"a run that is saved {place(done)}, and resumed in a new process")
+        trial.true(
+            not said,
+            f"In the new process: {told(said)}.",
+            expected="a run that goes on as if nothing had interrupted it, with nothing but the file",
+            observed=found,
+        )
+
+
+def alone(file: Path) -> Path:
+    """The file, moved to a folder where nothing else is: what was written beside it stays behind."""
+    folder = file.with_suffix("")
+    if not file.exists() or folder.exists():
+        return file
+    folder.mkdir()
+    return file.rename(folder / file.name)
+
+
+def resumed(
+    resume: Callable[[Path, Run], Any], path: Path, seed: int, whole: Uninterrupted, done: int
+) -> list[str]:
+    """What is wrong with a new run of this seed after `resume(path, run)`."""
+    run, before = whole.fresh(seed, done)
+    try:
+        resume(path, run)
+    except OSError as error:  # its text holds the name of the file
+        return [f"resume_run raised {type(error).__name__}"]
+    except Exception as error:
+        return [f"resume_run raised {type(error).__name__}: {error}"[:200]]
+    return whole.fault(run, done, before)
+
+
+@contextmanager
+def elsewhere(work: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
+    """`work`, done in a process that is forked now; in this one where that cannot be."""
+    if not can_fork():
+        yield work
+        return
+    with Fork(work) as fork:
+        yield fork.ask
+
+
+@save_run.property("a run that was resumed can be saved and resumed again", changes=RNG)
+def twice(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    trial.given(f"a run saved {place(MIDDLE)}, resumed, saved one batch later, resumed again")
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        trial.call(save, path, whole.run_to(MIDDLE))
+        first = new_run(some_seed(trial))
+        trial.call(resume, path, first)
+        known = "was set" if first.epoch_start is not None else "was None"
+        first.step()
+        trial.call(save, path, first)
+        run = new_run(some_seed(trial))
+        try:
+            trial.call(resume, path, run)
+        except Exception as error:
+            trial.fail(
+                f"The second resume_run raised {type(error).__name__}. After the first one run.epoch_start {known}.",
+                expected="a resumed run that holds all that a run holds",
+                observed=(type(error).__name__, known),
+            )
+        said = whole.fault(run, MIDDLE + 1)
+    trial.true(
+        not said,
+        f"After the second resume: {told(said)}. The resumed run did not carry all that the next save needs.",
+        expected="a resumed run that holds all that a run holds, run.epoch_start and run.batch included",
+        observed=said,
+    )
+
+
+class RunsCode:
+    """Makes a file when it is unpickled: what a file from a stranger could do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (str(self.path), "w")
+
+
+@save_run.property("the file is data: weights_only=True loads it, and no code in a file is run", changes=RNG)
+def only_data(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        trial.given("torch.load(path, weights_only=True)")
+        trial.call(save, path, whole.run_to(MIDDLE))
+        if refused := refusal(path):
+            trial.fail(
+                f"The file holds more than tensors and plain Python values: {refused}",
+                expected="tensors, numbers, strings, lists, tuples and dicts",
+                observed=refused,
+            )
+        trial.given("a file, not made by save_run, with code in it")
+        ran = path.with_name("the_code_ran")
+        torch.save({"model": RunsCode(ran)}, path)
+        try:
+            resume(path, new_run(1))
+        except Exception:
+            pass  # refused, as it should be
+        trial.true(
+            not ran.exists(),
+            "resume_run ran the code that a file held. Whoever can give you a checkpoint can then run anything.",
+            expected="torch.load(path, weights_only=True), which refuses such a file",
+            observed="code ran",
+        )
+
+
+def refusal(path: Path) -> str:
+    """What torch.load says against a file, shortly; "" if it loads, with no class allowed in addition."""
+    allowed = torch.serialization.get_safe_globals()
+    torch.serialization.clear_safe_globals()
+    try:
+        torch.load(path, weights_only=True)
+    except Exception as error:
+        text = str(error)
+        return next((line.strip() for line in text.splitlines() if "GLOBAL" in line), text[:200])[:200]
+    finally:
+        torch.serialization.add_safe_globals(allowed)
+    return ""
+
+
+@save_run.property("a kill in the middle of a save leaves the older file", changes=RNG)
+def atomic(answer: Any, trial: Trial) -> None:
+    if not can_fork():  # a process that may be killed is needed
+        return
+    spare_a_process(answer, trial)
+    save, resume = answer
+    trial.given("a save over an older file; the process is killed when half of the new file is written")
+    with a_file() as path:
+        whole = uninterrupted(some_seed(trial))
+        with Fork(Saver(save, path, whole.run_to(1))) as fork:
+            saved = fork.ask("save")
+            killed = fork.ask("be killed") == ("died",)
+        trial.true(saved[0] == "saved", f"In a new process save_run failed: {saved[-1]}.")
+        _, digest, broken = saved
+        trial.true(
+            broken in ("", IN_PLACE),
+            f"save_run {broken}: for a moment there is no file at path, and a kill then loses the run.",
+            expected="a new file beside path, which takes its place in one step",
+            observed=broken,
+        )
+        trial.true(
+            not broken and digest_of(path) == digest,
+            "The file at path is written in place: a kill on the way leaves half a file, and the older one is lost.",
+            expected="a new file beside path, which takes its place in one step",
+            observed="in place",
+        )
+        trial.true(
+            not killed or len(os.listdir(path.parent)) > 1,
+            "The new file is written in another folder. Where that is another disk, os.replace raises OSError, "
+            "and a copy is not one step.",
+            expected="a second name in the folder of path",
+            observed="another folder",
+        )
+        trial.given("one more save, after the one that was killed")
+        try:
+            trial.call(save, path, whole.run_to(MIDDLE))
+        except OSError as error:
+            trial.fail(
+                f"After a killed save the next one raised {type(error).__name__}: the half-written file is in its way.",
+                expected="a save that writes over what a killed one has left",
+                observed=type(error).__name__,
+            )
+        run = new_run(1)
+        trial.call(resume, path, run)
+        said = whole.fault(run, MIDDLE)
+        trial.true(not said, f"After a killed save, the next save and resume: {told(said)}.", observed=said)

@@ -1,0 +1,470 @@
+"""What people write for 01.save_run, and why it is wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers.labs.reproducibility.save_run.exercise import save_run
+from helpers.labs.reproducibility.save_run.right import (
+    State,
+    put_back,
+    put_generators,
+    put_parts,
+    put_place,
+    right_resume,
+    right_save,
+    state_of,
+    write,
+)
+from helpers.labs.reproducibility.shown.run import Run
+
+Pair = tuple[Callable[[Path, Run], None], Callable[[Path, Run], None]]
+
+
+def beside_the_right(made: Callable[[], tuple[Any, Any]]) -> Pair:
+    save, resume = made()
+    return save or right_save, resume or right_resume
+
+
+pairs = save_run.bank(beside_the_right)
+
+
+def saving(change: Callable[[State, Run], Any]) -> Callable[[Path, Run], None]:
+    """A save_run that changes what it saves."""
+
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        change(state, run)
+        write(path, state)
+
+    return save_run
+
+
+def resuming(
+    before: Callable[[State, Run], Any] | None = None, after: Callable[[State, Run], Any] | None = None
+) -> Callable[[Path, Run], None]:
+    """A resume_run that does something else before or after the right thing."""
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        if before:
+            before(state, run)
+        put_back(state, run)
+        if after:
+            after(state, run)
+
+    return resume_run
+
+
+def without(part: str) -> Callable[[Path, Run], None]:
+    """A save_run that leaves a part out."""
+    return saving(lambda state, run: state.pop(part))
+
+
+@pairs.mistake()
+def model_forgotten():
+    """The weights are not in the file, so the resumed run trains a new model."""
+    return (without("model"), None)
+
+
+@pairs.mistake()
+def optimizer_forgotten():
+    """Momentum, and whatever else the optimizer has gathered, starts from nothing again."""
+    return (without("optimizer"), None)
+
+
+@pairs.mistake()
+def scheduler_forgotten():
+    """The scheduler counts from 0 again, so the learning rate jumps back at the next step."""
+    return (without("scheduler"), None)
+
+
+@pairs.mistake()
+def epoch_forgotten():
+    """The resumed run believes that it is in its first epoch, and trains that many epochs too many."""
+    return (without("epoch"), None)
+
+
+@pairs.mistake()
+def torch_generator_forgotten():
+    """Dropout draws from torch's global generator: after the iterator is made again, it has to get the state
+    that it had when the run was saved.
+    """
+    return (without("torch"), None)
+
+
+@pairs.mistake()
+def numpy_generator_forgotten():
+    """The augmentation draws from NumPy's global generator, which has a state of its own."""
+    return (without("numpy"), None)
+
+
+@pairs.mistake()
+def python_generator_forgotten():
+    """The augmentation draws from Python's random module, which has a state of its own."""
+    return (without("random"), None)
+
+
+@pairs.mistake()
+def own_generator_forgotten():
+    """A generator of the run's own is in no global state: each one in run.generators has to be saved by its
+    name.
+    """
+    return (without("augment"), None)
+
+
+@pairs.mistake()
+def order_drawn_anew():
+    """The order of an epoch is drawn from torch's global generator when a new iterator gives its first batch.
+    From another state it is another order: some samples come twice in this epoch, others never.
+    """
+    return (without("epoch_start"), None)
+
+
+@pairs.mistake()
+def batch_forgotten():
+    """Without the number of batches that are done the epoch begins again, and samples are trained on twice."""
+    return (without("batch"), None)
+
+
+@pairs.mistake()
+def buffers_forgotten() -> Any:
+    """named_parameters() leaves out the buffers, such as the running mean of batch normalisation. Training
+    does not notice, evaluation does. state_dict() holds both.
+    """
+
+    def change(state: State, run: Run) -> None:
+        state["model"] = {name: value.detach() for name, value in run.model.named_parameters()}
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        run.model.load_state_dict(state.pop("model"), strict=False)
+        put_back(state, run)
+
+    return saving(change), resume_run
+
+
+@pairs.mistake()
+def parameters_assigned() -> Any:
+    """assign=True puts new tensors into the model. The optimizer still holds the old ones, and trains those."""
+    return None, resuming(after=lambda state, run: run.model.load_state_dict(state["model"], assign=True))
+
+
+@pairs.mistake()
+def own_generator_replaced() -> Any:
+    """The data set holds the generator object itself. A new object in run.generators does not reach it: use
+    set_state on the old one.
+    """
+
+    def replace(state: State, run: Run) -> None:
+        run.generators["augment"] = torch.Generator()
+
+    return None, resuming(before=replace)
+
+
+@pairs.mistake()
+def not_skipped() -> Any:
+    """run.batch says how many batches are done, but the new iterator stands before the first one. Nor has the
+    order been drawn yet: that happens at its first next().
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        put_place(state, run, 0)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def batch_off_by_one() -> Any:
+    """run.batch counts batches that are done, so that many are skipped. One more, and no one trains on it."""
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        put_place(state, run, run.batch + 1)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def saved_one_batch_late() -> Any:
+    """run.batch already counts the batch that was just trained on; adding 1 loses a batch."""
+    return saving(lambda state, run: state.update(batch=run.batch + 1)), None
+
+
+@pairs.mistake()
+def iterator_not_made() -> Any:
+    """With run.batches still None the next step starts a new epoch, with a new order, in the middle of the
+    old one.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def skipped_after_the_generators() -> Any:
+    """Passing over a batch reads its samples, and reading draws. The generators get their state after that,
+    last of all.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        put_generators(state, run)
+        put_place(state, run, run.batch)
+        torch.set_rng_state(state["torch"])
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def scheduler_stepped_again() -> Any:
+    """load_state_dict has already put the scheduler where it was. One more step() and it is one batch ahead."""
+
+    def step(state: State, run: Run) -> None:
+        run.optimizer._opt_called = True  # keeps torch's warning about the order out of the report
+        run.scheduler.step()
+
+    return None, resuming(after=step)
+
+
+@pairs.mistake()
+def left_in_eval_mode() -> Any:
+    """eval() switches dropout off and freezes the running statistics. A run that goes on needs train()."""
+    return None, resuming(after=lambda state, run: run.model.eval())
+
+
+@pairs.mistake()
+def saving_leaves_eval_mode() -> Any:
+    """The file is right, but the run that goes on after the save now trains in eval mode."""
+    return saving(lambda state, run: run.model.eval()), None
+
+
+@pairs.mistake()
+def name_drawn_from_random() -> Any:
+    """A random file name is a draw too. It moves Python's generator under the run that goes on; the module
+    tempfile has a generator of its own.
+    """
+
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        beside = path.with_name(f"{random.randrange(10**9)}.part")
+        torch.save(state, beside)
+        os.replace(beside, path)
+
+    return save_run, None
+
+
+@pairs.mistake()
+def numpy_spare_lost() -> Any:
+    """NumPy draws normal numbers in pairs and holds one ready. The state has five parts; the last two are
+    that number.
+    """
+    return saving(lambda state, run: state.update(numpy=state["numpy"][:3])), None
+
+
+@pairs.mistake()
+def python_spare_lost() -> Any:
+    """random.gauss draws in pairs and holds one number ready: the third part of getstate()."""
+    return saving(lambda state, run: state.update(random=(*state["random"][:2], None))), None
+
+
+@pairs.mistake()
+def python_state_as_list() -> Any:
+    """random.setstate wants the tuple of 625 numbers as a tuple. torch.save keeps tuples, JSON makes lists of
+    them.
+    """
+    return None, resuming(before=lambda state, run: random.setstate((3, state["random"][1].tolist(), None)))
+
+
+# Mistakes in what the file is, and mistakes that show later.
+
+
+_kept: State = {}
+
+
+@pairs.mistake()
+def kept_in_memory() -> Any:
+    """NumPy's state was kept in a variable of the notebook. After a crash that variable is gone."""
+
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        _kept["numpy"] = state.pop("numpy")
+        right = path.with_name(path.name + ".part")
+        torch.save(state, right)
+        os.replace(right, path)
+
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=True) | _kept, run)
+
+    return save_run, resume_run
+
+
+@pairs.mistake()
+def second_file() -> Any:
+    """A part of the state is in a second file beside the first. A kill between the two leaves halves of two
+    saves, and whoever copies the checkpoint copies half of it.
+    """
+
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        torch.save(state.pop("torch"), path.with_name(path.name + ".rng"))
+        part = path.with_name(path.name + ".part")
+        torch.save(state, part)
+        os.replace(part, path)
+
+    def resume_run(path: Path, run: Run) -> None:
+        second = torch.load(path.with_name(path.name + ".rng"), weights_only=True)
+        put_back(torch.load(path, weights_only=True) | {"torch": second}, run)
+
+    return save_run, resume_run
+
+
+@pairs.mistake()
+def none_between_epochs() -> Any:
+    """Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator."""
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        torch.set_rng_state(state["epoch_start"])
+        run.start_epoch()
+        for _ in range(run.batch):
+            next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def epoch_started_too_early() -> Any:
+    """Between two epochs the next one has not begun: its iterator has to be made by the next step, from the
+    state that the generators have then.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        if state["epoch_start"] is not None:
+            torch.set_rng_state(state["epoch_start"])
+        run.start_epoch()
+        for _ in range(run.batch):
+            next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def epoch_start_not_kept() -> Any:
+    """The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch
+    has none.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        if run.batch:
+            torch.set_rng_state(state["epoch_start"])
+            run.batches = iter(run.loader)
+            for _ in range(run.batch):
+                next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def array_in_file() -> Any:
+    """np.random.get_state() holds a NumPy array, which torch.load refuses by default since 2.6. Store it as a
+    list.
+    """
+    return saving(lambda state, run: state.update(numpy=np.random.get_state())), None
+
+
+@pairs.mistake()
+def array_in_file_and_pickle_allowed() -> Any:
+    """weights_only=False makes the error go away by allowing any code in the file. Store the array as a list
+    instead.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=False), run)
+
+    return saving(lambda state, run: state.update(numpy=np.random.get_state())), resume_run
+
+
+@pairs.mistake()
+def pickle_allowed() -> Any:
+    """The file is harmless, but resume_run would run the code of any other one: weights_only=False."""
+
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=False), run)
+
+    return None, resume_run
+
+
+@pairs.mistake()
+def written_in_place() -> Any:
+    """While path itself is written it holds half a file. A kill then loses the old run and the new one."""
+    return lambda path, run: torch.save(state_of(run), path), None
+
+
+@pairs.mistake()
+def older_file_removed_first() -> Any:
+    """Between removing the old file and renaming the new one there is no file at all. os.replace does both in
+    one step.
+    """
+
+    def save_run(path: Path, run: Run) -> None:
+        beside = path.with_suffix(".part")
+        torch.save(state_of(run), beside)
+        if path.exists():
+            path.unlink()
+        beside.rename(path)
+
+    return save_run, None
+
+
+@pairs.mistake()
+def written_in_another_folder() -> Any:
+    """A rename is one step only within one disk, and the folder for temporary files is often on another one."""
+
+    def save_run(path: Path, run: Run) -> None:
+        other = path.parent.parent / "temporary.pt"
+        torch.save(state_of(run), other)
+        shutil.move(other, path)
+
+    return save_run, None
+
+
+@pairs.mistake()
+def stopped_by_a_leftover() -> Any:
+    """A killed save leaves its half-written file behind. The next save has to write over it, not to stop
+    there.
+    """
+
+    def save_run(path: Path, run: Run) -> None:
+        beside = path.with_name("new.pt")
+        with open(beside, "xb") as file:
+            torch.save(state_of(run), file)
+        os.replace(beside, path)
+
+    return save_run, None

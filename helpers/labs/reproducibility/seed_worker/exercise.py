@@ -1,0 +1,335 @@
+"""Exercise 01.seed_worker: noise for a dataset that owns a NumPy Generator.
+
+Most properties play the workers in this process, as torch starts them, so that hundreds of epochs cost
+little; the last one runs a real DataLoader with real workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from helpers import guard
+from helpers.exercise import Exercise
+from helpers.labs.reproducibility.shared.machines import elsewhere, worker
+from helpers.trial import Trial
+
+seed_worker = Exercise(
+    "01.seed_worker",
+    "Noise that differs by worker and repeats by run",
+    objective="Give each worker of a DataLoader its own stream of a generator that the dataset owns.",
+    minutes=20,
+    difficulty="medium",
+    seconds=10,
+    hints=[
+        "Each worker starts as a copy of the dataset, with a copy of its generator in one and the same state. "
+        "Which number is different in each worker and each epoch, and the same in each run?",
+        "In a worker, torch.utils.data.get_worker_info() knows the worker's copy of the dataset and its seed; "
+        "torch.initial_seed() is the same seed. It is the epoch's base seed plus the worker's number.",
+        "Assign np.random.default_rng(info.seed) to info.dataset.rng. default_rng takes all 64 bits as they are.",
+    ],
+)
+
+ANYTHING = tuple(guard.SLOTS)  # a worker is a process of its own, and may change what it likes
+WORKERS = 5
+DRAWS = 4
+
+
+class Noisy(Dataset):
+    """A dataset whose samples are noise from its own generator: `rng`, a numpy.random.Generator."""
+
+    def __init__(self, length: int, seed: int) -> None:
+        self.length, self.rng = length, np.random.default_rng(seed)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> tuple[int, float]:
+        """The number of the worker, and what it draws."""
+        return torch.utils.data.get_worker_info().id, float(self.rng.random())
+
+
+class Start(NamedTuple):
+    """How one worker starts. noise: its dataset's first draws; others: first draws of the global generators.
+
+    asked: what the hook read ("seed", "dataset"). moved: the global generators that the hook moved.
+    """
+
+    noise: tuple[float, ...]
+    others: dict[str, float]
+    asked: frozenset[str]
+    moved: tuple[str, ...]
+
+
+def start(
+    answer: Callable[[int], None], trial: Trial, base_seed: int, id: int, dataset_seed: int = 5
+) -> Start:
+    """Plays one worker: seeds as torch does, calls the hook, draws."""
+    dataset = Noisy(10, dataset_seed)
+    with worker(base_seed, id, WORKERS, dataset) as read:
+        _nudge()  # so that a hook that seeds them as torch has done is seen to move them
+        before = _places()
+        answer(id)
+        moved = tuple(name for name, place in _places().items() if place != before[name])
+    return Start(drawn(dataset, trial), _globals(), frozenset(read), moved)
+
+
+def drawn(dataset: Noisy, trial: Trial) -> tuple[float, ...]:
+    """The first draws of a dataset; wrong if its `rng` is no Generator any more."""
+    if not isinstance(dataset.rng, np.random.Generator):
+        kind = getattr(dataset.rng, "__name__", None) or type(dataset.rng).__name__
+        trial.fail(
+            f"After the hook dataset.rng is no numpy.random.Generator any more, but {kind}: "
+            "the dataset calls rng.integers and rng.random.",
+            expected="a numpy.random.Generator, as np.random.default_rng makes it",
+            got=kind,
+            observed=("kind", kind),
+        )
+    return tuple(dataset.rng.random(DRAWS).tolist())
+
+
+def _globals() -> dict[str, float]:
+    return {
+        "random": random.random(),
+        "NumPy's global generator": float(np.random.random()),
+        "torch": torch.rand((), dtype=torch.float64, device="cpu").item(),
+    }
+
+
+def _nudge() -> None:
+    """Moves each global generator a little, and leaves the words of its state as the seed made them: hooks read them."""
+    version, words, gauss = random.getstate()
+    random.setstate((version, (*words[:-1], words[-1] - 1), gauss))
+    kind, key, place, *rest = np.random.get_state(legacy=True)
+    np.random.set_state((kind, key, place - 1, *rest))
+    torch.rand((), device="cpu")
+
+
+def _places() -> dict[str, Any]:
+    """Where each global generator stands; the first words of a state tell it well enough."""
+    _, words, place, *_ = np.random.get_state(legacy=True)
+    return {
+        "random": hash(random.getstate()),
+        "NumPy's global generator": (words[:2].tobytes(), place),
+        "torch": torch.default_generator.get_state().numpy().tobytes(),
+    }
+
+
+def base_seeds(trial: Trial, epochs: int) -> list[int]:
+    """What a loader draws: a number of 63 bits an epoch. Here odd ones, and of up to 5 no two end alike."""
+    seeds: list[int] = []
+    while len(seeds) < epochs:
+        seed = trial.random.getrandbits(62) | 1
+        if epochs > 5 or all((seed - other) % 10 and (seed - other) % 16 for other in seeds):
+            seeds.append(seed)
+    return seeds
+
+
+@seed_worker.property("in every epoch, every worker's dataset draws noise of its own", changes=ANYTHING)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("two epochs with three workers, each a copy of a dataset with rng = np.random.default_rng(5)")
+    seeds = base_seeds(trial, 2)
+    starts = []
+    for epoch, base in enumerate(seeds):
+        row = []
+        for id in range(3):
+            with elsewhere(pid=WORKERS * epoch + id, hours=epoch):
+                row.append(start(answer, trial, base, id))
+        starts.append(row)
+    table = [[each.noise[0] for each in row] for row in starts]
+    by_worker = any(len(set(row)) > 1 for row in table)
+    by_epoch = any(len(set(column)) > 1 for column in zip(*table, strict=True))
+    if by_worker and by_epoch:
+        return
+    alike = "every worker of an epoch draws the same noise" if not by_worker else ""
+    again = "the second epoch draws the noise of the first" if not by_epoch else ""
+    first = starts[0][0]
+    alone = first.noise == tuple(np.random.default_rng(5).random(DRAWS).tolist())
+    word, sentence = _left_alone(first) if alone else ("", "")
+    trial.fail(
+        f"{' and '.join(filter(None, (alike, again))).capitalize()}.{sentence}",
+        expected="other numbers from each worker in each epoch",
+        got="\n".join(
+            f"epoch {epoch}: " + ", ".join(f"worker {id} draws {value:.4f}" for id, value in enumerate(row))
+            for epoch, row in enumerate(table, 1)
+        ),
+        observed=(
+            by_worker,
+            by_epoch,
+            word,
+            "from its own state" if _own_state_matters(answer, trial, seeds[0]) else "",
+            "low half" if _low_half_matters(answer, trial, seeds[0]) else "",
+        ),
+    )
+
+
+def _left_alone(first: Start) -> tuple[str, str]:
+    """What the hook did instead of touching the dataset's generator: a word, and a sentence for the report."""
+    said = " The dataset's own generator was left alone"
+    if first.moved:
+        return "global", f"{said}; what the hook seeded is {' and '.join(first.moved)}."
+    if "dataset" in first.asked:
+        return "dataset read", f"{said}, though the hook looked at the worker's dataset."
+    if "seed" in first.asked:
+        return "seed read", f"{said}, though the hook asked for the worker's seed."
+    return "nothing", f"{said}."
+
+
+def _own_state_matters(answer: Any, trial: Trial, base: int) -> bool:
+    """Whether the noise depends on where the dataset's own generator stood."""
+    return start(answer, trial, base, 1, 5).noise != start(answer, trial, base, 1, 6).noise
+
+
+def _low_half_matters(answer: Any, trial: Trial, base: int) -> bool:
+    return start(answer, trial, base, 1).noise != start(answer, trial, base ^ 0xFF0, 1).noise
+
+
+OTHERS: dict[str, dict[str, int]] = {
+    "in the same circumstances": {},
+    "as a process with another number": {"pid": 5},
+    "at another time": {"hours": 5},
+    "in a process with another salt in its hashes": {"salt": 5},
+}
+
+
+@seed_worker.property("another run with the same seed gives the same noise", changes=ANYTHING)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("the same worker of the same epoch, started twice")
+    (base,) = base_seeds(trial, 1)
+    with elsewhere():
+        first = start(answer, trial, base, 2).noise
+    for word, other in OTHERS.items():
+        with elsewhere(**other):
+            again = start(answer, trial, base, 2).noise
+        trial.true(
+            first == again,
+            f"Started again {word}, the worker draws other noise: {first[0]:.4f}, then {again[0]:.4f}.",
+            expected="noise that only the loader's seed, the epoch and the worker decide",
+            observed=word,
+        )
+
+
+@seed_worker.property("over 120 epochs with 5 workers no two workers draw the same noise", changes=ANYTHING)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("120 epochs with 5 workers")
+    owners: dict[float, tuple[int, int, int]] = {}
+    pairs: dict[tuple[int, int, int, int], str] = {}
+    shifted = True
+    bases = base_seeds(trial, 120)
+    # Three that agree with the first in their low 18, 22 and 27 bits: a remainder of fewer bits shows for sure.
+    bases += [bases[0] ^ (1 << bit) for bit in (18, 22, 27)]
+    for epoch, base in enumerate(bases):
+        for id in range(WORKERS):
+            dataset = Noisy(10, 5)
+            with elsewhere(pid=WORKERS * epoch + id, hours=epoch), worker(base, id, WORKERS, dataset):
+                answer(id)
+            for place, value in enumerate(drawn(dataset, trial)):
+                other_epoch, other_id, other_place = owners.setdefault(value, (epoch, id, place))
+                if (other_epoch, other_id) != (epoch, id):
+                    pairs[other_epoch, other_id, epoch, id] = _kind(other_epoch, other_id, epoch, id)
+                    shifted = shifted and place != other_place
+        if len(pairs) > 60:
+            break
+    if len(pairs) < 2:  # a seed of 31 bits may meet another one by chance, once
+        return
+    epoch, id, other_epoch, other_id = next(iter(pairs))
+    trial.fail(
+        f"Worker {id} of epoch {epoch} and worker {other_id} of epoch {other_epoch} draw the same numbers"
+        + (", one of them some draws later." if shifted else ".")
+        + " They are not the only such pair.",
+        expected="streams that have no number in common",
+        observed=(
+            shifted,
+            "far" in pairs.values(),
+            sorted({(pair[1], pair[3]) for pair, kind in pairs.items() if kind == "same epoch"}),
+            all(later >= 120 for _, _, later, _ in pairs),
+        ),
+    )
+
+
+def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
+    if epoch == other_epoch:
+        return "same epoch"
+    return "same worker" if id == other_id else "far"
+
+
+@seed_worker.property("what torch seeds in a worker by itself is not spoilt", changes=ANYTHING)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("two epochs with three workers; random, NumPy and torch are used in them, too")
+    with elsewhere():
+        rows = [[start(answer, trial, b, id).others for id in range(3)] for b in base_seeds(trial, 2)]
+    spoilt: dict[str, tuple[bool, bool]] = {}
+    for name in rows[0][0]:
+        values = [[each[name] for each in row] for row in rows]
+        by_worker = all(len(set(row)) == 3 for row in values)
+        by_epoch = all(a != b for a, b in zip(*values, strict=True))
+        if not (by_worker and by_epoch):
+            spoilt[name] = by_worker, by_epoch
+    if spoilt:
+        name, (by_worker, by_epoch) = next(iter(spoilt.items()))
+        alike = filter(None, ("" if by_worker else "in every worker", "" if by_epoch else "in every epoch"))
+        trial.fail(
+            f"The dataset's noise is right, but the hook seeds {', '.join(spoilt)} anew: {name} now draws the same "
+            f"numbers {' and '.join(alike)}. torch had seeded it well.",
+            expected="random, NumPy and torch as torch seeded them, or seeded by the worker's own seed",
+            observed=sorted(set(spoilt.values())),
+        )
+
+
+@seed_worker.property(
+    "a real DataLoader: two workers, two epochs, two runs", changes=ANYTHING, once_right=True
+)
+def _(answer: Any, trial: Trial) -> None:
+    seed = trial.random.getrandbits(31)
+    trial.given(
+        f"DataLoader(dataset, num_workers=2, worker_init_fn=seed_worker), its generator seeded with {seed}"
+    )
+    first, second = (real_noise(answer, seed, run) for run in range(2))
+    values = [value for _, value in first]
+    trial.true(
+        len(set(values)) == len(values),
+        "Two samples of one run got the same noise.",
+        expected="other noise for each sample",
+        got=[f"worker {id}: {value:.4f}" for id, value in first],
+    )
+    trial.true(
+        first == second,
+        "The second run gave other noise than the first.",
+        expected=str([f"worker {id}: {value:.4f}" for id, value in first]),
+        got=[f"worker {id}: {value:.4f}" for id, value in second],
+    )
+
+
+class _Hook:
+    """The learner's hook. Its clock moves from epoch to epoch and from run to run: no check hangs on the time."""
+
+    def __init__(self, answer: Callable[[int], None]) -> None:
+        self.answer, self.hours = answer, 0
+
+    def __call__(self, worker_id: int) -> None:
+        with elsewhere(hours=self.hours):
+            self.answer(worker_id)
+
+
+def real_noise(answer: Callable[[int], None], seed: int, run: int) -> list[tuple[int, float]]:
+    """What two epochs of four samples give, with two real workers."""
+    hook = _Hook(answer)
+    loader = DataLoader(
+        Noisy(4, 5),
+        batch_size=None,
+        num_workers=2,
+        worker_init_fn=hook,
+        generator=torch.Generator().manual_seed(seed),
+        multiprocessing_context="fork" if "fork" in multiprocessing.get_all_start_methods() else None,
+    )
+    noise = []
+    for epoch in range(2):
+        hook.hours = 2 * run + epoch
+        noise += list(loader)
+    return noise

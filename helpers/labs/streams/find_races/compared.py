@@ -1,0 +1,187 @@
+"""How an answer to 06.find_races is held against a program, and what is said about a pair too many or too few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from operator import is_
+from typing import Any
+
+from helpers.exercise import Check, Exercise
+from helpers.labs.streams.shown.programs import listing, written
+from helpers.streams.program import Op
+from helpers.trial import Trial
+
+Answer = Callable[[list[Op]], set[tuple[int, int]]]
+Pairs = set[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program that asks one question. told: what it is about, for the report; pairs: its races."""
+
+    told: str
+    pairs: frozenset[tuple[int, int]]
+    ops: tuple[Op, ...]
+
+
+def case(told: str, pairs: Pairs, text: str) -> Case:
+    """text: see programs.written."""
+    return Case(told, frozenset(pairs), written(text))
+
+
+CASES: list[Case] = []
+"""Those of all properties: the tests hold their pairs against all interleavings."""
+
+
+def asks(
+    exercise: Exercise, said: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
+) -> Check:
+    """Adds the property that the races of these programs are found."""
+    CASES.extend(cases)
+
+    @exercise.property(said, after=tuple(after), once_right=once_right)
+    def check(answer: Answer, trial: Trial) -> None:
+        hold(answer, trial, cases)
+
+    return check
+
+
+def hold(answer: Answer, trial: Trial, cases: Sequence[Case], observe_all: bool = True) -> None:
+    """Wrong unless the answer finds the races of each program, no more and no less.
+
+    The report shows the first program that goes wrong. observe_all: a mistake is known by all of them.
+    """
+    faults = [
+        (each, found)
+        for each, found in zip(cases, found_in(answer, trial, cases), strict=True)
+        if found != each.pairs
+    ]
+    if faults:
+        first, found = faults[0]
+        given(trial, first.told, first.ops)
+        trial.fail(
+            sentences(first.ops, first.pairs, found),
+            expected=text_of(first.pairs),
+            got=text_of(found),
+            observed=[
+                (each.told, *differing(each.pairs, found))
+                for each, found in (faults if observe_all else faults[:1])
+            ],
+        )
+
+
+def found_in(answer: Answer, trial: Trial, cases: Sequence[Case]) -> list[Pairs]:
+    """What the answer returns for each program; each time a set of pairs of ints, or it is wrong."""
+    found = []
+    for each in cases:
+        program = list(each.ops)
+        try:
+            got = answer(program)
+        except BaseException:
+            given(trial, each.told, each.ops)
+            raise
+        given_back = len(program) == len(each.ops) and all(map(is_, program, each.ops))
+        if not given_back or not isinstance(got, set | frozenset) or any(map(_no_pair, got)):
+            given(trial, each.told, each.ops)
+        trial.true(given_back, "The answer changed the program that it was given.", observed="mutated")
+        found.append(pairs_in(trial, got))
+    return found
+
+
+def given(trial: Trial, told: str, program: Sequence[Op]) -> None:
+    trial.given(f"{told}\n{listing(program)}" if program else told)
+
+
+def pairs_in(trial: Trial, got: Any) -> Pairs:
+    if not isinstance(got, set | frozenset):
+        trial.fail(_no_set(got), expected="a set of pairs of indices", got=got, observed=("type", _kind(got)))
+    if wrong := sorted({_no_pair(pair) for pair in got} - {""}):
+        trial.fail(
+            f"The set holds {wrong[0]}. Write (i, j): two indices into the program, i < j.",
+            expected="a set of pairs of indices",
+            observed=("element", wrong),
+        )
+    return {(int(i), int(j)) for i, j in got}
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _no_set(got: Any) -> str:
+    if got is None:
+        return "The answer returned None. Is a `return` missing?"
+    if isinstance(got, dict) and not got:
+        return "The answer returned {}, which is an empty dict. The empty set is written set()."
+    return f"The answer returned something of type {_kind(got)}; a set is asked for. If the pairs are right, set(...) is all that is missing."
+
+
+def _no_pair(pair: Any) -> str:
+    """'' for a pair of ints, else what it is."""
+    if not isinstance(pair, tuple):
+        return f"something of type {_kind(pair)} where a tuple is asked for"
+    if len(pair) != 2:
+        return f"a tuple of {len(pair)}"
+    if any(isinstance(index, Op) for index in pair):
+        return "a pair of ops"
+    if any(not isinstance(index, Integral) or isinstance(index, bool) for index in pair):
+        return "a pair of something else than ints"
+    return ""
+
+
+def differing(want: Pairs | frozenset, found: Pairs) -> tuple[list, list]:
+    """Pairs that are missing, and pairs too many."""
+    return sorted(want - found), sorted(found - want)
+
+
+def text_of(pairs: Pairs | frozenset) -> str:
+    return "{" + ", ".join(map(str, sorted(pairs))) + "}" if pairs else "set()"
+
+
+def sentences(program: Sequence[Op], want: Pairs | frozenset, found: Pairs) -> str:
+    """What is wrong with the pairs, each kind of fault with its first example."""
+    missing, extra = differing(want, found)
+    if found and found == {(j, i) for i, j in want}:
+        i, j = extra[0]
+        return f"({i}, {j}) is written the wrong way round: the smaller index comes first, ({j}, {i})."
+    said = []
+    if missing:
+        i, j = missing[0]
+        said.append(f"The race ({i}, {j}) is missing: {_why_race(program, i, j)}.")
+    if extra:
+        i, j = extra[0]
+        said.append(f"({i}, {j}) is no race: {_why_none(program, i, j)}.")
+    return " ".join(said)
+
+
+def _why_race(program: Sequence[Op], i: int, j: int) -> str:
+    one, other = program[i], program[j]
+    memory = min(one.writes & (other.reads | other.writes) or one.reads & other.writes)
+    first, second = ("writes" if memory in op.writes else "reads" for op in (one, other))
+    return (
+        f"kernel {i} on {one.stream} {first} {memory}, kernel {j} on {other.stream} {second} it, "
+        f"and nothing makes {j} wait for {i}"
+    )
+
+
+def _why_none(program: Sequence[Op], i: int, j: int) -> str:
+    last = len(program) - 1
+    if not (0 <= i <= last and 0 <= j <= last):
+        return f"the indices of this program go from 0 to {last}"
+    if i == j:
+        return "a kernel does not race with itself"
+    if i > j:
+        return "write the smaller index first"
+    one, other = program[i], program[j]
+    for index, op in ((i, one), (j, other)):
+        if op.kind != "kernel":
+            return f"op {index} is a {op.kind}; only kernels touch memory"
+    if one.stream == other.stream:
+        return f"both are on {one.stream}, and a stream runs one kernel after the other"
+    if not (one.reads | one.writes) & (other.reads | other.writes):
+        return "no memory is touched by both"
+    if not (one.writes & (other.reads | other.writes) or one.reads & other.writes):
+        return "both only read what they share"
+    return f"kernel {j} begins only after {i} has ended"

@@ -1,0 +1,116 @@
+"""What people write for 06.find_races: host_sync, and ops that are alike."""
+
+from __future__ import annotations
+
+from helpers.labs.streams.find_races.compared import Pairs
+from helpers.labs.streams.find_races.exercise import find_races
+from helpers.labs.streams.find_races.mistakes.reach import Everywhere
+from helpers.labs.streams.shared.happens_before import Clock, HappensBefore, join, races
+from helpers.streams.program import Op
+
+
+@find_races.mistake()
+def host_sync_ignored(program: list[Op]) -> Pairs:
+    """The host waited, and it was not counted. Whatever it issues afterwards, on whichever stream, begins
+    after all that it has waited for.
+    """
+    return races(
+        [op if op.kind != "host_sync" else Op(op.stream, "record", event="unused") for op in program]
+    )
+
+
+@find_races.mistake()
+def device_synchronised(program: list[Op]) -> Pairs:
+    """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for the one
+    that it names, and work on the others goes on.
+    """
+
+    class Device(Everywhere):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            self.all_is_over()
+
+    return races(program, Device)
+
+
+@find_races.variant(device_synchronised)
+def _(program: list[Op]) -> Pairs:
+    class Forgetting(HappensBefore):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            self.accesses.clear()
+
+    return races(program, Forgetting)
+
+
+@find_races.mistake()
+def host_knows_one_stream(program: list[Op]) -> Pairs:
+    """The host took over the number of the stream alone. When that stream is idle, all that it had waited for
+    on other streams is over as well.
+    """
+
+    class OwnNumber(HappensBefore):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            join(self.host, {op.stream: clock.get(op.stream, 0)})
+
+    return races(program, OwnNumber)
+
+
+@find_races.variant(host_knows_one_stream)
+def _(program: list[Op]) -> Pairs:
+    class Forgetting(HappensBefore):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            for by_stream in self.accesses.values():
+                by_stream.pop(op.stream, None)
+
+    return races(program, Forgetting)
+
+
+@find_races.mistake()
+def known_streams_only(program: list[Op]) -> Pairs:
+    """The synchronisation was told to the streams that had been used so far. A stream that is used for the
+    first time afterwards comes after it, too: keep a clock for the host.
+    """
+
+    class Told(HappensBefore):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            for other in self.clocks.values():
+                join(other, clock)
+
+    return races(program, Told)
+
+
+@find_races.mistake()
+def host_replaces(program: list[Op]) -> Pairs:
+    """The second synchronisation made the host forget the first. What it has once seen over stays over."""
+
+    class Latest(HappensBefore):
+        def issue(self, index: int, op: Op) -> None:
+            if op.kind == "host_sync":
+                self.host = dict(self.clocks.get(op.stream, {}))
+            else:
+                super().issue(index, op)
+
+    return races(program, Latest)
+
+
+@find_races.mistake()
+def found_by_equality(program: list[Op]) -> Pairs:
+    """Two launches of one kernel on one stream are equal Ops (a dataclass compares by value):
+    program.index(op), or a dict with ops as keys, finds the first of them. Number them with enumerate.
+    """
+    kernels = [op for op in program if op.kind == "kernel"]
+    numbers = [index for index, op in enumerate(program) if op.kind == "kernel"]
+    same = dict(zip(numbers, map(program.index, kernels), strict=True))
+    return {(same[i], same[j]) for i, j in races(program)}
+
+
+@find_races.variant(found_by_equality)
+def _(program: list[Op]) -> Pairs:
+    index = {op: number for number, op in enumerate(program)}
+    return {(index[program[i]], index[program[j]]) for i, j in races(program)}
+
+
+@find_races.mistake()
+def with_itself(program: list[Op]) -> Pairs:
+    """A kernel that reads and writes the same memory was reported with itself. A pair has two kernels."""
+    own = {(k, k) for k, op in enumerate(program) if op.reads & op.writes}
+    return races(program) | own

@@ -1,0 +1,64 @@
+"""What people write for 06.find_races: right on every small program, hopeless on a long one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from helpers.labs.streams.find_races.compared import Pairs
+from helpers.labs.streams.find_races.exercise import find_races
+from helpers.labs.streams.find_races.mistakes.pairs import conflicts
+from helpers.streams.program import Op
+
+
+def comes_after(program: list[Op]) -> list[list[int]]:
+    """For each op those that directly stand before it: on its stream, over an event, over the host."""
+    last, recorded, synced, before = {}, {}, [], []
+    for index, op in enumerate(program):
+        edges = [*synced, *([last[op.stream]] if op.stream in last else [])]
+        if op.kind == "wait" and op.event in recorded:
+            edges.append(recorded[op.event])
+        if op.kind == "record":
+            recorded[op.event] = index
+        if op.kind == "host_sync":
+            synced = [index]
+        last[op.stream] = index
+        before.append(edges)
+    return before
+
+
+@find_races.mistake()
+def keeps_all_before(program: list[Op]) -> Pairs:
+    """For each op the set of all ops before it was kept. It is right, and it fills the memory: 10,000 sets of
+    up to 10,000 numbers.
+    """
+    over: list[frozenset[int]] = []
+    for index, edges in enumerate(comes_after(program)):
+        over.append(frozenset({index}).union(*(over[edge] for edge in edges)))
+    everyone: dict[str, set[int]] = {}
+    found = set()
+    for j, op in enumerate(program):
+        near = set().union(*(everyone.get(memory, set()) for memory in op.reads | op.writes)) - over[j]
+        found |= {(i, j) for i in near if conflicts(program[i], op)}
+        for memory in op.reads | op.writes:
+            everyone.setdefault(memory, set()).add(j)
+    return found
+
+
+@find_races.mistake()
+def recursion(program: list[Op]) -> Pairs:
+    """A function that asks the op before, which asks the op before, is as deep as the program is long, and
+    Python stops at some 1,000 calls inside each other.
+    """
+    before = comes_after(program)
+
+    @cache
+    def over(index: int) -> frozenset[int]:
+        return frozenset({index}).union(*(over(edge) for edge in before[index]))
+
+    kernels = [index for index, op in enumerate(program) if op.kind == "kernel"]
+    return {
+        (i, j)
+        for j in reversed(kernels)
+        for i in kernels
+        if i < j and i not in over(j) and conflicts(program[i], program[j])
+    }

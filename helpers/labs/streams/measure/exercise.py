@@ -1,0 +1,174 @@
+"""Exercise 06.measure: what a call takes on the device, and not what its launch takes on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from helpers import streams
+from helpers.exercise import Exercise
+from helpers.labs.streams.measure.inputs import (
+    ALLOWED,
+    ROUNDED,
+    Work,
+    in_words,
+    kind_of_list,
+    kind_of_readings,
+    unit_of,
+)
+from helpers.trial import Trial
+
+measure = Exercise(
+    "06.measure",
+    "A clock for the device",
+    objective="Time what is queued on a stream: each call on its own, without the warm-up and without earlier work.",
+    minutes=20,
+    difficulty="easy",
+    prepare=streams.install,
+    hints=[
+        "fn() returns when its kernels are queued, not when they are over. Who has to wait for whom before you read "
+        "the clock for the second time? And before you read it for the first time?",
+        "One reading: stream.synchronize(), read the clock, fn(), stream.synchronize(), read the clock. The first "
+        "synchronisation keeps out what was queued before: the warm-up, and work of others.",
+        "Two loops: one of `warmup` calls without a clock, one of `repeats` calls with it. The clock gives seconds, "
+        "and milliseconds are wanted.",
+        "Or with events: stream.record_event(before), fn(), stream.record_event(after) for each call, each event made "
+        "by type(stream.record_event())(enable_timing=True), the class that belongs to the stream; "
+        "stream.synchronize() once at the end; then before.elapsed_time(after), in ms.",
+    ],
+)
+
+
+def readings(
+    answer: Callable[..., Any], trial: Trial, work: Work, *, warmup: int, repeats: int
+) -> list[float]:
+    """What the answer returns for this work. Its clock does not begin at 0, as a real one does not."""
+    return trial.call(
+        answer, work, work.stream, warmup=warmup, repeats=repeats, clock=lambda: work.reads_clock() + 1000.0
+    )
+
+
+def compare(trial: Trial, work: Work, got: Sequence[float], want: Sequence[float], **others: Any) -> None:
+    """Fails unless each reading is the device's time of its call, or a little more."""
+    if len(got) == len(want) and all(
+        -ROUNDED <= value - own <= ALLOWED for value, own in zip(got, want, strict=True)
+    ):
+        return
+    kind = kind_of_readings(got, want, tiny=work.tiny(), **others)
+    trial.fail(
+        f"The readings are not what the calls take on the stream: {in_words(kind)}.",
+        expected=f"{[round(ms, 3) for ms in want]} ms, each with up to {ALLOWED:g} ms more for the launches",
+        got=f"{[round(float(ms), 6) for ms in got]}",
+        observed=kind if kind != "something else" else (kind, [float(ms) for ms in got]),
+    )
+
+
+@measure.property("returns a list with one number for each of the `repeats` calls")
+def listed(answer: Any, trial: Trial) -> None:
+    trial.given("fn queues a kernel of some milliseconds on a side stream; warmup=2, repeats=4")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (2, 3, 7, 13, 27, 55))
+    got = readings(answer, trial, work, warmup=2, repeats=4)
+    kind = kind_of_list(got, 4, work.ms, work.ms[2:])
+    trial.true(
+        not kind,
+        f"Expected a list of 4 floats, got {kind}.",
+        expected="a list of 4 floats: the readings in milliseconds, in the order of the calls",
+        got=got,
+        observed=kind,
+    )
+
+
+@measure.property("fn is called warmup + repeats times", after=(listed,))
+def counted(answer: Any, trial: Trial) -> None:
+    found = []
+    for warmup, repeats in ((0, 1), (2, 4), (5, 2)):
+        streams.reset()
+        work = Work(trial, streams.Stream(), (1,) * 20)
+        readings(answer, trial, work, warmup=warmup, repeats=repeats)
+        found.append((warmup, repeats, work.calls))
+    for warmup, repeats, calls in found:
+        trial.given(f"warmup={warmup}, repeats={repeats}")
+        trial.true(
+            calls == warmup + repeats,
+            f"fn was called {calls} times, not {warmup} + {repeats}. Who measures pays for each call, and it may "
+            "change what it works on.",
+            expected=warmup + repeats,
+            got=calls,
+            observed=found,
+        )
+
+
+@measure.property("reads the clock that it is given, or events of the stream", after=(listed,))
+def timed(answer: Any, trial: Trial) -> None:
+    trial.given("a clock of its own; fn queues a kernel of some milliseconds; warmup=0, repeats=2")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (2, 3))
+    readings(answer, trial, work, warmup=0, repeats=2)
+    trial.true(
+        work.clock_reads > 0 or work.records() > 0,
+        "The answer neither calls `clock` nor records events. It reads another clock, and that one knows nothing of "
+        "this device: here time is simulated.",
+        expected="clock() before and after each call, or two timing events around it",
+        got="no call of clock, no event recorded",
+        observed="no clock",
+    )
+
+
+@measure.property("the readings are milliseconds", after=(listed, counted, timed))
+def milliseconds(answer: Any, trial: Trial) -> None:
+    trial.given("an idle side stream; fn queues a kernel of some milliseconds there; warmup=0, repeats=3")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (2, 3, 7))
+    got = readings(answer, trial, work, warmup=0, repeats=3)
+    if unit := unit_of(got, work.ms):
+        trial.fail(
+            f"The readings are {unit}, not milliseconds.",
+            expected=f"{[round(ms, 3) for ms in work.ms]} ms",
+            got=f"{[float(ms) for ms in got]}",
+            observed=unit,
+        )
+
+
+VALID = (listed, counted, timed, milliseconds)
+
+
+@measure.property("each reading is the device's time of its own call", after=VALID)
+def own(answer: Any, trial: Trial) -> None:
+    trial.given(
+        "an idle side stream; each call of fn queues two kernels there, longer ones each time in another order; "
+        "warmup=0, repeats=4"
+    )
+    streams.reset()
+    work = Work(trial, streams.Stream(), (2, 3, 7, 13), kernels=2)
+    got = readings(answer, trial, work, warmup=0, repeats=4)
+    compare(trial, work, got, work.ms)
+
+
+@measure.property("right, too, when the stream is the current one", after=VALID)
+def current(answer: Any, trial: Trial) -> None:
+    trial.given("stream is the current stream, and idle; warmup=0, repeats=3")
+    streams.reset()
+    work = Work(trial, streams.current_stream(), (2, 3, 7))
+    got = readings(answer, trial, work, warmup=0, repeats=3)
+    compare(trial, work, got, work.ms)
+
+
+@measure.property("no call of the warm-up is in a reading, and no slow first call", after=VALID)
+def warmed(answer: Any, trial: Trial) -> None:
+    trial.given("the first call of fn keeps the host busy for 400 ms; warmup=2, repeats=3")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (2, 3, 7, 13, 27), first_call=400.0)
+    got = readings(answer, trial, work, warmup=2, repeats=3)
+    compare(trial, work, got, work.ms[2:], calls=work.ms, first_call=400.0)
+
+
+@measure.property("work that was queued on the stream before is in no reading", after=VALID)
+def earlier(answer: Any, trial: Trial) -> None:
+    trial.given("a kernel of 50 ms is on its way on the stream when measure is called; warmup=0, repeats=3")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (2, 3, 7))
+    with streams.stream(work.stream):
+        streams.sleep(50.0)
+    got = readings(answer, trial, work, warmup=0, repeats=3)
+    compare(trial, work, got, work.ms, before=50.0)

@@ -1,0 +1,95 @@
+"""What people write for 06.mini_grad_scaler: errors left out, a host that waits, last digits that differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.right import Pieces
+
+
+@mini_grad_scaler.mistake()
+class SecondCallPasses(Pieces):
+    """unscale_ after unscale_, or step after step, is taken for a wish to do nothing. torch raises: if
+    gradients were added in between, they are scaled, and their sum with the unscaled ones is worthless.
+    """
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        if id(optimizer) not in self.stage:
+            super().unscale_(optimizer)
+
+    def step_again(self, optimizer: Optimizer) -> Any:
+        return None
+
+
+@mini_grad_scaler.variant(SecondCallPasses)
+class _UnscaleTwice(Pieces):
+    """Only the second unscale_ is not refused, and divides again."""
+
+    def require_fresh(self, optimizer: Optimizer) -> None:
+        pass
+
+
+@mini_grad_scaler.mistake()
+class WorksWithoutALoss(Pieces):
+    """A loss that was never scaled has gradients that are divided all the same: scale(loss).backward() was
+    forgotten, and only an error tells.
+    """
+
+    def require_used(self) -> None:
+        pass
+
+
+@mini_grad_scaler.mistake()
+class Float16GradientsTaken(Pieces):
+    """float16 parameters are unscaled: their small gradients underflow again as they are divided. Parameters
+    stay in float32, and autocast makes float16 of them where it is needed.
+    """
+
+    def require_wide(self, grads: list[Tensor]) -> None:
+        pass
+
+
+@mini_grad_scaler.mistake()
+class ProductInFloat32(Pieces):
+    """A float32 tensor times 1.7 is computed with the float32 next to 1.7: rounded twice, and off in the last
+    digit.
+    """
+
+    def times(self, factor: float) -> Tensor:
+        return self.now * factor
+
+
+@mini_grad_scaler.mistake()
+class ScaleInDouble(Pieces):
+    """The scale is kept in double: it is never rounded to float32, and is another number than torch's after
+    one product.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.now = self.now.double()
+
+    def times(self, factor: float) -> Tensor:
+        return self.now * factor
+
+    def scaled(self, loss: Tensor) -> Tensor:
+        return loss * self.now.float()
+
+    def grow(self) -> None:
+        larger = self.times(self.growth)
+        self.now = larger if larger.float().isfinite() else self.now
+
+
+@mini_grad_scaler.mistake()
+class DividesByTheScale(Pieces):
+    """A division rounds once, the inverse and a product round twice: the results differ in the last bit where
+    the scale is no power of two. torch takes the second way, since a division costs more.
+    """
+
+    def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
+        for grad in grads:
+            grad.div_(self.now)

@@ -1,0 +1,136 @@
+"""What people write for 06.mini_grad_scaler: a scale that is stored by half, and a switch that does not switch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.right import Pieces
+
+
+@mini_grad_scaler.mistake()
+class StateWithoutCount(Pieces):
+    """The state lacks the count of good iterations. After each reload it begins at 0: who saves more often
+    than growth_interval has a scale that never grows.
+    """
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in super().state_dict().items() if name != "_growth_tracker"}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict({**state, "_growth_tracker": self.good} if state else state)
+
+
+@mini_grad_scaler.variant(StateWithoutCount)
+class _ScaleAlone(Pieces):
+    def state_dict(self) -> dict[str, Any]:
+        return {"scale": self.get_scale()} if self.enabled else {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if self.enabled:
+            self.now = torch.full_like(self.now, state["scale"])
+
+
+@mini_grad_scaler.mistake()
+class CountNotLoaded(Pieces):
+    """The state holds the count, and load_state_dict leaves it out."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        good = self.good
+        super().load_state_dict(state)
+        self.good = good
+
+
+@mini_grad_scaler.variant(CountNotLoaded)
+class _CountFromNought(Pieces):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.good = 0
+
+
+@mini_grad_scaler.mistake()
+class FactorsNotLoaded(Pieces):
+    """load_state_dict keeps the factors and the interval of __init__. In torch the state goes first: a
+    changed argument has no effect after a reload.
+    """
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if self.enabled:
+            self.now, self.good = torch.full_like(self.now, state["scale"]), state["_growth_tracker"]
+
+
+@mini_grad_scaler.mistake()
+class StateOfTensors(Pieces):
+    """The state holds the tensors themselves. They change with the scaler if it edits them in place, and a
+    file of them is not what torch's scaler loads: it holds plain numbers.
+    """
+
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        return {**state, "scale": self.now, "_growth_tracker": torch.tensor(self.good)} if state else state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if self.enabled:
+            super().load_state_dict({**state, "_growth_tracker": int(state["_growth_tracker"])})
+
+
+@mini_grad_scaler.variant(StateOfTensors)
+class _ScaleTensor(StateOfTensors):
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        return {**state, "_growth_tracker": self.good} if state else state
+
+
+class _InADict(Pieces):
+    """Gives out one dict, which update() edits."""
+
+    given: dict[str, Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        if not self.enabled:
+            return {}
+        self.given = getattr(self, "given", {})
+        self.given.update(super().state_dict())
+        return self.given
+
+    def update(self) -> None:
+        super().update()
+        self.state_dict()
+
+
+@mini_grad_scaler.mistake()
+class StateIsAlive(_InADict):
+    """state_dict() gives the dict out in which the scaler works: the state that was taken changes with each
+    update().
+    """
+
+
+@mini_grad_scaler.variant(StateIsAlive)
+class _AliveBothWays(_InADict):
+    """Works in the dict that it loaded, too."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.given = state
+
+
+@mini_grad_scaler.mistake()
+class EnabledIgnored(Pieces):
+    """enabled is stored and never asked: the switch with which a script trains without a scaler does nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.pop("enabled", None)
+        super().__init__(*args, **kwargs)
+
+
+@mini_grad_scaler.mistake()
+class OffTakesNoStep(Pieces):
+    """With enabled=False step returns at once, as the other methods do: nothing is trained. It calls
+    optimizer.step.
+    """
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        return super().step(optimizer, *args, **kwargs) if self.enabled else None

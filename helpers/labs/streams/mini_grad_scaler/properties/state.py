@@ -1,0 +1,131 @@
+"""06.mini_grad_scaler: what is stored, and the scaler that is not enabled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.inputs import (
+    Answer,
+    Scaler,
+    backward,
+    counting,
+    optimizer_of,
+    parameters,
+    play,
+    require_number,
+    scale_of,
+    some_scale,
+)
+from helpers.labs.streams.mini_grad_scaler.properties.update import ESSENTIAL
+from helpers.trial import Trial
+
+
+def entries(scale: float, growth: float, backoff: float, interval: int, good: int) -> dict[str, Any]:
+    return {
+        "scale": scale,
+        "growth_factor": growth,
+        "backoff_factor": backoff,
+        "growth_interval": interval,
+        "_growth_tracker": good,
+    }
+
+
+def five_of(trial: Trial, state: Any) -> dict[str, float]:
+    """The five entries of the state; wrong unless it is a dict that has them, all of them numbers."""
+    trial.true(
+        isinstance(state, dict),
+        f"What state_dict() returns is no dict, but of type {type(state).__name__}.",
+        expected="a dict",
+        observed=("no dict", type(state).__name__),
+    )
+    names = list(entries(0, 0, 0, 0, 0))
+    missing = [name for name in names if name not in state]
+    trial.true(
+        not missing,
+        f"What state_dict() returns lacks {', '.join(missing)}.",
+        expected=", ".join(names),
+        got=", ".join(map(str, state)),
+        observed=("missing", missing),
+    )
+    return {name: require_number(trial, state[name], f"state_dict()[{name!r}]") for name in names}
+
+
+def scales_of(scaler: Scaler, trial: Trial, signs: str) -> list[float]:
+    """The scale after each iteration of a script."""
+    optimizer, found = counting(1), []
+    for sign in signs:
+        play(scaler, optimizer, signs=sign)
+        found.append(scale_of(trial, scaler))
+    return found
+
+
+@mini_grad_scaler.property(
+    "state_dict() holds the five numbers that torch's holds, as they are then, and load_state_dict takes over all five",
+    after=ESSENTIAL,
+)
+def stores(answer: Answer, trial: Trial) -> None:
+    start = some_scale(trial)
+    scaler = answer(init_scale=start, growth_factor=4.0, backoff_factor=0.25, growth_interval=3, enabled=True)
+    trial.given(
+        f"init_scale {start:g}, growth_factor 4.0, backoff_factor 0.25, growth_interval 3, two good iterations"
+    )
+    scales_of(scaler, trial, "++")
+    taken, want = scaler.state_dict(), entries(start, 4.0, 0.25, 3, 2)
+    got = five_of(trial, taken)
+    trial.equal(
+        got,
+        {name: float(value) for name, value in want.items()},
+        "What state_dict() returns",
+        observed=[got[name] == want[name] for name in want],
+    )
+    scales_of(scaler, trial, "+")
+    trial.given("the same scaler one good iteration later")
+    trial.equal(five_of(trial, taken), got, "The state that was taken before", observed="changed later")
+    for used in (False, True):
+        other = answer(2.0**5, 2.0, 0.5, 9)
+        scales_of(other, trial, "+" * used)
+        trial.given(
+            f"this state is loaded by a scaler of scale 32, factors 2.0 and 0.5, growth_interval 9, that is "
+            f"{'in use' if used else 'new'}; then a good iteration and one with inf"
+        )
+        other.load_state_dict(dict(want))
+        ways = [scale_of(trial, other), *scales_of(other, trial, "+0")]
+        right = [start, 4 * start, start]
+        trial.true(
+            ways == right,
+            "The scale does not go on as it would have without the break.",
+            expected=", ".join(f"{scale:g}" for scale in right),
+            got=", ".join(f"{scale:g}" for scale in ways),
+            observed=("scales", used, ways),
+        )
+
+
+@mini_grad_scaler.property("enabled=False: losses and steps go through as they are", after=ESSENTIAL)
+def passes_through(answer: Answer, trial: Trial) -> None:
+    scaler, optimizer = answer(2.0**10, 2.0, 0.5, 9, enabled=False), optimizer_of(trial, (3,), (2, 2))
+    trial.given("enabled=False: scale, backward, unscale_, step with an inf, update")
+    loss = torch.randn((), generator=trial.generator).requires_grad_()
+    scaled = scaler.scale(loss)
+    trial.true(
+        scaled is loss or (isinstance(scaled, torch.Tensor) and torch.equal(scaled, loss)),
+        "scale returns something else than the loss.",
+        observed="scaled",
+    )
+    (true,) = backward(scaler, optimizer, trial=trial)
+    parameters(optimizer)[0].grad[0] = true[0][0] = math.inf
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    trial.true(
+        len(optimizer.seen) == 1,
+        "A scaler that is not enabled calls optimizer.step always.",
+        expected="one call of optimizer.step",
+        got=f"{len(optimizer.seen)} calls",
+        observed=("steps", len(optimizer.seen)),
+    )
+    for got, want in zip(optimizer.seen[0], true, strict=True):
+        trial.equal(got, want, "A gradient", rtol=0, atol=0, observed="gradient changed")

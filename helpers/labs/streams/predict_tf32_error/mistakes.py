@@ -1,0 +1,253 @@
+"""What people write for 06.predict_tf32_error, and why it is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from helpers.exercise import returned
+from helpers.labs.streams.predict_tf32_error.emulation import relative_error
+from helpers.labs.streams.predict_tf32_error.exercise import Answer, predict_tf32_error
+
+built = predict_tf32_error.bank(returned)
+
+Law = Callable[[int], float]
+
+NOISE = 2.077e-4  # rms error of a normal number rounded to nearest, beside its own rms
+NORMAL = math.sqrt(2) * NOISE
+SHRINKING = 7.06e-4  # what a product of two normal numbers loses toward zero
+UNIFORM = 3.48e-4
+SHRINKING_UNIFORM = 6.51e-4
+ULP = 2.0**-10
+
+
+def nearest_normal(n: int) -> float:
+    return NORMAL
+
+
+def zero_normal(n: int) -> float:
+    return math.hypot(NORMAL, SHRINKING)
+
+
+def nearest_uniform(n: int) -> float:
+    return UNIFORM / math.sqrt(n)
+
+
+def zero_uniform(n: int) -> float:
+    return SHRINKING_UNIFORM
+
+
+def laws(
+    normal: Law = nearest_normal,
+    normal_zero: Law = zero_normal,
+    uniform: Law = nearest_uniform,
+    uniform_zero: Law = zero_uniform,
+    away: Law | None = None,
+) -> Answer:
+    """An answer made of these laws; those not given are right."""
+
+    def answer(n: int, rounding: str, data: str) -> float:
+        if rounding == "toward-zero":
+            return (normal_zero if data == "normal" else uniform_zero)(n)
+        if rounding == "nearest-away" and away is not None:
+            return away(n)
+        return (normal if data == "normal" else uniform)(n)
+
+    return answer
+
+
+def scaled(factor: float, power: float = 0.0) -> Answer:
+    """All laws right, times a factor and a power of n."""
+
+    def times(law: Law) -> Law:
+        return lambda n: law(n) * factor * n**power
+
+    return laws(*map(times, (nearest_normal, zero_normal, nearest_uniform, zero_uniform)))
+
+
+def always(law: Law) -> Answer:
+    return laws(law, law, law, law)
+
+
+@built.mistake()
+def grows_with_n():
+    """n times the error of a term is a bound, for errors that all have one sign and a C that does not grow.
+    Errors to nearest cancel, and C grows with n as well.
+    """
+    return always(lambda n: n * 2.0**-11)
+
+
+for form in (scaled(1, 1), laws(normal_zero=lambda n: n * SHRINKING), laws(uniform_zero=lambda n: n * ULP)):
+    predict_tf32_error.variant(grows_with_n)(form)
+
+
+@built.mistake()
+def grows_with_the_root():
+    """The error itself grows as sqrt(n); so does C, a sum of n terms around zero. Asked is the error beside
+    C, in which both roots cancel.
+    """
+    return always(lambda n: math.sqrt(n) * 2.0**-11)
+
+
+for form in (
+    scaled(1, 0.5),
+    laws(normal_zero=lambda n: math.sqrt(n) * SHRINKING),
+    laws(uniform=lambda n: math.sqrt(n) * UNIFORM, uniform_zero=lambda n: n * SHRINKING_UNIFORM),
+    laws(uniform_zero=lambda n: math.sqrt(n) * SHRINKING_UNIFORM),
+):
+    predict_tf32_error.variant(grows_with_the_root)(form)
+
+
+@built.mistake()
+def falls_always():
+    """1/sqrt(n) is the law of positive data, where C grows as n and its error as sqrt(n). A sum around zero
+    grows no faster than its error.
+    """
+    return always(lambda n: NORMAL / math.sqrt(n))
+
+
+for form in (
+    laws(lambda n: NORMAL / math.sqrt(n)),
+    laws(nearest_uniform, zero_uniform, nearest_normal, zero_normal),
+):
+    predict_tf32_error.variant(falls_always)(form)
+
+
+@built.mistake()
+def flat_always():
+    """Flat in n is right for data around zero. Positive terms make C grow as n, the error to nearest only as
+    sqrt(n): the longer the sum, the smaller the one beside the other.
+    """
+    return laws(uniform=nearest_normal, uniform_zero=zero_normal)
+
+
+@built.mistake()
+def falls_with_n():
+    """Averaging n errors of random sign divides them by sqrt(n), not by n."""
+    return laws(uniform=lambda n: UNIFORM / n)
+
+
+for form in (always(lambda n: NORMAL / n), laws(uniform_zero=lambda n: SHRINKING_UNIFORM / n)):
+    predict_tf32_error.variant(falls_with_n)(form)
+
+
+@built.mistake()
+def one_operand():
+    """Both operands are rounded, so each product errs twice: sqrt(2) times as much to nearest, twice as much
+    toward zero.
+    """
+    return scaled(2**-0.5)
+
+
+for form in (
+    laws(uniform=lambda n: UNIFORM / math.sqrt(2 * n)),
+    laws(normal_zero=lambda n: math.hypot(NORMAL, SHRINKING) / 2),
+    laws(normal_zero=lambda n: math.hypot(NOISE, SHRINKING / 2)),
+    laws(uniform_zero=lambda n: SHRINKING_UNIFORM / 2),
+):
+    predict_tf32_error.variant(one_operand)(form)
+
+
+@built.mistake()
+def errors_added_up():
+    """The errors of the two operands are independent: their squares add, and the two together are sqrt(2)
+    times one, not twice.
+    """
+    return laws(lambda n: 2 * NOISE)
+
+
+predict_tf32_error.variant(errors_added_up)(scaled(2**0.5))
+predict_tf32_error.variant(errors_added_up)(laws(uniform=lambda n: 2**0.5 * UNIFORM / math.sqrt(n)))
+
+
+@built.mistake()
+def the_largest_error():
+    """2**-11 is the largest error of one number, half a place just above a power of two. The usual one is
+    smaller: divided by sqrt(12) for a whole place, and again for mantissas up to 2.
+    """
+    return laws(lambda n: 2.0**-11)
+
+
+for factor in (2**0.5, 2):
+    predict_tf32_error.variant(the_largest_error)(laws(lambda n, by=factor: by * 2.0**-11))
+
+
+@built.mistake()
+def every_mantissa_is_one():
+    """2**-10 / sqrt(12) holds for numbers just above a power of two. A place is worth the same up to the next
+    one, so beside a mantissa of 1.9 it is half as large.
+    """
+    return laws(lambda n: math.sqrt(2) * ULP / math.sqrt(12))
+
+
+@built.mistake()
+def another_mantissa():
+    """TF32 keeps 10 bits of the mantissa. The error halves with each further bit: 23 are float32's, 7
+    bfloat16's, and 11 count the leading one, which is not stored.
+    """
+    return scaled(0.5)
+
+
+for factor in (2**-13, 8, 2):
+    predict_tf32_error.variant(another_mantissa)(scaled(factor))
+
+
+@built.mistake()
+def mean_square():
+    """The mean of the squares was returned, without its root."""
+    return laws(lambda n: nearest_normal(n) ** 2, lambda n: zero_normal(n) ** 2)
+
+
+@built.mistake()
+def in_percent():
+    """A relative error is a plain ratio, about 3e-4 here, not 3e-2 percent."""
+    return scaled(100)
+
+
+@built.mistake()
+def rounding_ignored():
+    """Toward zero was given the error of nearest. Its errors are twice as wide, and all have one sign."""
+    return laws(normal_zero=nearest_normal, uniform_zero=nearest_uniform)
+
+
+predict_tf32_error.variant(rounding_ignored)(laws(zero_normal, uniform=zero_uniform))
+
+
+@built.mistake()
+def twice_the_error_of_nearest():
+    """Errors toward zero are twice as wide, and they are no noise: a number and its error have opposite
+    signs, always. The shrinking of both operands adds up first, 7.0e-4, and the noise comes on top.
+    """
+    return laws(normal_zero=lambda n: 2 * NORMAL, uniform_zero=lambda n: 2 * nearest_uniform(n))
+
+
+@built.mistake()
+def bias_averages_out():
+    """A longer sum averages out what has no fixed sign. Toward zero, all terms shrink alike: their sum
+    shrinks as much, however long it is.
+    """
+    return laws(uniform_zero=lambda n: 2 * nearest_uniform(n))
+
+
+predict_tf32_error.variant(bias_averages_out)(
+    laws(normal_zero=lambda n: zero_normal(n) / math.sqrt(n), uniform_zero=nearest_uniform)
+)
+
+
+@built.mistake()
+def away_is_a_bias():
+    """Away and even differ on exact ties only, one number in thousands. In the size of an error that cannot
+    be seen.
+    """
+    return laws(away=zero_normal)
+
+
+predict_tf32_error.variant(away_is_a_bias)(laws(away=lambda n: math.sqrt(2) * NORMAL))
+
+
+@predict_tf32_error.mistake()
+def emulated(n: int, rounding: str, data: str) -> float:
+    """This measures the error of a product that it computes. A prediction comes before: from the bits and the
+    data, for any n.
+    """
+    return relative_error(n, rounding, data, rows=max(8, min(64, 2**15 // n)))

@@ -1,0 +1,311 @@
+"""What people write for 06.probe_rounding, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.streams.probe_rounding.exercise import Answer, probe_rounding
+from helpers.labs.streams.probe_rounding.inputs import Matmul
+from helpers.labs.streams.shared.tf32 import of_bits, tf32
+from helpers.tf32 import ROUNDINGS
+
+built = probe_rounding.bank(returned)
+
+TOLD_BY = (1, 0x0FFF, 0x1000, 0x1001, 0x1FFF)
+FAR = (87, 127, 167)  # exponents: 2**-40, 1, 2**40
+Judge = Callable[[Tensor, Tensor], str]  # the matrix and what came back -> the word
+
+
+def filled(
+    n: int, low: Sequence[int] = TOLD_BY, odd: Sequence[int] = (0, 1), sign=(0, 1), exponent=FAR
+) -> Tensor:
+    """An n x n matrix with all of these patterns, again and again."""
+    tops = (0, 0x2C, 0x1A5)  # of nine bits
+    all_of = product(exponent, low, odd, sign, tops)
+    patterns = [(s << 31) | (e << 23) | (t << 14) | (o << 13) | w for e, w, o, s, t in all_of]
+    return of_bits((patterns * (n * n // len(patterns) + 1))[: n * n]).view(n, n)
+
+
+def drawn(n: int, *ties: int) -> Tensor:
+    """Normal numbers from an own generator. ties: patterns that stand among them, as if by luck."""
+    x = torch.randn(n, n, generator=torch.Generator().manual_seed(3))
+    x[0, : len(ties)] = of_bits(ties)
+    return x
+
+
+def same(x: Tensor, y: Tensor, order: Sequence[str] = ROUNDINGS) -> str:
+    """The first word that explains every bit."""
+    if torch.equal(y, x):
+        return "none"
+    return next((mode for mode in order if torch.equal(y, tf32(x, mode))), "unknown")
+
+
+def probing(
+    matrix: Callable[[int], Tensor] = filled,
+    judged: Judge = same,
+    ns: Sequence[int] = (64, 128),
+    sides: str = "both",
+    joined: Callable[[list[str]], str] | None = None,
+) -> Answer:
+    """A probe with one thing in it that may be wrong."""
+    joined = joined or (lambda words: words[0] if len(set(words)) == 1 else "unknown")
+
+    def answer(matmul: Matmul) -> str:
+        words = []
+        for n in ns:
+            x, eye = matrix(n), torch.eye(n)
+            if sides in ("both", "left"):
+                words.append(judged(x, matmul(x, eye)))
+            if sides in ("both", "right"):
+                words.append(judged(x, matmul(eye, x)))
+        return joined(words)
+
+    return answer
+
+
+def only(**patterns: Sequence[int]) -> Callable[[int], Tensor]:
+    return lambda n: filled(n, **patterns)
+
+
+@built.mistake()
+def random_inputs():
+    """Random numbers hold hardly any ties: about one in 8,000. So even and away look alike, and the first
+    that fits is named. Ties must be built, bit by bit.
+    """
+    return probing(drawn)
+
+
+AWAY_FIRST = ("nearest-away", "nearest-even", "toward-zero")
+for form in (
+    probing(drawn, lambda x, y: same(x, y, AWAY_FIRST)),
+    probing(only(low=(1, 0x0FFF, 0x1001, 0x1FFF))),
+    probing(drawn, ns=(64,)),
+    probing(lambda n: drawn(n, 0x3F803000)),
+    probing(lambda n: drawn(n, 0x3F801000)),
+    probing(drawn, lambda x, y: same(x, y, AWAY_FIRST), ns=(64,)),
+):
+    probe_rounding.variant(random_inputs)(form)
+
+
+def by_norm(x: Tensor, y: Tensor) -> str:
+    """The word whose usual error is the nearest."""
+    error = float((y - x).double().norm() / x.double().norm())
+    return "none" if error < 1e-6 else "toward-zero" if error > 4e-4 else "nearest-even"
+
+
+@built.mistake()
+def by_the_size_of_the_error():
+    """The size of the error tells rounding from cutting off, and no more: even and away have the same, and
+    formats with a like number of bits come near.
+    """
+    return probing(drawn, by_norm)
+
+
+@probe_rounding.mistake()
+def products_compared(matmul: Matmul) -> str:
+    """A product of two full matrices is a sum of many terms, whose last bits depend on the order of adding.
+    With the identity there is one term, and every bit can be compared.
+    """
+    words = []
+    for n in (64, 128):
+        x, y = filled(n, exponent=(125, 127)), filled(n, exponent=(126, 128)).T.contiguous()
+        got = matmul(x, y)
+        words += [mode for mode in ROUNDINGS if torch.equal(got, tf32(x, mode) @ tf32(y, mode))][:1] or [
+            "none" if torch.equal(got, x @ y) else "unknown"
+        ]
+    return words[0] if len(set(words)) == 1 else "unknown"
+
+
+@built.mistake()
+def only_even_neighbours():
+    """All ties stood behind an even last kept bit. There nearest-even and ties toward zero both go down: an
+    odd one tells them apart.
+    """
+    return probing(only(odd=(0,)))
+
+
+@built.mistake()
+def only_odd_neighbours():
+    """The ties, if there were any, stood behind an odd last kept bit. There even and away both go up: an even
+    one tells them apart.
+    """
+    return probing(only(odd=(1,)))
+
+
+@built.mistake()
+def nothing_over_a_tie():
+    """No number lay just over a tie: what sends ties down looks as if it cut off everything, and bits behind
+    the first dropped one are never seen at work.
+    """
+    return probing(only(low=(1, 0x0FFF, 0x1000)))
+
+
+probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0x1000,))))
+probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0, 0x0800, 0x1000))))
+
+
+@built.mistake()
+def positive_only():
+    """All numbers were positive: there toward zero and toward minus infinity are one, and so are away and
+    upward. Both signs belong in the matrix.
+    """
+    return probing(only(sign=(0,)))
+
+
+@built.mistake()
+def near_one_only():
+    """All numbers lay near 1, where float16 rounds exactly as TF32: both have 10 bits of mantissa. Far from
+    1, float16 ends.
+    """
+    return probing(only(exponent=(126, 127, 128)))
+
+
+@built.mistake()
+def only_the_left_operand():
+    """Only the left operand held numbers to round; the right one was the identity, which every format holds.
+    Swap them for a second product.
+    """
+    return probing(sides="left")
+
+
+@built.mistake()
+def only_the_right_operand():
+    """Only the right operand held numbers to round; the left one was the identity, which every format holds.
+    Swap them for a second product.
+    """
+    return probing(sides="right")
+
+
+@built.mistake()
+def the_side_that_rounds():
+    """One operand in full float32 was passed over, and the other named the mode. A device that treats its
+    operands differently is "unknown".
+    """
+    return probing(
+        joined=lambda words: (
+            (set(words) - {"none"} or {"none"}).pop() if len(set(words) - {"none"}) < 2 else "unknown"
+        )
+    )
+
+
+@built.mistake()
+def one_size():
+    """One size speaks for itself only. A device takes another kernel for other sizes, and one of them may
+    round where the other does not.
+    """
+    return probing(ns=(64,))
+
+
+probe_rounding.variant(one_size)(probing(ns=(128,)))
+
+
+@built.mistake()
+def too_small():
+    """Products of a few rows may take a kernel that large ones never see. What is measured there does not
+    speak for the rest: begin with 64.
+    """
+    return probing(ns=(16, 64, 128))
+
+
+@built.mistake()
+def subnormals_probed():
+    """The matrix held subnormals, and a device may set them to zero, whatever its rounding. That is a
+    question of its own: leave them out.
+    """
+    return probing(only(exponent=(0, *FAR)))
+
+
+def with_the_largest(n: int) -> Tensor:
+    x = filled(n)
+    x[0, 0] = of_bits([0x7F7FFFFF])[0]
+    return x
+
+
+@built.mistake()
+def overflow_probed():
+    """The largest float32 rounds to infinity, and infinity times the zeros of the identity is NaN: a whole
+    row is lost. That question needs a product of its own.
+    """
+    return probing(with_the_largest)
+
+
+def closest(x: Tensor, y: Tensor) -> str:
+    errors = {mode: (tf32(x, mode) - y).double().abs().nansum() for mode in ROUNDINGS}
+    errors["none"] = (x - y).double().abs().nansum()
+    return min(errors, key=lambda name: float(errors[name]))
+
+
+@built.mistake()
+def the_closest():
+    """The closest of the known roundings is always found, also for one that is none of them. Every bit must
+    agree, or it is "unknown".
+    """
+    return probing(judged=closest)
+
+
+def rightly_counted(x: Tensor, y: Tensor) -> str:
+    counts = {mode: int((tf32(x, mode) == y).sum()) for mode in ROUNDINGS} | {"none": int((x == y).sum())}
+    return max(counts, key=lambda name: counts[name])
+
+
+probe_rounding.variant(the_closest)(probing(judged=rightly_counted))
+
+
+def near(x: Tensor, y: Tensor) -> str:
+    modes = {mode: tf32(x, mode) for mode in ROUNDINGS} | {"none": x}
+    return next((m for m, want in modes.items() if torch.allclose(y, want, rtol=1e-3)), "unknown")
+
+
+@built.mistake()
+def compared_by_allclose():
+    """The roundings differ by one unit of the tenth bit, a thousandth. A tolerance of that size takes the
+    first mode for all: compare the bits, with torch.equal.
+    """
+    return probing(judged=near)
+
+
+@built.mistake()
+def never_none():
+    """A product that rounds nothing agrees with none of the three modes. That is no "unknown": compare with x
+    itself, too.
+    """
+    return probing(judged=lambda x, y: "unknown" if torch.equal(x, y) else same(x, y))
+
+
+probe_rounding.variant(never_none)(
+    probing(drawn, lambda x, y: "unknown" if torch.equal(x, y) else same(x, y))
+)
+
+
+@built.mistake()
+def held_numbers():
+    """The numbers of this matrix are TF32 numbers already: no rounding changes them, so every device looks
+    like the first candidate.
+    """
+    return probing(
+        only(low=(0,)), lambda x, y: next((m for m in ROUNDINGS if torch.equal(y, tf32(x, m))), "none")
+    )
+
+
+probe_rounding.variant(held_numbers)(probing(only(low=(0,))))
+probe_rounding.variant(held_numbers)(
+    probing(only(low=(0,)), lambda x, y: same(x, y) if not torch.equal(x, y) else "nearest-even")
+)
+
+
+@probe_rounding.mistake()
+def the_device_is_not_asked(matmul: Matmul) -> str:
+    """A switch says what is allowed, not what the kernel does; and the product that was handed in was never
+    called.
+    """
+    return "none" if torch.get_float32_matmul_precision() == "highest" else "nearest-even"
+
+
+@probe_rounding.variant(the_device_is_not_asked)
+def _(matmul: Matmul) -> str:
+    return probing()(torch.matmul)

@@ -1,0 +1,526 @@
+"""What people write for 06.simulate, and why it is wrong."""
+
+from __future__ import annotations
+
+from helpers.labs.streams.simulate.exercise import simulate
+from helpers.labs.streams.simulate.schedule import Timeline, Times, timeline
+from helpers.streams.program import Op
+
+
+@simulate.mistake()
+def events_ignored(ops: list[Op]) -> Times:
+    """Record and wait left no trace: the waiting stream went on at once."""
+    return timeline([op for op in ops if op.kind != "wait"])
+
+
+@simulate.variant(events_ignored)
+def _(ops: list[Op]) -> Times:
+    class HostTime(Timeline):
+        """The record notes when it was issued, not when the stream gets there."""
+
+        def record(self, op: Op, ready: float) -> None:
+            self.marks[op.event] = self.host
+
+    return timeline(ops, HostTime)
+
+
+@simulate.mistake()
+def wait_is_barrier(ops: list[Op]) -> Times:
+    """A wait was taken for a barrier at which all streams meet. It holds back one stream, until one record is
+    passed.
+    """
+
+    class Barrier(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.host = max([self.host, *self.tails.values()])
+
+    return timeline(ops, Barrier)
+
+
+@simulate.variant(wait_is_barrier)
+def _(ops: list[Op]) -> Times:
+    class KnownStreams(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            latest = max([0.0, *self.tails.values()])
+            self.tails = {stream: latest for stream in self.tails} | {op.stream: latest}
+
+    return timeline(ops, KnownStreams)
+
+
+@simulate.mistake()
+def wait_stops_host(ops: list[Op]) -> Times:
+    """wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on issuing to
+    the others.
+    """
+
+    class Blocking(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.host = max(self.host, self.marks.get(op.event, 0.0))
+
+    return timeline(ops, Blocking)
+
+
+@simulate.variant(wait_stops_host)
+def _(ops: list[Op]) -> Times:
+    class WaitThenSynchronise(Timeline):
+        """The host waits for the waiting stream, too."""
+
+        def wait(self, op: Op, ready: float) -> None:
+            self.host = max(ready, self.marks.get(op.event, 0.0))
+
+    return timeline(ops, WaitThenSynchronise)
+
+
+@simulate.mistake()
+def record_stops_host(ops: list[Op]) -> Times:
+    """A record was taken for a synchronisation: nothing began before it was passed. It makes nobody wait."""
+
+    class Blocking(Timeline):
+        def record(self, op: Op, ready: float) -> None:
+            self.marks[op.event] = self.host = ready
+
+    return timeline(ops, Blocking)
+
+
+@simulate.mistake()
+def other_stream_waits(ops: list[Op]) -> Times:
+    """The stream that had recorded was held back until the waiting one got there. It is the other way round:
+    who records goes on, who waits is held back.
+    """
+
+    class Other(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.recorder: dict[str | None, str] = {}
+
+        def record(self, op: Op, ready: float) -> None:
+            super().record(op, ready)
+            self.recorder[op.event] = op.stream
+
+        def wait(self, op: Op, ready: float) -> None:
+            if op.event in self.recorder:
+                other = self.recorder[op.event]
+                self.tails[other] = max(self.tails.get(other, 0.0), ready)
+
+    return timeline(ops, Other)
+
+
+@simulate.mistake()
+def both_streams_wait(ops: list[Op]) -> Times:
+    """The two streams were taken to meet at the event. The one that recorded does not wait for the other."""
+
+    class Meeting(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.recorder: dict[str | None, str] = {}
+
+        def record(self, op: Op, ready: float) -> None:
+            super().record(op, ready)
+            self.recorder[op.event] = op.stream
+
+        def wait(self, op: Op, ready: float) -> None:
+            super().wait(op, ready)
+            if op.event in self.recorder:
+                other = self.recorder[op.event]
+                self.tails[other] = max(self.tails.get(other, 0.0), self.tails[op.stream])
+
+    return timeline(ops, Meeting)
+
+
+@simulate.mistake()
+def wait_replaces(ops: list[Op]) -> Times:
+    """The stream's time was set to the event's. If the stream is busy for longer, it does not go back: the
+    larger of the two holds.
+    """
+
+    class Replacing(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.tails[op.stream] = self.marks.get(op.event, ready)
+
+    return timeline(ops, Replacing)
+
+
+@simulate.mistake()
+def wait_adds(ops: list[Op]) -> Times:
+    """The time until the record was added to the stream's own. Both pass at the same time: the larger one
+    holds.
+    """
+
+    class Adding(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.tails[op.stream] = ready + self.marks.get(op.event, 0.0)
+
+    return timeline(ops, Adding)
+
+
+@simulate.mistake()
+def record_marks_start(ops: list[Op]) -> Times:
+    """The record noted when the kernel before it begins. It is passed when that kernel has ended."""
+
+    class Start(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.begun: dict[str, float] = {}
+
+        def kernel(self, op: Op, ready: float) -> None:
+            super().kernel(op, ready)
+            self.begun[op.stream] = ready
+
+        def record(self, op: Op, ready: float) -> None:
+            self.marks[op.event] = self.begun.get(op.stream, 0.0)
+
+    return timeline(ops, Start)
+
+
+@simulate.mistake()
+def from_kernel_to_kernel(ops: list[Op]) -> Times:
+    """The record noted the end of the last kernel on its stream. A stream that has waited, and has no kernel
+    after that, gets to the record only when its wait is over.
+    """
+
+    class Tied(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ended: dict[str, float] = {}
+
+        def kernel(self, op: Op, ready: float) -> None:
+            super().kernel(op, ready)
+            self.ended[op.stream] = self.tails[op.stream]
+
+        def record(self, op: Op, ready: float) -> None:
+            self.marks[op.event] = self.ended.get(op.stream, 0.0)
+
+    return timeline(ops, Tied)
+
+
+@simulate.mistake()
+def whole_stream(ops: list[Op]) -> Times:
+    """The wait went on until the recording stream was free. It waits for the record; what was issued there
+    later does not count.
+    """
+
+    class Whole(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.recorder: dict[str | None, str] = {}
+
+        def record(self, op: Op, ready: float) -> None:
+            self.recorder[op.event] = op.stream
+
+        def wait(self, op: Op, ready: float) -> None:
+            self.marks = {event: self.tails.get(stream, 0.0) for event, stream in self.recorder.items()}
+            super().wait(op, ready)
+
+    return timeline(ops, Whole)
+
+
+# Queues, the host, and what is returned.
+
+
+@simulate.mistake()
+def one_after_another(ops: list[Op]) -> Times:
+    """Durations were added up over all streams, in the order of issue. The host waits for no kernel: streams
+    run side by side.
+    """
+    now, times = 0.0, []
+    for op in ops:
+        if op.kind == "kernel":
+            times.append((now, now + op.duration))
+            now += op.duration
+    return times
+
+
+@simulate.mistake()
+def all_at_once(ops: list[Op]) -> Times:
+    """Every kernel begins at 0, as if each had a stream of its own and nothing waited for anything."""
+    return [(0.0, op.duration) for op in ops if op.kind == "kernel"]
+
+
+@simulate.mistake()
+def no_queue(ops: list[Op]) -> Times:
+    """Waits were followed, but not the queue: a kernel begins only after those that stand before it on its
+    stream.
+    """
+
+    class NoQueue(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.free: dict[str, float] = {}
+
+        def kernel(self, op: Op, ready: float) -> None:
+            start = max(self.host, self.free.get(op.stream, 0.0))
+            self.times.append((start, start + op.duration))
+            self.tails[op.stream] = max(self.tails.get(op.stream, 0.0), start + op.duration)
+
+        def wait(self, op: Op, ready: float) -> None:
+            self.free[op.stream] = max(self.free.get(op.stream, 0.0), self.marks.get(op.event, 0.0))
+
+    return timeline(ops, NoQueue)
+
+
+@simulate.mistake()
+def start_and_duration(ops: list[Op]) -> Times:
+    """The second number is how long a kernel takes. Asked for is when it ends: start + duration."""
+    return [(start, end - start) for start, end in timeline(ops)]
+
+
+@simulate.mistake()
+def milliseconds(ops: list[Op]) -> Times:
+    """The times are in milliseconds. Durations are given in microseconds, and so are the times."""
+    return [(start / 1e3, end / 1e3) for start, end in timeline(ops)]
+
+
+@simulate.mistake()
+def all_ops_listed(ops: list[Op]) -> Times:
+    """Every op got a pair. Only kernels take time and are listed; a pair for a wait would have no width."""
+
+    class Listed(Timeline):
+        def issue(self, op: Op) -> None:
+            super().issue(op)
+            if op.kind != "kernel":
+                at = max(self.host, self.tails.get(op.stream, 0.0))
+                self.times.append((at, at))
+
+    return timeline(ops, Listed)
+
+
+@simulate.mistake()
+def sorted_by_start(ops: list[Op]) -> Times:
+    """The list is sorted by time. The pairs are asked for in the order of the program, so that the first pair
+    belongs to the first kernel.
+    """
+    return sorted(timeline(ops))
+
+
+@simulate.variant(sorted_by_start)
+def _(ops: list[Op]) -> Times:
+    return sorted(timeline(ops), key=lambda pair: pair[0])
+
+
+@simulate.variant(sorted_by_start)
+def _(ops: list[Op]) -> Times:
+    return sorted(timeline(ops), key=lambda pair: pair[::-1])
+
+
+@simulate.mistake()
+def stream_by_stream(ops: list[Op]) -> Times:
+    """The list has the kernels of one stream after those of the other. The order of the program is asked for."""
+    kernels = [op for op in ops if op.kind == "kernel"]
+    by_stream: dict[str, Times] = {op.stream: [] for op in kernels}
+    for op, pair in zip(kernels, timeline(ops), strict=True):
+        by_stream[op.stream].append(pair)
+    return [pair for times in by_stream.values() for pair in times]
+
+
+@simulate.mistake()
+def default_stream_waits(ops: list[Op]) -> Times:
+    """The default stream was taken to wait for all others, and they for it, as CUDA's legacy default stream
+    does. torch's side streams are not of that kind.
+    """
+
+    class Legacy(Timeline):
+        def kernel(self, op: Op, ready: float) -> None:
+            if op.stream == "default":
+                ready = max([ready, *self.tails.values()])
+            super().kernel(op, max(ready, self.tails.get("default", 0.0)))
+
+    return timeline(ops, Legacy)
+
+
+@simulate.mistake()
+def host_sync_ignored(ops: list[Op]) -> Times:
+    """The host's wait was not counted. What it issues afterwards cannot begin before, on any stream."""
+    return timeline([op for op in ops if op.kind != "host_sync"])
+
+
+@simulate.mistake()
+def device_synchronised(ops: list[Op]) -> Times:
+    """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for one."""
+
+    class Device(Timeline):
+        def host_sync(self, op: Op, ready: float) -> None:
+            self.host = max([ready, *self.tails.values()])
+
+    return timeline(ops, Device)
+
+
+@simulate.mistake()
+def known_streams_only(ops: list[Op]) -> Times:
+    """The synchronisation was told to the streams that had been used so far. One that is used for the first
+    time afterwards cannot begin before either: keep a time for the host.
+    """
+
+    class Told(Timeline):
+        def host_sync(self, op: Op, ready: float) -> None:
+            self.tails = {stream: max(tail, ready) for stream, tail in self.tails.items()}
+
+    return timeline(ops, Told)
+
+
+@simulate.variant(known_streams_only)
+def _(ops: list[Op]) -> Times:
+    class ToldAllNamed(Timeline):
+        """A stream is known as soon as any op names it."""
+
+        def issue(self, op: Op) -> None:
+            self.tails.setdefault(op.stream, 0.0)
+            super().issue(op)
+
+        def host_sync(self, op: Op, ready: float) -> None:
+            self.tails.update({stream: max(tail, ready) for stream, tail in self.tails.items()})
+
+    return timeline(ops, ToldAllNamed)
+
+
+@simulate.mistake()
+def host_goes_back(ops: list[Op]) -> Times:
+    """A second synchronisation, with a stream that was free earlier, set the host's clock back. It only goes
+    on.
+    """
+
+    class Back(Timeline):
+        def host_sync(self, op: Op, ready: float) -> None:
+            self.host = self.tails.get(op.stream, 0.0)
+
+    return timeline(ops, Back)
+
+
+@simulate.mistake()
+def streams_pushed_on(ops: list[Op]) -> Times:
+    """The synchronisation moved the other streams on by as much as the host waited. They may be busy
+    meanwhile, or free: their next kernel begins at the later of the two times.
+    """
+
+    class Pushed(Timeline):
+        def host_sync(self, op: Op, ready: float) -> None:
+            waited = max(0.0, ready - self.host)
+            self.host = ready
+            for stream, tail in self.tails.items():
+                if stream != op.stream:
+                    self.tails[stream] = tail + waited
+
+    return timeline(ops, Pushed)
+
+
+# Which record of an event a wait sees.
+
+
+@simulate.mistake()
+def first_record_wins(ops: list[Op]) -> Times:
+    """The event kept its first record. A wait sees the last one that was issued before it."""
+
+    class First(Timeline):
+        def record(self, op: Op, ready: float) -> None:
+            self.marks.setdefault(op.event, ready)
+
+    return timeline(ops, First)
+
+
+@simulate.mistake()
+def latest_record_wins(ops: list[Op]) -> Times:
+    """Of two records of an event the one that is passed later was kept. A new record replaces the old one,
+    even if it is passed earlier.
+    """
+
+    class Latest(Timeline):
+        def record(self, op: Op, ready: float) -> None:
+            self.marks[op.event] = max(ready, self.marks.get(op.event, 0.0))
+
+    return timeline(ops, Latest)
+
+
+@simulate.mistake()
+def event_read_late(ops: list[Op]) -> Times:
+    """The event was looked up after the whole program was read, when it held its last record. A wait takes
+    what the event holds at the moment of its own issue.
+    """
+
+    class Late(Timeline):
+        final: dict[str | None, float] = {}
+
+        def wait(self, op: Op, ready: float) -> None:
+            self.tails[op.stream] = max(ready, self.final.get(op.event, 0.0))
+
+    for _ in ops:  # when an event is passed depends on other events: again and again
+        first = Late()
+        for op in ops:
+            first.issue(op)
+        if first.marks == Late.final:
+            break
+        Late.final = first.marks
+    return timeline(ops, Late)
+
+
+@simulate.variant(event_read_late)
+def _(ops: list[Op]) -> Times:
+    first = Timeline()
+    for op in ops:
+        first.issue(op)
+
+    class Looked(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.tails[op.stream] = max(ready, first.marks.get(op.event, 0.0))
+
+    return timeline(ops, Looked)
+
+
+@simulate.mistake()
+def waits_for_next_record(ops: list[Op]) -> Times:
+    """A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream
+    goes on at once.
+    """
+
+    class Patient(Timeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.waiting: dict[str | None, list[str]] = {}
+
+        def wait(self, op: Op, ready: float) -> None:
+            super().wait(op, ready)
+            if op.event not in self.marks:
+                self.waiting.setdefault(op.event, []).append(op.stream)
+
+        def record(self, op: Op, ready: float) -> None:
+            super().record(op, ready)
+            for stream in self.waiting.pop(op.event, []):
+                self.tails[stream] = max(self.tails[stream], ready)
+
+    return timeline(ops, Patient)
+
+
+@simulate.mistake()
+def record_uses_up(ops: list[Op]) -> Times:
+    """The first wait took the record away, and the next stream that waits for the event found none. Any
+    number of streams may wait for one record.
+    """
+
+    class Once(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            super().wait(op, ready)
+            self.marks.pop(op.event, None)
+
+    return timeline(ops, Once)
+
+
+@simulate.mistake()
+def no_record_raises(ops: list[Op]) -> Times:
+    """An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, 0.0)`."""
+
+    class Strict(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.tails[op.stream] = max(ready, self.marks[op.event])
+
+    return timeline(ops, Strict)
+
+
+@simulate.mistake()
+def no_record_blocks(ops: list[Op]) -> Times:
+    """A stream that waits for an event without a record was taken to stand still for ever. Such a wait does
+    nothing.
+    """
+
+    class Blocked(Timeline):
+        def wait(self, op: Op, ready: float) -> None:
+            self.tails[op.stream] = max(ready, self.marks.get(op.event, float("inf")))
+
+    return timeline(ops, Blocked)

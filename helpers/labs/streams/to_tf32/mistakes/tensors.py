@@ -1,0 +1,138 @@
+"""What people write for 06.to_tf32 and why it is wrong: the bits are right, the tensor around them is not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.streams.to_tf32.exercise import to_tf32
+from helpers.labs.streams.to_tf32.mistakes.neighbours import known, right
+from helpers.tf32 import LOW, ROUNDINGS
+
+built = to_tf32.bank(returned)
+
+
+@to_tf32.mistake()
+def bits_returned(x: Tensor, rounding: str) -> Tensor:
+    """The bits are right and still an integer tensor: `.view(torch.float32)` reads them as numbers again."""
+    return right(x, rounding).view(torch.int32)
+
+
+@to_tf32.mistake()
+def float64_returned(x: Tensor, rounding: str) -> Tensor:
+    """The values are right, in float64. A TF32 number is kept in a float32, whose last 13 bits are zero."""
+    return right(x, rounding).double()
+
+
+@to_tf32.mistake()
+def x_edited(x: Tensor, rounding: str) -> Tensor:
+    """`x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`, edits x. Work on a new
+    tensor, or on a clone.
+    """
+    result = right(x, rounding)
+    x.view(torch.int32).copy_(result.view(torch.int32))
+    return result
+
+
+@to_tf32.variant(x_edited)
+def _(x: Tensor, rounding: str) -> Tensor:
+    return x.copy_(right(x, rounding))
+
+
+@to_tf32.mistake()
+def x_returned(x: Tensor, rounding: str) -> Tensor:
+    """Where nothing had to be rounded, x itself came back. The caller gets a tensor of its own, or each edit
+    of the result changes x.
+    """
+    result = right(x, rounding)
+    return x if torch.equal(result, x) else result
+
+
+@to_tf32.mistake()
+def flat_view(x: Tensor, rounding: str) -> Tensor:
+    """`view(-1)` asks for memory in one piece: a transposed x has none. Bits need no flat tensor, or take
+    `reshape(-1)`.
+    """
+    return right(x.view(-1), rounding).view(x.shape)
+
+
+@to_tf32.mistake()
+def read_in_memory_order(x: Tensor, rounding: str) -> Tensor:
+    """The numbers were read in the order in which they lie in memory, past x's strides: a transposed x is
+    another tensor then.
+    """
+    rounded = right(torch.as_strided(x, (x.numel(),), (1,), x.storage_offset()), rounding) if dense(x) else x
+    return rounded.view(x.shape) if dense(x) else right(x, rounding)
+
+
+def dense(x: Tensor) -> bool:
+    """Whether the memory of x has as many numbers as x."""
+    return x.untyped_storage().nbytes() - 4 * x.storage_offset() >= 4 * x.numel()
+
+
+@to_tf32.mistake()
+def element_by_element(x: Tensor, rounding: str) -> Tensor:
+    """The values are right, one by one in Python: that takes a second where one operation on the whole tensor
+    takes a millisecond.
+    """
+    known(rounding)
+    values = [of_one(value, rounding) for value in x.flatten().tolist()]
+    return torch.tensor(values, dtype=torch.float32).view(x.shape)
+
+
+def of_one(value: float, rounding: str) -> float:
+    """One number, through the bytes of a C float."""
+    if not math.isfinite(value):
+        return value
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    added = {"nearest-even": 0x0FFF + (bits >> 13 & 1), "nearest-away": 0x1000, "toward-zero": 0}[rounding]
+    (rounded,) = struct.unpack("<f", struct.pack("<I", (bits + added) & ~LOW))
+    return rounded
+
+
+@to_tf32.variant(element_by_element)
+def _(x: Tensor, rounding: str) -> Tensor:
+    result = torch.empty(x.shape)
+    for at in itertools.product(*map(range, x.shape)):
+        result[at] = right(x[at], rounding)
+    return result
+
+
+@to_tf32.mistake()
+def any_rounding_taken(x: Tensor, rounding: str) -> Tensor:
+    """A rounding that does not exist was taken for one that does: the `else` of the last branch needs a
+    ValueError, or a misspelt name goes unseen.
+    """
+    return right(x, rounding if rounding in ("nearest-even", "nearest-away") else "toward-zero")
+
+
+@to_tf32.variant(any_rounding_taken)
+def _(x: Tensor, rounding: str) -> Tensor:
+    return right(x, rounding if rounding in ("nearest-away", "toward-zero") else "nearest-even")
+
+
+def raising(error: type[Exception]) -> Callable[[Tensor, str], Tensor]:
+    def answer(x: Tensor, rounding: str) -> Tensor:
+        if rounding not in ROUNDINGS:
+            raise error(rounding)
+        return right(x, rounding)
+
+    return answer
+
+
+@built.mistake()
+def another_error():
+    """A caller who gave a wrong value gets ValueError. KeyError tells of a dictionary inside, AssertionError
+    is gone under `python -O`, UnboundLocalError tells of a missing `else`.
+    """
+    return raising(KeyError)
+
+
+for error in (AssertionError, UnboundLocalError, TypeError):
+    to_tf32.variant(another_error)(raising(error))

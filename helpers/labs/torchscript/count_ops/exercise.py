@@ -1,0 +1,187 @@
+"""Exercise 09.count_ops: a walk over a graph whose nodes hold blocks of nodes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+
+from helpers.calls import calls_to
+from helpers.exercise import Exercise
+from helpers.labs.torchscript.shared.quiet import quiet
+from helpers.labs.torchscript.shown.nest_parts import HIDDEN, INPUTS, Cell, Gate
+from helpers.labs.torchscript.shown.programs import compiled, graph_of
+from helpers.trial import Trial
+
+Answer = Callable[[torch.Graph, str], int]
+
+count_ops = Exercise(
+    "09.count_ops",
+    "Counting in the IR",
+    objective="Count the operations of a kind in a TorchScript graph, those inside loops and branches, too.",
+    minutes=15,
+    difficulty="easy",
+    core=False,
+    hints=[
+        "Print a graph with a loop in it. What stands indented under prim::Loop belongs to a block of that node, and "
+        "graph.nodes() gives the outermost nodes only.",
+        "`node.kind()` is the name, `node.blocks()` the blocks of a node: one for a loop, two for a branch, none for most. "
+        "A block has nodes() as a graph has.",
+        "Write a function of a block that adds its own nodes of the kind to what it gives for each block of each of its "
+        "nodes. Go into the blocks of a node that you have just counted, too.",
+    ],
+)
+
+NESTED = """
+def f(x: Tensor, n: int):
+    x = x + 1
+    for i in range(n):
+        x = x + 2
+        if n > 3:
+            x = x + 3
+            for j in range(i):
+                x = x + 4
+        else:
+            x = x + 5
+            x = x * x
+            y = torch.relu(x)
+    return x
+"""
+NAMES = """
+def f(x: Tensor, n: int):
+    print("aten::add", "prim::Loop", "aten::add is a name")
+    x = x + 1
+    x += 2
+    x = torch.addmm(x, x, x)
+    x = torch.addcmul(x, x, x)
+    return x
+"""
+
+
+UNTIDY = """
+graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %also : int = prim::Constant[value=1]()
+  %y : Tensor = aten::add(%x, %one, %one)
+  %z : Tensor = aten::add(%x, %also, %also)
+  %unused : Tensor = aten::mul(%y, %y)
+  %sum : Tensor = aten::add(%y, %z, %one)
+  return (%sum)
+"""
+
+
+@functools.cache
+def model_of_parts() -> torch.jit.ScriptModule:
+    """A trace that calls a script: the call is one node of its graph."""
+    with quiet():
+        example = torch.ones(2, INPUTS), torch.zeros(2, HIDDEN)
+        return torch.jit.trace(Cell(torch.jit.script(Gate())), example, check_trace=False)
+
+
+def counted(answer: Answer, trial: Trial, graph: torch.Graph, kind: str, words: str) -> None:
+    """The count, against torch's own."""
+    trial.given(f'count_ops(graph, "{kind}"), {words}:\n{shown(graph)}')
+    want = len(graph.findAllNodes(kind))
+    with quiet():
+        got = trial.call(answer, graph, kind)
+    trial.true(
+        type(got) is int,
+        f"Expected an int, got {type(got).__name__}.",
+        expected=str(want),
+        observed=("type", type(got).__name__),
+    )
+    trial.true(
+        got == want,
+        f"Expected {want}, got {got}.",
+        expected=str(want),
+        got=str(got),
+        observed=("count", kind, got),
+    )
+
+
+def shown(graph: torch.Graph, lines: int = 40) -> str:
+    """The graph's text without the places in the source."""
+    text = [line.partition(" # ")[0] for line in graph.str(False).strip().splitlines()]
+    return "\n".join(text[:lines] + (["..."] if len(text) > lines else []))
+
+
+@count_ops.property("whole names: aten::add_, aten::addmm and a text that holds the name do not count")
+def whole_names(answer: Answer, trial: Trial) -> None:
+    graph = compiled(NAMES)
+    for kind in ("aten::add", "aten::add_", "prim::Loop", "prim::Print", "aten::mul"):
+        counted(answer, trial, graph, kind, "of a function without loops")
+
+
+@count_ops.property("inside loops and branches, as deep as they go")
+def nested_blocks(answer: Answer, trial: Trial) -> None:
+    graph = compiled(NESTED)
+    for kind in ("aten::add", "aten::mul"):
+        counted(answer, trial, graph, kind, "of a function with a loop in a branch in a loop")
+
+
+@count_ops.property("a loop in a loop, a branch in a branch")
+def own_kind(answer: Answer, trial: Trial) -> None:
+    graph = compiled(NESTED)
+    for kind in ("prim::Loop", "prim::If", "prim::Constant"):
+        counted(answer, trial, graph, kind, "of a function with a loop in a branch in a loop")
+
+
+@count_ops.property("random programs")
+def programs(answer: Answer, trial: Trial) -> None:
+    for _ in range(4):
+        graph = graph_of(trial.random)
+        for kind in ("aten::add", "aten::add_", "aten::relu", "prim::If", "prim::Loop", "prim::Print"):
+            counted(answer, trial, graph, kind, "of a random program")
+
+
+@count_ops.property("graph and inlined_graph of a model with parts", changes=("torch RNG",))
+def parts(answer: Answer, trial: Trial) -> None:
+    model = model_of_parts()
+    for kind in ("prim::CallMethod", "aten::linear", "prim::If", "aten::neg"):
+        counted(answer, trial, model.graph.copy(), kind, "graph is model.graph: a call of a part is one node")
+        counted(
+            answer,
+            trial,
+            model.inlined_graph.copy(),
+            kind,
+            "graph is model.inlined_graph: the parts stand in it",
+        )
+
+
+@count_ops.property("the graph stays as it was", changes=("torch RNG",))
+def unchanged(answer: Answer, trial: Trial) -> None:
+    for graph, kind in (
+        (torch._C.parse_ir(UNTIDY), "aten::add"),
+        (model_of_parts().graph.copy(), "prim::CallMethod"),
+    ):
+        before = graph.str(False)
+        trial.given(f'count_ops(graph, "{kind}"):\n{shown(graph)}')
+        with quiet():
+            trial.call(answer, graph, kind)
+        trial.true(
+            graph.str(False) == before,
+            "The answer changed the graph that it was given.",
+            expected="a graph that is only read",
+            observed=("changed", kind),
+        )
+
+
+@count_ops.property("the walk is the answer's own")
+def own_walk(answer: Answer, trial: Trial) -> None:
+    graph = compiled(NESTED)
+    trial.given("with a look at which methods of the graph are called")
+    finders = [
+        getattr(kind, name)
+        for kind in (torch._C.Graph, torch._C.Block)
+        for name in ("findAllNodes", "findNode")
+    ]
+    with quiet(), calls_to(*finders) as seen:
+        trial.call(answer, graph, "aten::add")
+    names = sorted({name.rpartition(".")[2] for name in seen})
+    trial.true(
+        not names,
+        f"The answer calls {', '.join(names)}: that is what you are to write.",
+        expected="a walk over nodes() and blocks()",
+        observed=("calls", names),
+    )

@@ -1,0 +1,248 @@
+"""What people write for 09.counterexamples, and why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.exercise import returned
+from helpers.labs.torchscript.counterexamples.exercise import counterexamples
+from helpers.labs.torchscript.shown.cases import Case
+
+built = counterexamples.bank(returned)
+
+Way = Callable[[Case], Any]
+
+
+def right(case: Case) -> list[tuple]:
+    """A right answer; the wrong ones change it for some cases."""
+    x, *rest = case.example
+    if case.name == "branch":
+        return [(2 * case.eager.threshold - x,)]
+    if case.name in ("loop", "len"):
+        return [(torch.cat([x, x + 1]),)]
+    if case.name == "state":
+        return [(x + 1,)] * (case.eager.free + 1)
+    if case.name == "item":
+        return [(x.abs() + 1, rest[0] - 1)]
+    return [(x.abs() + 1,)]
+
+
+def but(**ways: Way) -> Way:
+    """The right answer with another way for some names."""
+    return lambda case: ways.get(case.name, right)(case)
+
+
+def first_of(*names: str, change: Callable[[Tensor], Tensor]) -> Way:
+    """The right answer; for these names one call, whose x is changed like this and whose other arguments are kept."""
+    return but(**dict.fromkeys(names, lambda case: [(change(case.example[0]), *case.example[1:])]))
+
+
+ALL = ("branch", "loop", "len", "state", "item", "training", "random")
+
+
+@counterexamples.mistake()
+def the_example_itself(case):
+    """The example is the one input for which the trace was right by construction, or, with dropout, the first
+    that anybody tries. A counterexample is another input.
+    """
+    return [case.example]
+
+
+@counterexamples.variant(the_example_itself)
+def _(case: Case) -> list[tuple]:
+    return [tuple(part.clone() for part in case.example)] * 2
+
+
+@counterexamples.mistake()
+def mode_switched(case: Case) -> list[tuple]:
+    """train() changes what the model does, but the mode is no argument of a call: the caller of the trace
+    cannot give it. The trace keeps the dropout of its recording in either mode; in eval mode any input shows
+    that.
+    """
+    if case.name == "training":
+        case.eager.train()
+        return [case.example]
+    return right(case)
+
+
+@counterexamples.variant(mode_switched)
+def _(case: Case) -> list[tuple]:
+    if case.name == "training":
+        case.traced.train()
+    return right(case)
+
+
+@counterexamples.variant(mode_switched)
+def _(case: Case) -> list[tuple]:
+    case.eager.train()
+    return right(case)
+
+
+@built.mistake()
+def the_example_where_it_differs():
+    """With dropout and with a random factor the two differ on the example, too. What is asked for is an input
+    that the trace has not seen: the lesson holds for all of them.
+    """
+    return first_of("training", "random", change=lambda x: x)
+
+
+@built.mistake()
+def fewer_rows():
+    """With fewer rows the unrolled loop asks for a row that is not there, and the trace raises: everybody
+    notices. With more rows it leaves the last ones out and says nothing.
+    """
+    return first_of("loop", change=lambda x: x[:1])
+
+
+counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones(x.shape[0] - 1, 5)))
+
+
+@built.mistake()
+def same_side():
+    """Other values, but on the same side of the threshold: the `if` goes the way that was recorded, and the
+    trace is right.
+    """
+    return first_of("branch", change=lambda x: x.flip(0).flip(1))
+
+
+counterexamples.variant(same_side)(
+    but(
+        branch=lambda case: [
+            (case.example[0] + (1 if case.example[0].mean() > case.eager.threshold else -1),)
+        ]
+    )
+)
+
+
+@built.mistake()
+def length_of_the_example():
+    """The loop was unrolled to as many steps as the example has rows: with that many rows, whatever their
+    values, the trace is right.
+    """
+    return first_of("loop", change=lambda x: x * 3 + 1)
+
+
+@built.mistake()
+def batch_of_the_example():
+    """len(x) became the number of rows of the example. With that many rows the trace divides by the right
+    number.
+    """
+    return first_of("len", change=lambda x: x * 3 + 1)
+
+
+@built.mistake()
+def other_values_only():
+    """Everywhere one call with other values of x in the old shape. What a trace forgets is also sizes, counts
+    of calls, and other arguments.
+    """
+    return first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1)
+
+
+@built.mistake()
+def other_shape_only():
+    """Everywhere one call with more rows. That shows loops and sizes; a branch, a state and a number taken
+    out of another argument want another kind of input.
+    """
+    return but(
+        branch=lambda case: [(torch.cat([case.example[0]] * 2),)],
+        state=lambda case: [(torch.cat([case.example[0]] * 2),)],
+        item=lambda case: [(torch.cat([case.example[0]] * 2), *case.example[1:])],
+    )
+
+
+@built.mistake()
+def k_kept():
+    """The number that `.item()` took out is k's. Only another k shows that it became a constant; another x
+    does not.
+    """
+    return first_of("item", change=lambda x: x * 3 + 1)
+
+
+counterexamples.variant(k_kept)(first_of("item", change=lambda x: torch.cat([x, x])))
+
+
+@built.mistake()
+def one_call_for_the_state():
+    """At the first call the model is where it was when it was traced. The difference shows only when it has
+    been called more often.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)])
+
+
+@built.mistake()
+def one_call_too_few():
+    """As many calls as the warm-up has: all of them pass unchanged in both. The one after them is what
+    differs.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * case.eager.free)
+
+
+@built.mistake()
+def many_calls():
+    """Calling a hundred times shows the state, and does not show which call it was. Stop at the first
+    difference.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * 100)
+
+
+counterexamples.variant(many_calls)(but(state=lambda case: [(torch.rand(2, 2) + 1,) for _ in range(20)]))
+
+
+@built.mistake()
+def one_call_too_many():
+    """The tracing called a copy: this model has not been called yet. So it is free + 1 calls, and not free +
+    2.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * (case.eager.free + 2))
+
+
+@built.mistake()
+def the_example_warms_up():
+    """The calls that warm the model up may be any but the example first: the first call, too, is to be one
+    that was not traced.
+    """
+    return but(state=lambda case: [case.example] * (case.eager.free + 1))
+
+
+@built.mistake()
+def zeros_hide_it():
+    """Dropout of zeros, and any factor times zero, is zero: the two differ, and this input cannot show it."""
+    return first_of("training", "random", change=lambda x: 0 * x)
+
+
+counterexamples.variant(zeros_hide_it)(
+    but(
+        training=lambda case: [(torch.zeros(7, 2),)],
+        random=lambda case: [(torch.zeros(7, 2),)],
+    )
+)
+
+
+@counterexamples.mistake()
+def inputs_without_tuples(case):
+    """A call is the tuple of all arguments, so that there can be two of them: `[(x,)]`, not `[x]`."""
+    return [call[0] if len(call) == 1 else call for call in right(case)]
+
+
+@counterexamples.mistake()
+def results_returned(case):
+    """These are the two results that differ, and not the arguments that led to them."""
+    return [(case.eager(*call), case.traced(*call)) if case.name != "item" else call for call in right(case)]
+
+
+@counterexamples.mistake()
+def one_call_unlisted(case):
+    """A list of calls is asked for, because a state needs several: [(x,)] holds one call, (x,) is one."""
+    return right(case)[0]
+
+
+@counterexamples.mistake()
+def example_first_then_other(case):
+    """The example is called first, for comparison. There the two agree, or it is no counterexample: leave it
+    out.
+    """
+    return [case.example, *right(case)] if case.name != "state" else right(case)

@@ -1,0 +1,259 @@
+"""Exercise 09.nest: tracing inside scripting, and scripting inside tracing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.calls import calls_to
+from helpers.compare import difference
+from helpers.exercise import Exercise
+from helpers.labs.torchscript.nest.loops import kind_of_gap
+from helpers.labs.torchscript.shared.quiet import new_types, quiet
+from helpers.labs.torchscript.shared.refusals import refused
+from helpers.labs.torchscript.shown.nest_parts import HIDDEN, INPUTS, Cell, Gate, Readout
+from helpers.trial import Trial
+
+Answer = Callable[[str], torch.jit.ScriptModule]
+
+Case = tuple[Tensor, Tensor, str]  # xs, h, in words
+
+KINDS = ("trace_in_script", "script_in_trace")
+RNG = ("torch RNG", "numpy RNG", "random RNG")  # parts and examples are drawn
+
+nest = Exercise(
+    "09.nest",
+    "A trace inside a script inside a trace",
+    objective="Put script and trace together so that a loop and a branch survive in a model that neither takes alone.",
+    minutes=20,
+    difficulty="medium",
+    hints=[
+        "Each part has one way only: what has an `if` or a `for` on the data must be scripted, what holds Python that the "
+        "compiler refuses must be traced. Which of Gate, Cell, your loop and Readout are which?",
+        "From the inside out: a scripted Gate goes into a Cell, which is traced with an example; the traced cell goes into "
+        "your loop, which is scripted. A ScriptModule is a module like any other: pass it to the constructor.",
+        "The loop needs types: `def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]`, with "
+        "`y, h = self.cell(xs[place], h)` in `for place in range(xs.shape[0])`, and torch.stack(ys) at the end.",
+        '"script_in_trace" is torch.jit.trace(lab.Readout(loop), (xs, h)) around the very loop that "trace_in_script" '
+        "returns.",
+    ],
+)
+
+
+class Steps(nn.Module):
+    """The loop in Python, for comparison."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = Cell(Gate())
+
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for x in xs:
+            y, h = self.cell(x, h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+def reference(kind: str) -> nn.Module:
+    """The model in plain Python."""
+    return Steps() if kind == "trace_in_script" else Readout(Steps())
+
+
+def nested(answer: Answer, kind: str, trial: Trial) -> torch.jit.ScriptModule:
+    """What the answer gives, if it is a ScriptModule. Each answer is asked once: tracing is slow."""
+    trial.given(f'nest("{kind}")')
+    try:
+        with quiet(), new_types():
+            model = _asked(answer, kind, trial)
+    except NotImplementedError:
+        raise  # a stub
+    except RuntimeError as error:
+        if "not part of the active trace" in str(error):
+            trial.fail(
+                "torch.jit.trace refused: a module that is called during a trace must be a submodule of what is traced.",
+                observed="no submodule",
+            )
+        if "<--- HERE" not in str(error):
+            raise
+        refused(error, trial, "torch.jit.script refused a part.")
+    trial.true(
+        isinstance(model, torch.jit.ScriptModule),
+        f"Expected a ScriptModule, got {type(model).__name__}.",
+        expected="what torch.jit.script or torch.jit.trace returns",
+        observed=("type", type(model).__name__ if model is None else isinstance(model, nn.Module)),
+    )
+    return model
+
+
+_models: dict[
+    tuple[int, str, int], tuple[Answer, Any]
+] = {}  # the answer is kept, so that its id stays its own
+
+
+def _asked(answer: Answer, kind: str, trial: Trial) -> Any:
+    known = _models.get((id(answer), kind, trial.seed))
+    if known is None:
+        known = _models[id(answer), kind, trial.seed] = answer, trial.call(answer, kind)
+    return known[1]
+
+
+def short_name(name: str) -> str:
+    """A parameter's name from the cell's own part on, whatever the modules around are called."""
+    return ".".join(name.split(".")[-2:]) if "gate" in name else ".".join(name.split(".")[-3:])
+
+
+def with_weights(model: torch.jit.ScriptModule, kind: str, trial: Trial) -> nn.Module:
+    """The model in Python; both hold the same new weights afterwards."""
+    plain = reference(kind)
+    own = {short_name(name): value for name, value in model.named_parameters()}
+    wanted = {short_name(name): value for name, value in plain.named_parameters()}
+    fits = len(own) == len(list(model.parameters())) and {k: v.shape for k, v in own.items()} == {
+        k: v.shape for k, v in wanted.items()
+    }
+    trial.true(
+        fits,
+        "The parameters of the model are not those of its parts: what is no submodule is not seen by script and trace, "
+        "and its weights are lost or frozen in.",
+        expected=", ".join(sorted(wanted)),
+        got=", ".join(sorted(own)) or "none",
+        observed=("parameters", sorted(own)),
+    )
+    with torch.no_grad():
+        for name, value in wanted.items():
+            value.copy_(torch.randn(value.shape, generator=trial.generator))
+            own[name].copy_(value)
+    return plain
+
+
+def inputs(trial: Trial) -> Iterator[Case]:
+    """xs, h and words, over lengths and batch sizes."""
+    for length, batch in ((2, 4), (1, 3), (5, 2), (9, 1)):
+        xs = torch.randn(length, batch, INPUTS, generator=trial.generator)
+        h = torch.randn(batch, HIDDEN, generator=trial.generator)
+        yield xs, h, f"xs of shape {tuple(xs.shape)}, h of shape {tuple(h.shape)}"
+
+
+def gaps(
+    model: torch.jit.ScriptModule, plain: nn.Module, cases: Iterable[Case]
+) -> list[tuple[str, str, str]]:
+    """Where the model differs from Python: (words, kind, sentence)."""
+    found = []
+    is_steps = isinstance(plain, Steps)
+    cell, readout = (plain.cell, lambda ys: ys) if is_steps else (plain.loop.cell, torch.sin)
+    for xs, h, words in cases:
+        with quiet(), torch.no_grad():
+            want = plain(xs, h)
+            try:
+                got = model(xs, h)
+            except Exception as error:  # the interpreter's
+                line = str(error).strip().splitlines()[-1][:160]
+                is_unrolled = "out of range" in line or "elements in a list" in line  # xs[place], xs.unbind()
+                found.append((words, "unrolled" if is_unrolled else "raised", line))
+                continue
+            if not isinstance(got, tuple) or len(got) != 2:
+                found.append((words, "no pair", f"expected the tuple (ys, h), got {type(got).__name__}"))
+                continue
+            for name, have, need in zip(("ys", "h"), got, want, strict=True):
+                if gap := difference(have, need, rtol=1e-4, atol=1e-5):
+                    kind = kind_of_gap(got, want, cell, xs, h, readout)
+                    found.append((words, kind, f"{name}: {gap.sentence}"))
+                    break
+    return found
+
+
+def tell(found: list[tuple[str, str, str]], kind: str, trial: Trial) -> None:
+    """Ends the property if there is a gap. An unrolled loop fails in ways that depend on its example: it is one kind."""
+    if found:
+        words, what, sentence = found[0]
+        has_raised = sentence.startswith("RuntimeError") or what == "raised"
+        kinds = sorted({gap[1] for gap in found})
+        trial.given(f'nest("{kind}")(xs, h), {words}')
+        trial.fail(
+            "The model raised."
+            if has_raised
+            else f"The result differs from the same parts in Python: {sentence}.",
+            expected="what the loop gives in Python",
+            got=sentence if has_raised else "",
+            observed=(kind, "unrolled" if "unrolled" in kinds else kinds),
+        )
+
+
+def right_results(kind: str, answer: Answer, trial: Trial) -> None:
+    """Any length, any batch, with new weights."""
+    model = nested(answer, kind, trial)
+    plain = with_weights(model, kind, trial)
+    tell(gaps(model, plain, inputs(trial)), kind, trial)
+
+
+@nest.property('"trace_in_script": any length and any batch', changes=RNG)
+def trace_in_script(answer: Answer, trial: Trial) -> None:
+    right_results("trace_in_script", answer, trial)
+
+
+@nest.property('"script_in_trace": any length and any batch', changes=RNG)
+def script_in_trace(answer: Answer, trial: Trial) -> None:
+    right_results("script_in_trace", answer, trial)
+
+
+@nest.property("the gate goes both ways, whichever way the example went", changes=RNG)
+def both_ways(answer: Answer, trial: Trial) -> None:
+    for kind in KINDS:
+        model = nested(answer, kind, trial)
+        plain = with_weights(model, kind, trial)
+        cell = plain.loop.cell if kind == "script_in_trace" else plain.cell
+        towards = cell.layers[0].weight.detach().sum(0)  # along it the sum before the gate grows
+        h = torch.zeros(2, HIDDEN)
+        cases = [
+            (
+                sign * 50 * towards.expand(2, 2, INPUTS),
+                h,
+                f"the sum before the gate {words} 0 at the first step",
+            )
+            for sign, words in ((1, "above"), (-1, "below"))
+        ]
+        tell(gaps(model, plain, cases), kind, trial)
+
+
+@nest.property("the loop and the branch stand in inlined_graph", changes=RNG)
+def survive(answer: Answer, trial: Trial) -> None:
+    for kind in KINDS:
+        model = nested(answer, kind, trial)
+        missing = [name for name in ("prim::Loop", "prim::If") if not model.inlined_graph.findAllNodes(name)]
+        trial.true(
+            not missing,
+            f"There is no {' and no '.join(missing)} in inlined_graph: what ran once was written down.",
+            expected="a prim::Loop and a prim::If",
+            observed=(kind, missing),
+        )
+
+
+@nest.property("the outermost part is scripted in the one, traced in the other", changes=RNG)
+def outermost(answer: Answer, trial: Trial) -> None:
+    for kind in KINDS:
+        model = nested(answer, kind, trial)
+        is_traced = isinstance(model, torch.jit.TopLevelTracedModule)
+        trial.true(
+            is_traced == (kind == "script_in_trace"),
+            f"The outermost part was {'traced' if is_traced else 'scripted'}.",
+            expected="traced" if kind == "script_in_trace" else "scripted",
+            observed=(kind, is_traced),
+        )
+
+
+@nest.property("script and trace are both used, for either kind", changes=RNG, once_right=True)
+def both_tools(answer: Answer, trial: Trial) -> None:
+    for kind in KINDS:
+        with calls_to(torch.jit.script, torch.jit.trace, torch.jit.trace_module) as seen:
+            with quiet():
+                trial.call(answer, kind)
+        used = {"trace" if name.startswith("trace") else name for name in seen}
+        trial.true(
+            used == {"script", "trace"},
+            f"Only torch.jit.{' and torch.jit.'.join(sorted(used)) or 'neither'} was called.",
+            expected="both: the parts as lab gives them cannot be made with one",
+            observed=(kind, sorted(used)),
+        )

@@ -1,0 +1,346 @@
+"""What people write for 09.nest, and why it is wrong.
+
+Without `from __future__ import annotations`: the compiler reads the annotations of these classes as objects."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from helpers.exercise import returned
+from helpers.labs.torchscript.nest.exercise import nest
+from helpers.labs.torchscript.shown.nest_parts import HIDDEN, INPUTS, Cell, Gate, Readout
+
+built = nest.bank(returned)
+
+STEP = torch.ones(2, INPUTS), torch.zeros(2, HIDDEN)
+SEQUENCE = torch.ones(3, 2, INPUTS), torch.zeros(2, HIDDEN)
+
+
+class Loop(nn.Module):
+    """A right one."""
+
+    def __init__(self, cell: nn.Module) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+def trace(module: nn.Module, example: tuple) -> torch.jit.ScriptModule:
+    return torch.jit.trace(module, example, check_trace=False)
+
+
+def scripted_cell() -> torch.jit.ScriptModule:
+    """A right cell: traced, with a scripted gate."""
+    return trace(Cell(torch.jit.script(Gate())), STEP)
+
+
+def around(loop: Callable[[], nn.Module]) -> Callable[[str], torch.jit.ScriptModule]:
+    """The right answer with another loop."""
+
+    def answer(kind: str) -> torch.jit.ScriptModule:
+        inner = loop()
+        return inner if kind == "trace_in_script" else trace(Readout(inner), SEQUENCE)
+
+    return answer
+
+
+@nest.mistake()
+def everything_traced(kind: str) -> torch.jit.ScriptModule:
+    """Traced as a whole, the loop is unrolled to the length of the example, and the gate goes the example's
+    way for ever.
+    """
+    model = Loop(Cell(Gate()))
+    return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
+
+
+class LoopOverUnbound(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for x in xs.unbind(0):
+            y, h = self.cell(x, h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+@nest.variant(everything_traced)
+def _(kind: str) -> torch.jit.ScriptModule:
+    model = LoopOverUnbound(Cell(Gate()))
+    return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
+
+
+@nest.mistake()
+def everything_scripted(kind: str) -> torch.jit.ScriptModule:
+    """The compiler reads all of the code, and the Cell holds Python that it refuses. A trace only watches
+    what runs: the cell has to be traced.
+    """
+    model = Loop(Cell(Gate()))
+    return torch.jit.script(model if kind == "trace_in_script" else Readout(model))
+
+
+@nest.variant(everything_scripted)
+def _(kind: str) -> torch.jit.ScriptModule:
+    model = torch.jit.script(Loop(torch.jit.script(Cell(torch.jit.script(Gate())))))
+    return model if kind == "trace_in_script" else trace(Readout(model), SEQUENCE)
+
+
+@nest.mistake()
+def readout_scripted(kind: str) -> torch.jit.ScriptModule:
+    """The loop is right. The Readout around it looks its activation up by name, and the compiler wants to
+    know it beforehand: this part has to be traced.
+    """
+    loop = torch.jit.script(Loop(scripted_cell()))
+    return loop if kind == "trace_in_script" else torch.jit.script(Readout(loop))
+
+
+@nest.mistake()
+def loop_traced(kind: str) -> torch.jit.ScriptModule:
+    """The gate was scripted and its branch survives. The loop was traced, so it has as many steps as the
+    example.
+    """
+    model = Loop(Cell(torch.jit.script(Gate())))
+    return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
+
+
+@built.mistake()
+def gate_traced():
+    """The cell was traced with a gate of Python in it: the loop survives, and the branch is the one that the
+    example took. Script the gate before the cell is traced.
+    """
+    return around(lambda: torch.jit.script(Loop(trace(Cell(Gate()), STEP))))
+
+
+nest.variant(gate_traced)(
+    around(lambda: torch.jit.script(Loop(trace(Cell(trace(Gate(), (STEP[1] + 1,))), STEP))))
+)
+
+
+class CarryDropped(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, _ = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+class LastCarry(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys, last = [], h
+        for place in range(xs.shape[0]):
+            y, last = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), last
+
+
+class OutputCarried(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            h = self.cell(xs[place], h)[0]
+            ys.append(h)
+        return torch.stack(ys), h
+
+
+class Swapped(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            h, y = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+class LastOnly(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        y = h
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+        return y, h
+
+
+class OneTensor(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> Tensor:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys)
+
+
+class BatchFirst(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys, 1), h
+
+
+def scripted(kind: type[Loop]) -> Callable[[str], torch.jit.ScriptModule]:
+    """The right answer with another class of loop."""
+    return around(lambda: torch.jit.script(kind(scripted_cell())))
+
+
+@built.mistake()
+def second_output_dropped():
+    """`y, _ = self.cell(...)` drops the second result of the traced cell: each step starts from the first h
+    again. For one step nobody sees it.
+    """
+    return scripted(CarryDropped)
+
+
+@built.mistake()
+def state_not_handed_on():
+    """The new h is kept for the end, and not given to the next step: each step begins with the h of the
+    start.
+    """
+    return scripted(LastCarry)
+
+
+@built.mistake()
+def output_carried_on():
+    """What goes to the next step is h, the second result. Here y goes, which is another tensor."""
+    return scripted(OutputCarried)
+
+
+@built.mistake()
+def results_swapped():
+    """The cell gives (y, h), in this order; a trace holds no names that could tell."""
+    return scripted(Swapped)
+
+
+@built.mistake()
+def last_step_only():
+    """The loop gives the y of the last step. All of them were wanted, stacked along a new first dimension."""
+    return scripted(LastOnly)
+
+
+@built.mistake()
+def stacked_at_one():
+    """torch.stack(ys, 1) puts the steps after the batch: xs came with the length first, and so goes ys."""
+    return scripted(BatchFirst)
+
+
+@nest.mistake()
+def final_state_lost(kind: str) -> torch.jit.ScriptModule:
+    """The loop gives ys alone. The last h was to come with it: without it nobody can go on from there."""
+    if kind == "trace_in_script":
+        return torch.jit.script(OneTensor(scripted_cell()))
+    return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)
+
+
+# Parts at the wrong place, parts that are no submodules, parts made of something else.
+
+
+@nest.mistake()
+def same_for_both(kind: str) -> torch.jit.ScriptModule:
+    """The scripted loop was returned for both kinds. In the second a traced Readout stands around it."""
+    return torch.jit.script(Loop(scripted_cell()))
+
+
+class Scripted(nn.Module):
+    """The cell, written so that the compiler takes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = Gate()
+        self.layers = nn.ModuleList([nn.Linear(INPUTS, HIDDEN), nn.Linear(HIDDEN, HIDDEN)])
+
+    def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        h = torch.tanh(self.gate(self.layers[0](x) + self.layers[1](h)))
+        return h * h, h
+
+
+@built.mistake()
+def cell_rewritten():
+    """The cell was written anew so that the compiler takes it: right, where the code is yours. Here a part of
+    somebody else's goes in as it is, and only a trace takes it.
+    """
+    return around(lambda: torch.jit.script(Loop(Scripted())))
+
+
+class Hidden(Readout):
+    """Keeps the loop where no module looks."""
+
+    def __init__(self, loop: nn.Module) -> None:
+        nn.Module.__init__(self)
+        self.activation = "sin"
+        self.kept = [loop]
+
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys, h = self.kept[0](xs, h)
+        return torch.sin(ys), h
+
+
+class HiddenStep(nn.Module):
+    """Calls the traced cell through Python."""
+
+    def __init__(self, cell: nn.Module) -> None:
+        super().__init__()
+        self.cells = (cell,)
+
+    @torch.jit.ignore
+    def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        return self.cells[0](x, h)
+
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.step(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+@built.mistake()
+def called_through_a_python_attribute():
+    """A part that stands in a list or a tuple is no submodule. A script can reach it only by a call of
+    Python, its weights are in no state_dict, and a trace refuses it: not part of the active trace.
+    """
+    return around(lambda: torch.jit.script(HiddenStep(scripted_cell())))
+
+
+@nest.variant(called_through_a_python_attribute)
+def _(kind: str) -> torch.jit.ScriptModule:
+    loop = torch.jit.script(Loop(scripted_cell()))
+    return loop if kind == "trace_in_script" else trace(Hidden(loop), SEQUENCE)
+
+
+@nest.mistake()
+def python_returned(kind: str) -> nn.Module:
+    """The parts are a trace and a script, and the whole is still a module of Python: it cannot be saved. The
+    outermost part has to be scripted or traced, too.
+    """
+    loop = Loop(scripted_cell())
+    return loop if kind == "trace_in_script" else Readout(torch.jit.script(loop))
+
+
+@nest.mistake()
+def frozen(kind: str) -> torch.jit.ScriptModule:
+    """torch.jit.freeze makes constants of the weights: a graph for one set of them, with no parameter left to
+    load.
+    """
+    loop = torch.jit.script(Loop(scripted_cell()))
+    return torch.jit.freeze((loop if kind == "trace_in_script" else trace(Readout(loop), SEQUENCE)).eval())
+
+
+@nest.mistake()
+def readout_forgotten(kind: str) -> torch.jit.ScriptModule:
+    """The loop was traced without lab.Readout around it: the activation is missing."""
+    loop = torch.jit.script(Loop(scripted_cell()))
+
+    class Through(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.loop = loop
+
+        def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+            return self.loop(xs, h)
+
+    return loop if kind == "trace_in_script" else trace(Through(), SEQUENCE)

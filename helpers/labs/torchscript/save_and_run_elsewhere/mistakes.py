@@ -1,0 +1,184 @@
+"""What people write for 09.save_and_run_elsewhere, and why it is wrong."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+import tempfile
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.torchscript.save_and_run_elsewhere.exercise import save_and_run_elsewhere as exercise
+from helpers.labs.torchscript.shared.elsewhere import elsewhere
+
+Example = tuple[Tensor, ...]
+
+START = "import sys, torch\n"
+LOAD = START + "module = torch.jit.load(sys.argv[1])\n"
+RUN = "torch.save(module(*torch.load(sys.argv[2])), sys.argv[3])\n"
+
+
+def run(program: str, path: Path, example: Example, *words: object) -> Tensor:
+    """What a program makes of the file and the inputs, by files."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = Path(folder) / "given.pt", Path(folder) / "made.pt"
+        torch.save(list(example), given)
+        elsewhere(program, path, given, made, *words)
+        return torch.load(made)
+
+
+@exercise.mistake()
+def whole_module_pickled(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """torch.save(module) stores the name of the class, not its code: who loads it must import the class."""
+    torch.save(module, path)
+    return run(START + "module = torch.load(sys.argv[1], weights_only=False).eval()\n" + RUN, path, example)
+
+
+@exercise.variant(whole_module_pickled)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.save(module, path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake()
+def class_made_importable(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """With the folder of the class on sys.path a pickle loads; but then the file is half of what must be
+    shipped.
+    """
+    torch.save(module, path)
+    folder = Path(inspect.getfile(type(module))).parent
+    load = "sys.path.insert(0, sys.argv[4])\nmodule = torch.load(sys.argv[1], weights_only=False).eval()\n"
+    return run(START + load + RUN, path, example, folder)
+
+
+@exercise.mistake()
+def state_dict_saved(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """A state_dict is the right thing for a checkpoint, and no program: the code travels beside it, by hand."""
+    torch.save(module.state_dict(), path)
+    source = inspect.getsource(type(module))
+    make = f"from torch import Tensor, nn\n{source}\nmodule = {type(module).__name__}()\n"
+    return run(
+        START + make + "module.load_state_dict(torch.load(sys.argv[1]))\nmodule.eval()\n" + RUN, path, example
+    )
+
+
+@exercise.variant(state_dict_saved)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.save(module.state_dict(), path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.variant(state_dict_saved)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.save(module.state_dict(), path)
+    return copy.deepcopy(module).eval()(*example)
+
+
+@exercise.mistake()
+def traced(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """A trace is one run: the branch that the example took, and as many rows as it had. This module needs
+    script.
+    """
+    modes = {part: part.training for part in module.modules()}
+    torch.jit.trace(module.eval(), example, check_trace=False).save(path)
+    for part, mode in modes.items():
+        part.training = mode
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.variant(traced)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.jit.trace(module.eval(), example).save(path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake()
+def traced_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """Dropout was recorded as it ran: switched on, for good. eval() on the loaded file changes nothing."""
+    torch.jit.trace(module, example, check_trace=False).save(path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.variant(traced_in_training_mode)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.jit.trace(module, example, check_trace=False).save(path)
+    return run(LOAD + "module.eval()\n" + RUN, path, example)
+
+
+@exercise.mistake()
+def saved_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """A scripted module is saved in the mode that it is in, and C++ or a server will not think of eval()."""
+    torch.jit.script(module).save(path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake()
+def eval_by_the_reader(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The right values come from an eval() in the other program. The next reader of the file does not have
+    it.
+    """
+    torch.jit.script(module).save(path)
+    return run(LOAD + "module.eval()\n" + RUN, path, example)
+
+
+@exercise.mistake()
+def left_in_evaluation(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """module.eval() was called on the caller's own module: the training that goes on has no dropout from here
+    on.
+    """
+    module.eval()
+    torch.jit.script(module).save(path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake()
+def all_put_into_training(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """train() afterwards puts every part into training mode, also one that was kept in evaluation mode on
+    purpose.
+    """
+    module.eval()
+    torch.jit.script(module).save(path)
+    module.train()
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake()
+def loaded_here(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """This process has the class, the weights and everything else: loading here shows only that the file is
+    readable.
+    """
+    torch.jit.script(module).eval().save(path)
+    return torch.jit.load(path)(*example)
+
+
+@exercise.mistake()
+def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The file was written under another name, so the caller does not find it."""
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "model.pt"
+        torch.jit.script(module).eval().save(other)
+        return run(LOAD + RUN, other, example)
+
+
+@exercise.mistake()
+def printed_with_four_digits(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """print shows four digits of a tensor. Send the tensor in a file: torch.save there, torch.load here."""
+    torch.jit.script(module).eval().save(path)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.save(list(example), given := Path(folder) / "given.pt")
+        said = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])))\n", path, given)
+    numbers = re.findall(r"-?\d+\.\d*(?:e[+-]?\d+)?", said.partition("]")[0])
+    return torch.tensor([float(number) for number in numbers], dtype=example[0].dtype)
+
+
+@exercise.mistake()
+def dtype_lost_in_a_list(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """tolist() keeps the numbers and forgets the dtype; torch.tensor makes float32 of a list of floats."""
+    torch.jit.script(module).eval().save(path)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.save(list(example), given := Path(folder) / "given.pt")
+        said = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])).tolist())\n", path, given)
+    return torch.tensor([float(number) for number in said.strip("[]\n").split(",")])

@@ -1,0 +1,232 @@
+"""Exercise 09.scriptable: models mended so that the compiler takes all of them."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.compare import difference
+from helpers.exercise import Exercise
+from helpers.labs.torchscript.scriptable.marks import restore_marks
+from helpers.labs.torchscript.shared.quiet import new_types, quiet
+from helpers.labs.torchscript.shared.refusals import first_line, refused
+from helpers.labs.torchscript.shown.broken import BROKEN, WIDTH
+from helpers.trial import Trial
+
+Answer = Callable[[str], nn.Module]
+
+scriptable = Exercise(
+    "09.scriptable",
+    "Python that a compiler takes",
+    objective="Repair seven models so that torch.jit.script compiles them whole, with both ways of every branch.",
+    minutes=30,
+    difficulty="medium",
+    core=False,
+    hints=[
+        "Run torch.jit.script on each and read the last line before the arrow. An argument without an annotation is a "
+        "Tensor, an empty list holds Tensors, an empty dict has str keys and Tensor values.",
+        "`mask: Optional[Tensor] = None`; `places: list[int] = []`; `rows: dict[str, int] = {}`; `gated: Final[bool]` in "
+        "the body of the class; @torch.jit.export above `encode`. A ModuleList can be looped over, not indexed by a "
+        "variable.",
+        "@torch.jit.ignore keeps a call of Python, and torch.jit.save refuses it. @torch.jit.unused puts an error in its "
+        "place: right for a method that the scripted model never calls.",
+        "layers: `for place, layer in enumerate(self.layers): if place < depth: x = torch.tanh(layer(x))`.",
+    ],
+)
+
+SAID = {
+    "optional": '"optional": with a mask, without one, and with None',
+    "list": '"list": any step, any number of rows',
+    "dict": '"dict": names with rows, with none, and no names',
+    "final": '"final": the layer that is not there',
+    "export": '"export": forward, and encode by itself',
+    "ignored": '"ignored": both ways of the branch; the notes of training are Python\'s',
+    "layers": '"layers": any depth',
+}
+
+Call = tuple[str, tuple[Any, ...], str]  # method, arguments, in words
+
+
+def calls_for(name: str, reference: nn.Module, trial: Trial) -> Iterator[Call]:
+    """What is called, both ways of each branch."""
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=trial.generator)
+
+    x = drawn(5, WIDTH)
+    if name == "optional":
+        yield "forward", (x, drawn(5, WIDTH)), "model(x, mask)"
+        yield "forward", (x,), "model(x)"
+        yield "forward", (x, None), "model(x, None)"
+    elif name == "list":
+        for step in (1, 2, 3):
+            yield "forward", (x, step), f"model(x, {step}), x of shape (5, {WIDTH})"
+        yield "forward", (drawn(1, WIDTH), 4), f"model(x, 4), x of shape (1, {WIDTH})"
+    elif name == "dict":
+        yield "forward", ({"a": x, "b": drawn(2, WIDTH)},), "model({'a': 5 rows, 'b': 2 rows})"
+        yield "forward", ({"a": drawn(0, WIDTH), "c": x},), "model({'a': no rows, 'c': 5 rows})"
+        yield "forward", ({},), "model({})"
+    elif name == "export":
+        yield "forward", (x,), "model(x)"
+        yield "encode", (x, 0.5), "model.encode(x, 0.5)"
+        yield "encode", (x, 3.0), "model.encode(x, 3.0)"
+    elif name == "ignored":
+        for sign, words in ((1, "above"), (-1, "below")):
+            x, towards = 3 * drawn(5, WIDTH), sign * reference.fc.weight.detach().sum(0)
+            while sign * reference.fc(x).sum() <= 0:
+                x = x + towards / 4
+            yield "forward", (x,), f"model(x), where the sum of the layer's output is {words} 0"
+    elif name == "layers":
+        for depth in range(4):
+            yield "forward", (x, depth), f"model(x, {depth})"
+    else:
+        yield "forward", (x,), "model(x)"
+
+
+def repaired(name: str, answer: Answer, trial: Trial) -> tuple[nn.Module, nn.Module]:
+    """The answer's module and the broken one, with the same weights."""
+    trial.given(f'scriptable("{name}")')
+    with quiet():
+        module = trial.call(answer, name)
+    trial.true(
+        isinstance(module, nn.Module),
+        f"Expected an nn.Module, got {type(module).__name__}.",
+        expected=f"a module that does what lab.BROKEN[{name!r}]() does",
+        observed=("type", type(module).__name__),
+    )
+    if isinstance(module, torch.jit.ScriptModule):
+        is_traced = isinstance(module, torch.jit.TracedModule | torch.jit.TopLevelTracedModule)
+        trial.fail(
+            f"The module has been {'traced' if is_traced else 'scripted'} already.",
+            expected="a module of Python, which the check scripts",
+            observed="traced" if is_traced else "scripted",
+        )
+    reference = BROKEN[name]().eval()
+    names, wanted = (
+        {key: tuple(value.shape) for key, value in m.state_dict().items()} for m in (module, reference)
+    )
+    trial.true(
+        names == wanted,
+        "The module's parameters are not those of the broken one.",
+        expected=str(wanted),
+        got=str(names),
+        observed=("parameters", sorted(names.items())),
+    )
+    weights = {
+        key: torch.randn(value.shape, generator=trial.generator)
+        for key, value in reference.state_dict().items()
+    }
+    reference.load_state_dict(weights)
+    module.load_state_dict(weights)
+    return module.eval(), reference
+
+
+def compiled(module: nn.Module, trial: Trial) -> torch.jit.ScriptModule:
+    """torch.jit.script(module); ends the property where the compiler refuses."""
+    restore_marks(module)
+    try:
+        with quiet(), new_types():
+            return torch.jit.script(module)
+    except Exception as error:  # RuntimeError, NotSupportedError, FrontendError, ...
+        refused(error, trial, "torch.jit.script refuses the module.")
+
+
+def last_line(error: BaseException) -> str:
+    """What the interpreter says at the end of its own traceback."""
+    said = re.findall(r"^ *(\w*(?:Error|Exception): .+)$", str(error), re.M)
+    return (said[-1] if said else f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")[:220]
+
+
+def results_equal(module: Any, reference: nn.Module, name: str, trial: Trial, who: str) -> None:
+    """Each call gives what the broken module gives in Python."""
+    gaps = []
+    for method, args, words in calls_for(name, reference, trial):
+        want, got = getattr(reference, method)(*args), outcome(module, method, args)
+        if isinstance(got, Exception):
+            gaps.append((words, "raised", last_line(got), ""))
+        elif found := difference(_detached(got), _detached(want)):
+            gaps.append((words, found.kind, found.sentence, found.symptom))
+    if gaps:
+        words, kind, sentence, symptom = gaps[0]
+        trial.given(f"{words}, {who}")
+        trial.fail(
+            f"The call raised, {who}." if kind == "raised" else f"The result, {who}: {sentence}.",
+            expected="the result of the broken module in Python",
+            got=sentence if kind == "raised" else "",
+            symptom=symptom,
+            observed=(who, [gap[:2] for gap in gaps]),
+        )
+
+
+def outcome(module: Any, method: str, args: tuple[Any, ...]) -> Any:
+    """What a call gives, or the error that it raises."""
+    try:
+        with quiet(), torch.no_grad():
+            return module(*args) if method == "forward" else getattr(module, method)(*args)
+    except Exception as error:  # the learner's own, or the interpreter's
+        return error
+
+
+def _detached(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _detached(item) for key, item in value.items()}
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+def notes_kept(module: nn.Module, trial: Trial) -> None:
+    """In Python and in training mode a note is still taken."""
+    trial.given("two calls of the module itself, in training mode, not scripted")
+    before = len(module.notes) if hasattr(module, "notes") else 0
+    module.train()
+    with quiet(), torch.no_grad():
+        for _ in range(2):
+            module(torch.randn(3, WIDTH, generator=trial.generator))
+    module.eval()
+    taken = len(getattr(module, "notes", [])) - before
+    trial.true(
+        taken == 2,
+        f"{taken} notes were taken at two calls. Called from Python, the module is to do all that the broken one does.",
+        expected="two more entries in .notes",
+        observed=("notes", taken),
+    )
+
+
+def holds(name: str, answer: Answer, trial: Trial) -> None:
+    """The repaired module is the broken one in Python, compiles, gives the same when compiled, and can be saved."""
+    module, reference = repaired(name, answer, trial)
+    results_equal(module, reference, name, trial, "not scripted")
+    if name == "ignored":
+        notes_kept(module, trial)
+        module.notes.clear()
+    trial.given(f'torch.jit.script(scriptable("{name}"))')
+    scripted = compiled(module, trial)
+    if name == "export":
+        trial.true(
+            hasattr(scripted, "encode"),
+            "The scripted module has no method encode.",
+            expected="forward and encode, both compiled",
+            observed="no encode",
+        )
+    results_equal(scripted, reference, name, trial, "scripted")
+    trial.given(f'torch.jit.save(torch.jit.script(scriptable("{name}")), file)')
+    try:
+        with quiet():
+            torch.jit.save(scripted, io.BytesIO())
+    except Exception as error:
+        trial.fail(
+            "The scripted module cannot be saved: it holds a call back into Python.",
+            expected="a module that is compiled whole",
+            got=first_line(error).partition(" Did you")[0],
+            observed=("not saved", type(error).__name__),
+        )
+
+
+for _name, _said in SAID.items():
+    scriptable.property(_said, changes=("torch RNG", "random RNG"))(
+        lambda answer, trial, name=_name: holds(name, answer, trial)
+    )

@@ -1,0 +1,450 @@
+"""What people write for 09.to_export, and why it is wrong."""
+
+from __future__ import annotations
+
+import copy
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram
+
+from helpers.exercise import returned
+from helpers.labs.torchscript.shown.export_models import Averaged, Branching, Squared
+from helpers.labs.torchscript.to_export.exercise import to_export
+from helpers.labs.torchscript.to_export.right import (
+    REPAIRS,
+    Average,
+    Choice,
+    Square,
+    but,
+    exported,
+    operator,
+    right,
+    right_sizes,
+    square,
+)
+
+built = to_export.bank(returned)
+
+Example = tuple[Tensor, ...]
+
+
+def as_it_is(module: nn.Module) -> nn.Module:
+    return module
+
+
+@to_export.mistake()
+def no_dynamic_shapes(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """Without dynamic_shapes every size of the example is a constant of the program. Only what is declared
+    may change.
+    """
+    return exported(module, example, dynamic, sizes=lambda module, dynamic: None)
+
+
+@to_export.variant(no_dynamic_shapes)
+def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    return torch.export.export(module, example)
+
+
+@built.mistake()
+def auto_that_specialises():
+    """Dim.AUTO lets the code decide, and raises nothing where it decides for a constant: len(x) made a number
+    of the batch, silently. Dim and Dim.DYNAMIC would have told.
+    """
+    return but(Averaged, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),))
+
+
+to_export.variant(auto_that_specialises)(
+    but(nn.Module, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),))
+)
+
+
+@built.mistake()
+def suggested_fix_taken():
+    """The error suggests to declare the batch as the number that the code made of it. Then it exports, and
+    takes that batch only. The code is to be mended, not the Dim.
+    """
+    return but(
+        Averaged,
+        repair=as_it_is,
+        sizes=lambda module, dynamic: ({0: None, 1: Dim("length", max=len(module.table))},),
+    )
+
+
+@built.mistake()
+def code_left_as_it_is():
+    """len(x) gives Python a number, and a number is no symbol: the Dim asks for any batch, the code for this
+    one. x.shape[0] stays a symbol.
+    """
+    return but(Averaged, repair=as_it_is)
+
+
+class LoopOverRows(Average):
+    def forward(self, x: Tensor) -> Tensor:
+        total = torch.zeros_like(x[0])
+        for row in x:
+            total = total + row + self.table[: x.shape[1]]
+        return total / x.shape[0]
+
+
+to_export.variant(code_left_as_it_is)(but(Averaged, repair=LoopOverRows))
+to_export.variant(code_left_as_it_is)(but(nn.Module, repair=as_it_is))
+
+
+@built.mistake()
+def no_end_of_the_table():
+    """Slicing a table of eight rows gives eight rows at most: longer inputs do not fit, and the Dim says that
+    any length does. max=len(module.table) tells the range.
+    """
+    return but(Averaged, sizes=lambda module, dynamic: ({dim: Dim(f"size{dim}") for dim in dynamic},))
+
+
+@built.mistake()
+def length_fixed():
+    """Only the batch was declared. `dynamic` names the second dimension, too: the length of the example
+    became a constant.
+    """
+    return but(Averaged, sizes=lambda module, dynamic: ({0: Dim("batch")},))
+
+
+@to_export.mistake()
+def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The range ends before the table does, so that lengths are refused that the module takes. The end is
+    len(module.table).
+    """
+    if not isinstance(module, Averaged):
+        return right(module, example, dynamic)
+    sizes = {0: Dim("batch"), 1: Dim("length", max=len(module.table) - 1)}
+    return exported(module, example, dynamic, sizes=lambda *_: (sizes,))
+
+
+@to_export.mistake()
+def end_of_the_batch_invented(
+    module: nn.Module, example: Example, dynamic: tuple[int, ...]
+) -> ExportedProgram:
+    """The batch was given an end, which neither the module nor the task has."""
+
+    def sizes(module: nn.Module, dynamic: tuple[int, ...]) -> Any:
+        return ({**right_sizes(module, dynamic)[0], 0: Dim("batch", max=1024)},)
+
+    return exported(module, example, dynamic, sizes=sizes)
+
+
+class SizeOfExample(Average):
+    """The batch of the example, written into the module."""
+
+    def __init__(self, given: nn.Module, batch: int) -> None:
+        super().__init__(given)
+        self.batch = batch
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x + self.table[: x.shape[1]]).sum(0) / self.batch
+
+
+@to_export.mistake()
+def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The batch of the example was written into the module: every size is accepted, and the sum is divided by
+    the wrong number. That is what the trace did.
+    """
+    if not isinstance(module, Averaged):
+        return right(module, example, dynamic)
+    batch = len(example[0])
+    return exported(module, example, dynamic, repair=lambda given: SizeOfExample(given, batch))
+
+
+@built.mistake()
+def if_left():
+    """While it is exported, x holds no values, and `if` asks for one. torch.cond takes both branches into the
+    graph and lets the data decide when it runs.
+    """
+    return but(Branching, repair=as_it_is)
+
+
+class ByItem(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x) if x.sum().item() > 0 else self.lower(x)
+
+
+class ByWhere(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.where(x.sum() > 0, self.up(x), self.lower(x))
+
+
+class ByMask(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        is_up = (x.sum() > 0).to(x.dtype)
+        return is_up * self.up(x) + (1 - is_up) * self.lower(x)
+
+
+class Swapped(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, self.lower, self.up, (x,))
+
+
+class OfAnotherShape(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, self.up, lambda x: self.lower(x).mean(0), (x,))
+
+
+class RowByRow(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.where(x.sum(1, keepdim=True) > 0, self.up(x), self.lower(x))
+
+
+class Taken(Choice):
+    """The branch of the example."""
+
+    def __init__(self, given: nn.Module, is_up: bool) -> None:
+        super().__init__(given)
+        self.is_up = is_up
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x) if self.is_up else self.lower(x)
+
+
+to_export.variant(if_left)(but(Branching, repair=ByItem))
+to_export.variant(if_left)(but((Branching, Squared), repair=as_it_is))
+
+
+@built.mistake()
+def both_branches_computed():
+    """torch.where is right in value and computes both branches each time. torch.cond runs one; here the
+    branch was the point.
+    """
+    return but(Branching, repair=ByWhere)
+
+
+to_export.variant(both_branches_computed)(but(Branching, repair=ByMask))
+
+
+@built.mistake()
+def branches_swapped():
+    """torch.cond takes the branch for True first."""
+    return but(Branching, repair=Swapped)
+
+
+@built.mistake()
+def branches_of_different_shapes():
+    """The two branches of torch.cond must give results of one shape and one dtype: what comes after them is
+    one graph.
+    """
+    return but(Branching, repair=OfAnotherShape)
+
+
+@built.mistake()
+def row_by_row():
+    """The sum of each row was asked about. The module asks once, about the sum of all of x."""
+    return but(Branching, repair=RowByRow)
+
+
+@to_export.mistake()
+def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The branch was chosen in Python, when the example was there, and only that one was exported."""
+    if not isinstance(module, Branching):
+        return right(module, example, dynamic)
+    is_up = bool(example[0].sum() > 0)
+    return exported(module, example, dynamic, repair=lambda given: Taken(given, is_up))
+
+
+@to_export.mistake()
+def forward_patched(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """forward was replaced on the module that was given. It is somebody else's, who now has another one:
+    write a module of your own around its parameters.
+    """
+    if isinstance(module, Averaged):
+        module.forward = types.MethodType(lambda self, x: (x + self.table[: x.shape[1]]).mean(0), module)
+        return exported(module, example, dynamic, repair=as_it_is)
+    return right(module, example, dynamic)
+
+
+@to_export.variant(forward_patched)
+def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    if isinstance(module, Branching):
+        module.forward = Choice(module).forward
+        return exported(module, example, dynamic, repair=as_it_is)
+    return right(module, example, dynamic)
+
+
+@to_export.variant(forward_patched)
+def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    module.forward = REPAIRS[type(module)](module).forward
+    return exported(module, example, dynamic, repair=as_it_is)
+
+
+@to_export.mistake()
+def module_of_the_program(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
+    """program.module() is what can be called. What is asked for is the program itself, which knows ranges and
+    can be saved.
+    """
+    return right(module, example, dynamic).module()
+
+
+@to_export.mistake()
+def traced(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
+    """torch.jit.trace is the old way: it has one branch, a batch of one size, and no ranges."""
+    return torch.jit.trace(module, example, check_trace=False)
+
+
+# The operator, its fake kernel, its gradient, the parameters.
+
+
+class Made:
+    """Makes an operator when it is first needed, once a process."""
+
+    known: dict[str, Any] = {}
+
+    def __init__(self, name: str, **parts: Any) -> None:
+        self.name, self.parts = name, parts
+
+    def __call__(self) -> Any:
+        if self.name not in Made.known:
+            Made.known[self.name] = operator(self.name, **self.parts)
+        return Made.known[self.name]
+
+
+def with_operator(name: str, **parts: Any) -> Callable[..., Any]:
+    """The right answer with another operator."""
+    made = Made(name, **parts)
+    return but(Squared, repair=lambda given: Square(given, made))
+
+
+@built.mistake()
+def function_left():
+    """torch.export goes through a custom Function, and takes what its forward does. The Function is gone,
+    with the backward that somebody wrote for it; for x * x that is no harm, for a straight-through estimator
+    it is.
+    """
+    return but(Squared, repair=as_it_is)
+
+
+class Plainly(Square):
+    def __init__(self, given: nn.Module) -> None:
+        super().__init__(given, lambda: square)
+
+
+class Detached(nn.Module):
+    """Weights as constants."""
+
+    def __init__(self, given: nn.Module) -> None:
+        super().__init__()
+        self.inner = Choice(given)
+        for part in (self.inner.up, self.inner.down):
+            part.requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+class Copied(nn.Module):
+    """Weights copied into buffers."""
+
+    def __init__(self, given: nn.Module) -> None:
+        super().__init__()
+        for name, value in given.named_parameters():
+            self.register_buffer(name.replace(".", "_"), value.detach().clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        def up(x: Tensor) -> Tensor:
+            return nn.functional.linear(x, self.up_weight, self.up_bias)
+
+        def down(x: Tensor) -> Tensor:
+            return torch.tanh(nn.functional.linear(x, self.down_weight, self.down_bias))
+
+        return torch.cond(x.sum() > 0, up, down, (x,))
+
+
+to_export.variant(function_left)(but(Squared, repair=Plainly))
+
+
+@built.mistake()
+def no_fake_kernel():
+    """While it is exported there are no values, so the kernel cannot run: register_fake says what shape and
+    dtype the result would have.
+    """
+    return with_operator("no_fake", fake=None)
+
+
+@built.mistake()
+def fake_of_the_examples_shape():
+    """The fake kernel knows one shape, that of the example. The program was right for it; the operator says
+    the wrong shape for every other.
+    """
+    return with_operator("fake_of_one_shape", fake=lambda x: torch.empty(4, 2))
+
+
+@built.mistake()
+def fake_of_another_dtype():
+    """The fake kernel makes float64 of float32: everything after it is planned for a tensor that does not
+    come.
+    """
+    return with_operator("fake_double", fake=lambda x: torch.empty_like(x, dtype=torch.float64))
+
+
+REAL = torch.zeros(4, 2)
+
+
+@built.mistake()
+def fake_with_real_data():
+    """The fake kernel returned a tensor that exists. It may return only what it makes anew from its argument:
+    torch.empty_like(x) is one without data.
+    """
+    return with_operator("fake_with_data", fake=lambda x: REAL)
+
+
+@built.mistake()
+def fake_reads_the_values():
+    """The fake kernel runs the computation through numpy, for which it needs the values. It is asked for the
+    form of the result only.
+    """
+    return with_operator("fake_reads", fake=lambda x: torch.tensor(x.detach().numpy() ** 2))
+
+
+@built.mistake()
+def no_formula():
+    """A custom operator has no gradient until register_autograd gives it one: to autograd its kernel is a
+    black box.
+    """
+    return with_operator("no_autograd", backward=None)
+
+
+@built.mistake()
+def grad_out_ignored():
+    """backward returns the derivative alone, and not the derivative times the gradient that comes in."""
+    return with_operator("grad_out_ignored", backward=lambda ctx, grad_out: 2 * ctx.saved_tensors[0])
+
+
+@built.mistake()
+def factor_of_two_lost():
+    """The derivative of x * x is 2 * x."""
+    return with_operator("half", backward=lambda ctx, grad_out: ctx.saved_tensors[0] * grad_out)
+
+
+def squared_in_place(x: Tensor) -> Tensor:
+    return x.mul_(x)
+
+
+@built.mistake()
+def returns_its_input():
+    """The kernel squared x in place and returned x itself. What an operator returns must be new: torch
+    refuses an alias of its input, and the caller's x was lost.
+    """
+    return with_operator("in_place", kernel=squared_in_place)
+
+
+@built.mistake()
+def weights_frozen():
+    """The parameters no longer require grad: the program gives the right values and cannot be trained
+    further.
+    """
+    return but(Branching, repair=Copied)
+
+
+@to_export.variant(weights_frozen)
+def _(
+    module: nn.Module, example: tuple[Tensor, ...], dynamic: tuple[int, ...]
+) -> torch.export.ExportedProgram:
+    frozen = copy.deepcopy(module).requires_grad_(False)
+    return exported(frozen, example, dynamic)

@@ -1,0 +1,122 @@
+"""Right answers to 05.renamed, in different shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Plain(nn.Module):
+    """The plain answer: look for each old key, ask the version for what is new."""
+
+    _version = 4
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.register_buffer("count", torch.tensor(0))
+        self.conv = nn.ModuleDict(
+            {"mix": nn.Linear(width, width, bias=False), "offset": nn.Linear(width, width, bias=False)}
+        )
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
+        version = local_metadata.get("version")
+        moved = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
+        if version is None or version < 4:
+            for old, new in moved.items():
+                if prefix + old in state_dict:
+                    state_dict[prefix + new] = state_dict.pop(prefix + old)
+        if version is None or version < 3:
+            state_dict.setdefault(prefix + "count", torch.zeros_like(self.count))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+
+
+class OffsetConv(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.mix, self.offset = (nn.Linear(width, width, bias=False) for _ in range(2))
+
+
+class WithAHook(nn.Module):
+    """A hook of its own instance, registered in __init__; children of a class of its own."""
+
+    _version = 4
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.conv = OffsetConv(width)
+        self.weight = nn.Parameter(torch.ones(width))
+        self.register_buffer("count", torch.zeros((), dtype=torch.long))
+        self.register_load_state_dict_pre_hook(self.migrated)
+
+    @staticmethod
+    def migrated(module: nn.Module, state_dict: dict, prefix: str, metadata: dict, *args: Any) -> None:
+        version = metadata.get("version") or 0
+        if version < 4:
+            for key in [key for key in state_dict if key.startswith(prefix)]:
+                name = key[len(prefix) :]
+                name = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}.get(name, name)
+                state_dict[prefix + name] = state_dict.pop(key)
+        if version < 3 and prefix + "count" not in state_dict:
+            state_dict[prefix + "count"] = torch.tensor(0)
+
+
+class StepByStep(Plain):
+    """One step a version, as a database is migrated; a lost version is told from the keys."""
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
+        def has(name: str) -> bool:
+            return prefix + name in state_dict
+
+        def move(old: str, new: str) -> None:
+            state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+        def told_by_keys() -> int:
+            if has("gamma"):
+                return 1
+            return 2 if not has("count") else 3 if has("conv_offset.weight") else 4
+
+        steps = {
+            1: lambda: move("gamma", "weight"),
+            2: lambda: state_dict.update({prefix + "count": torch.tensor(0)}),
+            3: lambda: move("conv_offset.weight", "conv.offset.weight"),
+        }
+        for version in range(local_metadata.get("version") or told_by_keys(), self._version):
+            if version == 3 and not has("conv_offset.weight"):
+                continue
+            steps[version]()
+        nn.Module._load_from_state_dict(self, state_dict, prefix, local_metadata, *args)
+
+
+class OnACopy(Plain):
+    """The dict of torch is left alone as well: super() and the children get new keys by another way."""
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict,
+        prefix: str,
+        local_metadata: dict,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        version = local_metadata.get("version", None)
+        is_old = version is None or version < self._version
+        names = {
+            f"{prefix}gamma": f"{prefix}weight",
+            f"{prefix}conv_offset.weight": f"{prefix}conv.offset.weight",
+        }
+        file = {names.get(key, key) if is_old else key: value for key, value in state_dict.items()}
+        if version is None or version <= 2:
+            file = {f"{prefix}count": self.count.new_zeros(())} | file
+        state_dict.clear()
+        state_dict.update(file)  # the children's dicts are made from this one
+        nn.Module._load_from_state_dict(
+            self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+RIGHT = [Plain, WithAHook, StepByStep, OnACopy]
