@@ -119,10 +119,13 @@ def _unpicklable(exercise: Exercise, answer: Any, seed: int, seconds: float) -> 
 
 
 def _can_fork() -> bool:
-    """Whether a fork of the kernel is safe: not on macOS, and not beside CUDA."""
+    """Whether a fork of the kernel is safe: not on macOS, and not once CUDA was started.
+
+    Not is_available(): it counts the devices, and torch then takes every later fork for one that CUDA was lost in.
+    """
     import torch
 
-    return sys.platform == "linux" and not torch.cuda.is_available()
+    return sys.platform == "linux" and not torch.cuda.is_initialized()
 
 
 def _forked(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
