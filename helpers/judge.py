@@ -37,6 +37,7 @@ OWN_MODULES = tuple(
     )
 )
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_BANK = re.compile(r"[/\\]labs[/\\]\w+[/\\]\w+[/\\](right\.py|mistakes\.py|mistakes[/\\]\w+\.py)$")
 _LIBRARY = tuple(
     sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
@@ -272,7 +273,11 @@ def frames_of(error: BaseException, prop: Property | None = None) -> list[Frame]
 
 
 def is_learners(file: str) -> bool:
-    """Whether a file is neither ours nor a library's: a cell of a notebook, a test, an own module."""
+    """Whether a file is neither ours nor a library's: a cell of a notebook, a test, an own module.
+
+    The files in which an exercise's mistakes are written count as a learner's, so that a mistake of the bank is
+    told as a learner's answer is.
+    """
     if file.startswith("<frozen") or file.startswith("<attrs") or file.startswith("<__array_function__"):
         return False
-    return not file.startswith((_HERE, *_LIBRARY))
+    return bool(_BANK.search(file)) if file.startswith(_HERE) else not file.startswith(_LIBRARY)

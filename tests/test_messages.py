@@ -37,6 +37,11 @@ def short(text: str, processes: bool) -> str:
         text = re.sub(r"^  Got: .*(\n    .*)*", "  Got: ...", text, flags=re.M)
         text = re.sub(r"^  \| .*(\n  \| .*)*", "  | ...", text, flags=re.M)
         text = re.sub(r"\d+", "#", text)
+    text = re.sub(r"\.py, line \d+", ".py, line #", text)  # of the bank; an edit above it moves it
+    # Python 3.12 has no frame for a comprehension.
+    text = re.sub(r"\n    \S+, line #, in <(list|dict|set)comp>: .*", "", text)
+    if "RecursionError" in text:  # eight of thousands of frames are told; which, depends on Python
+        text = re.sub(r"\n  Where: .*(\n    .*)*", "\n  Where: ...", text)
     text = text.replace("float division by zero", "division by zero")  # as Python 3.14 says it
     return re.sub(r"0x[0-9a-f]+|\d[\d,]{5,}|0\.\d{4,}", "#", text)
 
