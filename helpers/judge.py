@@ -231,7 +231,7 @@ def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: T
     observed = (
         "raised",
         type(error).__name__,
-        re.sub(r"0x[0-9a-f]+|\w+(?=\(\))|\d+", "#", text),
+        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", text),
         trial._given,
     )
     said = f"{type(error).__name__}: {text}"

@@ -108,3 +108,25 @@ def test_a_mistake_is_compared_only_at_the_property_at_which_it_falls() -> None:
 
     first = judge(numbers, never_ends, seed=1)
     assert first is not None and mistake(numbers, never_ends, 1, first) == "second_never_ends"
+
+
+def test_a_learners_name_for_a_class_hides_no_mistake() -> None:
+    pairs = Exercise(
+        "99.pairs", "Pairs", objective="", minutes=1, difficulty="easy", hints=["", "", ""], kind="class"
+    )
+
+    @pairs.property("takes two")
+    def _(answer, trial: Trial) -> None:
+        answer().forward(1, 2)
+
+    @pairs.mistake()
+    class TakesOne:
+        """It takes one."""
+
+        def forward(self, x: int) -> None: ...
+
+    class Mine:
+        def forward(self, x: int) -> None: ...
+
+    first = judge(pairs, Mine, seed=1)
+    assert first is not None and mistake(pairs, Mine, 1, first) == "takes_one"
