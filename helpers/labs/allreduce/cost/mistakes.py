@@ -193,10 +193,10 @@ def tree_adds_going_down():
 
 
 Part = Callable[[int, float], float]  # world, nbytes -> how many
-Flaws = Mapping[str, Part]  # by algorithm and part: "ring.added"
+WrongParts = Mapping[str, Part]  # by algorithm and part: "ring.added"
 
 
-def flawed(flaws: Flaws) -> Callable[..., float]:
+def with_wrong_parts(parts: WrongParts) -> Callable[..., float]:
     """A cost with these parts in place of the right ones."""
 
     def wrong(algorithm: str, world: int, nbytes: float, alpha: float, beta: float, gamma: float) -> float:
@@ -204,7 +204,7 @@ def flawed(flaws: Flaws) -> Callable[..., float]:
             raise ValueError(algorithm)
         right = terms(algorithm, world, nbytes)
         messages, carried, added = (
-            flaws[f"{algorithm}.{part}"](world, nbytes) if f"{algorithm}.{part}" in flaws else value
+            parts[f"{algorithm}.{part}"](world, nbytes) if f"{algorithm}.{part}" in parts else value
             for part, value in zip(Terms._fields, right, strict=True)
         )
         return messages * alpha + carried * beta + added * gamma
@@ -212,7 +212,7 @@ def flawed(flaws: Flaws) -> Callable[..., float]:
     return wrong
 
 
-def scaled(factor: Callable[[int], float], *names: str) -> Flaws:
+def scaled(factor: Callable[[int], float], *names: str) -> WrongParts:
     """The right parts of these names, times a factor that the world decides."""
 
     def part(name: str) -> Part:
@@ -222,9 +222,9 @@ def scaled(factor: Callable[[int], float], *names: str) -> Flaws:
     return {name: part(name) for name in names}
 
 
-def chosen(flaws: Flaws, *starts: str) -> Flaws:
-    """Those flaws whose name starts with one of these."""
-    return {name: part for name, part in flaws.items() if name.startswith(starts)}
+def chosen(parts: WrongParts, *starts: str) -> WrongParts:
+    """Those parts whose name starts with one of these."""
+    return {name: part for name, part in parts.items() if name.startswith(starts)}
 
 
 SENT = ("ring.messages", "ring.carried", "naive.messages", "naive.carried")
@@ -232,7 +232,7 @@ ALL = (*SENT, "ring.added", "naive.added")
 
 # Of each mistake the ways in which people make it; the first is the wrong answer itself. In the order in which the
 # properties reject them: of two mistakes together the first gives the name.
-WAYS: dict[str, list[Flaws]] = {}
+WAYS: dict[str, list[WrongParts]] = {}
 
 whole = scaled(lambda world: world, "ring.carried", "ring.added")
 added_twice = scaled(lambda world: 2.0 * world, "ring.added") | scaled(lambda world: 2.0, "naive.added")
@@ -287,7 +287,7 @@ WAYS["bits"] = [
 
 WAYS["microseconds"] = [scaled(lambda world, by=by: by, *ALL) for by in (1e6, 1e3, 1e9)]
 
-swapped: Flaws = {
+swapped: WrongParts = {
     f"{one}.{part}": lambda world, nbytes, other=other, part=part: getattr(terms(other, world, nbytes), part)
     for one, other in (("ring", "naive"), ("naive", "ring"))
     for part in Terms._fields
@@ -306,8 +306,8 @@ WAYS["alpha_for_each_byte"] = [
     {"ring.messages": lambda n, size: 2 * (n - 1) * size / n},
 ]
 
-once: Flaws = {"ring.messages": lambda n, size: 2.0, "naive.messages": lambda n, size: 2.0}
-alone: Flaws = {"ring.messages": lambda n, size: 1.0, "naive.messages": lambda n, size: 1.0}
+once: WrongParts = {"ring.messages": lambda n, size: 2.0, "naive.messages": lambda n, size: 2.0}
+alone: WrongParts = {"ring.messages": lambda n, size: 1.0, "naive.messages": lambda n, size: 1.0}
 WAYS["alpha_once"] = [alone, once, chosen(alone, "ring"), chosen(once, "ring")]
 
 twice = scaled(lambda world: 2.0, "ring.added", "naive.added")
@@ -318,7 +318,7 @@ WAYS["adds_whole_vectors"] = [chosen(whole, "ring.added")]
 nothing = scaled(lambda world: 0.0, "ring.added", "naive.added")
 WAYS["gamma_ignored"] = [nothing, chosen(nothing, "ring")]
 
-single: Flaws = {"ring.added": lambda n, size: size / n, "naive.added": lambda n, size: size}
+single: WrongParts = {"ring.added": lambda n, size: size / n, "naive.added": lambda n, size: size}
 WAYS["added_once"] = [single, chosen(single, "naive"), chosen(single, "ring")]
 
 WAYS["root_at_once"] = [
@@ -380,11 +380,11 @@ WHY = {
 
 for name, why in WHY.items():
     first, *others = WAYS[name]
-    cost.add_mistake(name, flawed(first), why=why)
-    for flaws in others:
-        cost.add_variant(name, flawed(flaws))
+    cost.add_mistake(name, with_wrong_parts(first), why=why)
+    for wrong in others:
+        cost.add_variant(name, with_wrong_parts(wrong))
 # What often comes beside another mistake: the additions, or the root's port.
 BESIDE = ("adds_in_both_phases", "gamma_ignored", "added_once", "root_at_once", "only_sending_is_limited")
 for one, other in combinations(WHY, 2):
     if other in BESIDE and not WAYS[one][0].keys() & WAYS[other][0].keys():
-        cost.add_variant(one, flawed(WAYS[one][0] | WAYS[other][0]))
+        cost.add_variant(one, with_wrong_parts(WAYS[one][0] | WAYS[other][0]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from helpers.labs.dataloader.ordered_loader.exercise import ordered_loader
-from helpers.labs.dataloader.shared.loaders import add_flaws
+from helpers.labs.dataloader.shared.loaders import add_mistakes
 from helpers.labs.dataloader.shared.mistakes import order, processes, seeds
 
-add_flaws(
+add_mistakes(
     ordered_loader,
     (
         *processes.PROCESSES,

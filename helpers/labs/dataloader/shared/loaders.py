@@ -18,10 +18,10 @@ Steps = list[tuple[str, Check]]
 CHANGES = ("torch RNG", "numpy RNG", "random RNG", "number of threads")
 
 
-class Flaw(NamedTuple):
+class LoaderMistake(NamedTuple):
     """A mistake in a loader with processes.
 
-    at: the property that it does not have. forms: the same mistake, written in different ways.
+    at: the property that it does not have. variants: the same mistake, written in different ways.
     observed: what that property observes of them all, written down where it takes seconds to see, as a hang does.
     """
 
@@ -29,7 +29,7 @@ class Flaw(NamedTuple):
     at: str
     why: str
     answer: Any
-    forms: tuple[Any, ...] = ()
+    variants: tuple[Any, ...] = ()
     observed: Any = None
 
 
@@ -39,9 +39,11 @@ def add_steps(exercise: Exercise, steps: Steps) -> None:
         exercise.property(said, changes=CHANGES)(check)
 
 
-def add_flaws(exercise: Exercise, flaws: Iterable[Flaw]) -> None:
+def add_mistakes(exercise: Exercise, mistakes: Iterable[LoaderMistake]) -> None:
     """Adds the mistakes."""
-    for flaw in flaws:
-        exercise.add_mistake(flaw.name, flaw.answer, why=flaw.why, at=flaw.at, observed=flaw.observed)
-        for form in flaw.forms:
-            exercise.add_variant(flaw.name, form)
+    for mistake in mistakes:
+        exercise.add_mistake(
+            mistake.name, mistake.answer, why=mistake.why, at=mistake.at, observed=mistake.observed
+        )
+        for variant in mistake.variants:
+            exercise.add_variant(mistake.name, variant)

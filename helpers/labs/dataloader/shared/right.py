@@ -202,5 +202,5 @@ class Loader:
 
 
 def answer(kind: type[Loader]) -> Callable[..., Any]:
-    """What a learner would hand in, for a flawed loader."""
+    """What a learner would hand in, for a loader with a mistake."""
     return lambda *args, **kwargs: kind(*args, **kwargs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from helpers.labs.streams.shared.tf32 import tf32
+from helpers.labs.streams.shared.rounding import tf32
 
 DATA = ("normal", "uniform")
 TERMS = (16, 64, 256, 1024, 4096)

@@ -21,7 +21,7 @@ from helpers.labs.streams.probe_rounding.inputs import (
     flushing,
     small_apart,
 )
-from helpers.labs.streams.shared.tf32 import bits_of
+from helpers.labs.streams.shared.rounding import bits_of
 from helpers.one_thread import one_thread
 from helpers.tf32 import HALF, LOW, ROUNDINGS
 from helpers.trial import Trial

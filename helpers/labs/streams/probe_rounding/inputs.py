@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from helpers.labs.streams.shared.tf32 import SIGN, bits_of, of_bits, tf32
+from helpers.labs.streams.shared.rounding import SIGN, bits_of, of_bits, tf32
 from helpers.tf32 import DROPPED, HALF, LOW, ROUNDINGS
 
 Rounding = Callable[[Tensor], Tensor]

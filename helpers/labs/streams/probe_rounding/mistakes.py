@@ -11,7 +11,7 @@ from torch import Tensor
 from helpers.exercise import returned
 from helpers.labs.streams.probe_rounding.exercise import Answer, probe_rounding
 from helpers.labs.streams.probe_rounding.inputs import Matmul
-from helpers.labs.streams.shared.tf32 import of_bits, tf32
+from helpers.labs.streams.shared.rounding import of_bits, tf32
 from helpers.tf32 import ROUNDINGS
 
 built = probe_rounding.bank(returned)

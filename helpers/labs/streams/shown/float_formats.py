@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from helpers.labs.streams.shared.tf32 import tf32
+from helpers.labs.streams.shared.rounding import tf32
 
 
 @dataclass(frozen=True)

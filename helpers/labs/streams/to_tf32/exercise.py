@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from helpers.exercise import Exercise
-from helpers.labs.streams.shared.tf32 import (
+from helpers.labs.streams.shared.rounding import (
     INF,
     SIGN,
     bits_of,

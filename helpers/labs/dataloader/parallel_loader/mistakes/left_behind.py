@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from helpers.labs.dataloader.parallel_loader import cleanup as steps
-from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.right import Loader, answer
 
 
@@ -202,28 +202,28 @@ class NoDaemons(Loader):
 
 
 CLEANUP = [
-    Flaw(
+    LoaderMistake(
         "never_ended",
         steps.WHOLE,
         "The loop over the batches ends, and each worker goes on waiting in get(): nobody has told it.",
         answer(NeverEnds),
         (answer(AtExit),),
     ),
-    Flaw(
+    LoaderMistake(
         "zombies",
         steps.WHOLE,
         "A process that has ended stays in the system's table until its parent asks how: that is what join() does.",
         answer(Unjoined),
         (answer(Told),),
     ),
-    Flaw(
+    LoaderMistake(
         "only_at_the_end",
         steps.BREAK,
         "What stands after the loop over the batches runs only if that loop reaches its end; finally runs always.",
         answer(OnlyAtTheEnd),
         (answer(Kept),),
     ),
-    Flaw(
+    LoaderMistake(
         "joined_before_drained",
         steps.BREAK,
         "A process does not end before its queue has been written out, and a pipe holds 64 KB: worker and training "
@@ -232,25 +232,25 @@ CLEANUP = [
         (),
         ("hangs", "Leaving the loop hangs"),
     ),
-    Flaw(
+    LoaderMistake(
         "errors_forgotten",
         steps.ERROR,
         "`except GeneratorExit` covers break and close(); an error needs the clean-up as well: finally covers all.",
         errors_forgotten,
     ),
-    Flaw(
+    LoaderMistake(
         "try_begins_late",
         steps.ERROR,
         "The workers run before the try begins: an error while the queues are filled for the first time leaves them.",
         try_begins_late,
     ),
-    Flaw(
+    LoaderMistake(
         "raises_unwanted",
         steps.ERROR,
         "Whoever leaves the loop wants none of the batches that are still to come, nor their errors.",
         answer(RaisesUnwanted),
     ),
-    Flaw(
+    LoaderMistake(
         "waits_for_samples",
         steps.BUSY,
         "join() without a timeout waits for the sample in hand, and for all tasks in the queue: a download that "
@@ -259,14 +259,14 @@ CLEANUP = [
         (answer(WorksOff),),
         ("hangs", "Leaving the loop hangs"),
     ),
-    Flaw(
+    LoaderMistake(
         "queues_kept",
         steps.THINGS,
         "A queue is two open files, semaphores and, once something was put, a thread: it ends with close(), or with "
         "the last reference to it.",
         answer(QueuesKept),
     ),
-    Flaw(
+    LoaderMistake(
         "no_daemons",
         steps.PROGRAM,
         "At its end a program waits for all processes that it started, daemons excepted: those it ends.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helpers.labs.dataloader.parallel_loader.exercise import parallel_loader
 from helpers.labs.dataloader.parallel_loader.mistakes import left_behind
-from helpers.labs.dataloader.shared.loaders import add_flaws
+from helpers.labs.dataloader.shared.loaders import add_mistakes
 from helpers.labs.dataloader.shared.mistakes import dead_workers, errors, order, processes, seeds
 
 _AGAIN = {
@@ -26,7 +26,7 @@ _former = [
     *errors.RAISING,
     *dead_workers.DEAD,
 ]
-add_flaws(
+add_mistakes(
     parallel_loader,
-    (*(flaw._replace(forms=()) for flaw in _former if flaw.name in _AGAIN), *left_behind.CLEANUP),
+    (*(mistake._replace(variants=()) for mistake in _former if mistake.name in _AGAIN), *left_behind.CLEANUP),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from typing import Any
 
-from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.properties import errors as steps
 from helpers.labs.dataloader.shared.right import Loader, answer
 
@@ -68,7 +68,7 @@ class ExitCode(Loader):
 
 
 DEAD = [
-    Flaw(
+    LoaderMistake(
         "dead_worker_hangs",
         steps.KILLED,
         "results.get() waits for a batch that nobody is making: give it a timeout well below a second, and look "
@@ -77,25 +77,25 @@ DEAD = [
         (answer(LooksWithoutEnd), answer(AllDead)),
         ("hangs", "The loader hangs"),
     ),
-    Flaw(
+    LoaderMistake(
         "dead_worker_ends_the_epoch",
         steps.KILLED,
         "A process that is gone is taken for one that has finished.",
         answer(DeadIsTheEnd),
     ),
-    Flaw(
+    LoaderMistake(
         "empty_comes_through",
         steps.KILLED,
         "queue.Empty says only that nothing has come yet; a slow sample would raise it, too.",
         answer(EmptyComesThrough),
     ),
-    Flaw(
+    LoaderMistake(
         "exit_code_only",
         steps.EXITED,
         "os._exit(0), in a library that gives up, is a death with exit code 0: ask is_alive().",
         answer(ExitCode),
     ),
-    Flaw(
+    LoaderMistake(
         "time_out_is_death",
         steps.PATIENT,
         "Nothing came for a while, so a worker was taken for dead. A large picture or a slow disk does the same: ask "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.properties import errors as steps
 from helpers.labs.dataloader.shared.right import Failure, Loader, answer
 
@@ -186,91 +186,91 @@ class StopShortens(Loader):
 
 
 RAISING = [
-    Flaw(
+    LoaderMistake(
         "error_swallowed",
         steps.RAISED,
         "The batch is left out, or the epoch ends early: the model trains on less than it was given.",
         answer(Skipped),
         (answer(EndsQuietly),),
     ),
-    Flaw(
+    LoaderMistake(
         "error_as_a_batch",
         steps.RAISED,
         "What was put into the queue in the batch's place is to be raised, not yielded.",
         answer(HandedOver),
         (answer(NoneForFailure),),
     ),
-    Flaw(
+    LoaderMistake(
         "raised_on_arrival",
         steps.RAISED,
         "Raised when it arrives, an error comes before batches that were asked for first: "
         "which batches a run has seen then depends on the machine's mood.",
         answer(Early),
     ),
-    Flaw(
+    LoaderMistake(
         "raised_at_the_end",
         steps.RAISED,
         "Errors are gathered, and raised when the epoch is over: hours later, and after training on the rest.",
         answer(AtTheEnd),
     ),
-    Flaw(
+    LoaderMistake(
         "type_lost",
         steps.TRACE,
         "One type for all errors: code that catches FileNotFoundError or ValueError around the loop works with "
         "num_workers=0 only.",
         answer(AlwaysRuntimeError),
     ),
-    Flaw(
+    LoaderMistake(
         "plain_exception",
         steps.TRACE,
         "Exception(text) has neither the type of the error nor one that says what happened.",
         answer(PlainException),
     ),
-    Flaw(
+    LoaderMistake(
         "traceback_lost",
         steps.TRACE,
         "Pickle keeps an exception's arguments and drops its __traceback__: send traceback.format_exc() with it.",
         answer(ErrorItself),
         (answer(OnlyMessage),),
     ),
-    Flaw(
+    LoaderMistake(
         "collate_unguarded",
         steps.COLLATE,
         "collate_fn runs in the worker, too, and it is where samples of unequal size come to light.",
         answer(OnlyDataset),
     ),
-    Flaw(
+    LoaderMistake(
         "last_batch_unseen",
         steps.COLLATE,
         "The epoch is over when the last result has arrived, before anybody has looked whether it is an error.",
         answer(LastUnseen),
     ),
-    Flaw(
+    LoaderMistake(
         "hook_unguarded",
         steps.HOOK,
         "worker_init_fn runs before the loop with its try: the process dies, and its error is printed by a "
         "process that nobody reads.",
         answer(HookOutside),
     ),
-    Flaw(
+    LoaderMistake(
         "hook_error_ignored",
         steps.HOOK,
         "A worker whose worker_init_fn has failed loads with what it has: the wrong shard, or no seed.",
         answer(HookIgnored),
     ),
-    Flaw(
+    LoaderMistake(
         "awkward_type",
         steps.AWKWARD,
         "type(text) raises TypeError for a class that wants more arguments: catch that, and take RuntimeError.",
         answer(TextForAll),
     ),
-    Flaw(
+    LoaderMistake(
         "stop_iteration_ends_the_epoch",
         steps.STOP,
         "StopIteration raised from __next__ means that there is no more: torch's own loader ends here in silence.",
         answer(StopPasses),
     ),
-    Flaw(
+    LoaderMistake(
         "stop_iteration_shortens_the_batch",
         steps.STOP,
         "list(map(...)) takes a StopIteration of the function for the end of its own work; a list comprehension "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.properties import order as steps
 from helpers.labs.dataloader.shared.right import Loader, answer
 
@@ -135,20 +135,20 @@ class FalsyIsTheEnd(NoneIsTheEnd):
 
 
 ORDER = [
-    Flaw(
+    LoaderMistake(
         "arrival_order",
         steps.ORDER,
         "The queue of results is in the order in which batches are done: keep what comes early until its turn.",
         answer(ArrivalOrder),
     ),
-    Flaw(
+    LoaderMistake(
         "shared_task_queue",
         steps.TURNS,
         "With one queue of tasks for all, the machine's mood decides which worker draws which random numbers: "
         "no run can be repeated.",
         answer(SharedQueue),
     ),
-    Flaw(
+    LoaderMistake(
         "refill_on_arrival",
         steps.SLOW,
         "A batch that has arrived but waits for its turn still fills memory. Ask for more when one is handed over, "
@@ -158,46 +158,46 @@ ORDER = [
     ),
 ]
 PREFETCH = [
-    Flaw(
+    LoaderMistake(
         "unbounded",
         steps.SLOW,
         "All indices are put into the queues at the start: an endless sampler never ends, "
         "and fast workers fill the memory.",
         answer(Unbounded),
     ),
-    Flaw(
+    LoaderMistake(
         "one_task_too_many",
         steps.SLOW,
         "The first tasks are prefetch_factor * num_workers; after that one is asked for as one is handed over.",
         answer(OneMore),
     ),
-    Flaw(
+    LoaderMistake(
         "one_at_a_time",
         steps.BOUND,
         "A task is sent when its batch is wanted: one worker works, and the training loop waits for it.",
         answer(OneAtATime),
     ),
-    Flaw(
+    LoaderMistake(
         "prefetch_factor_forgotten",
         steps.BOUND,
         "prefetch_factor counts for each worker: with one task each, a worker is idle until the next one reaches it.",
         answer(FactorForgotten),
     ),
-    Flaw(
+    LoaderMistake(
         "in_rounds",
         steps.BOUND,
         "The queues are filled again when all batches of a round have been handed over: at the end of each round "
         "all workers are idle.",
         answer(Rounds),
     ),
-    Flaw(
+    LoaderMistake(
         "workers_leave_early",
         steps.LATE,
         "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
         "travels in the queue is a handle, and the worker's process answers for it.",
         answer(WorkersLeave),
     ),
-    Flaw(
+    LoaderMistake(
         "none_ends_the_epoch",
         steps.EDGES,
         "None, or an empty list, is taken for the end. A batch may be what it likes: count instead, or use a "

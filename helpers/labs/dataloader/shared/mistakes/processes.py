@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.properties import order as steps
 from helpers.labs.dataloader.shared.right import Loader, answer
 
@@ -110,13 +110,13 @@ class ProcessPerBatch(Loader):
 _THREADS = (answer(Threads), imap_in_threads)
 
 PROCESSES = [
-    Flaw(
+    LoaderMistake(
         "serial",
         steps.PROCESSES,
         "A generator over the batches that loads them itself is a loader with no worker at all.",
         serial,
     ),
-    Flaw(
+    LoaderMistake(
         "threads",
         steps.PROCESSES,
         "Threads share the interpreter with the training loop: only what releases its lock runs beside it, "
@@ -124,21 +124,21 @@ PROCESSES = [
         thread_pool,
         _THREADS,
     ),
-    Flaw(
+    LoaderMistake(
         "data_loader_inside",
         steps.PROCESSES,
         "This is the class that the exercise re-creates.",
         from_data_loader,
         (data_loader,),
     ),
-    Flaw(
+    LoaderMistake(
         "pool_inside",
         steps.PROCESSES,
         "A pool deals tasks to whoever is free, draws all indices at once and knows no worker_init_fn with a number.",
         imap,
         (executor,),
     ),
-    Flaw(
+    LoaderMistake(
         "process_per_batch",
         steps.PROCESSES,
         "A process for each batch pays for its start each time, and a data set that opens files opens them each time.",

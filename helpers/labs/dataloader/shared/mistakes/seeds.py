@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers.labs.dataloader.shared.loaders import Flaw
+from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.properties import order
 from helpers.labs.dataloader.shared.properties import seeds as steps
 from helpers.labs.dataloader.shared.right import Loader, answer
@@ -170,19 +170,19 @@ class StillRunning(Loader):
 
 
 INFO = [
-    Flaw(
+    LoaderMistake(
         "hook_in_the_main_process",
         steps.INFO,
         "What worker_init_fn sets in the training loop's process (generators, files, the data set) all workers share.",
         answer(HookHere),
     ),
-    Flaw(
+    LoaderMistake(
         "hook_never_called",
         steps.INFO,
         "worker_init_fn is accepted and forgotten.",
         answer(NoHook),
     ),
-    Flaw(
+    LoaderMistake(
         "no_worker_info",
         steps.INFO,
         "A data set that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
@@ -190,26 +190,26 @@ INFO = [
         answer(NoInfo),
         (answer(InfoAfterHook),),
     ),
-    Flaw(
+    LoaderMistake(
         "base_seed_in_worker_info",
         steps.INFO,
         "WorkerInfo.seed is the worker's own seed, base_seed + id: with the base seed alone all hooks seed alike.",
         answer(BaseSeedInInfo),
     ),
-    Flaw(
+    LoaderMistake(
         "hook_before_the_seeds",
         steps.INFO,
         "What worker_init_fn seeds is seeded over afterwards, and what it draws is the same in all workers.",
         answer(HookBeforeSeeds),
     ),
-    Flaw(
+    LoaderMistake(
         "threads_in_workers",
         steps.INFO,
         "Without torch.set_num_threads(1) first, a forked worker waits for threads that were not copied.",
         answer(ManyThreads),
         (answer(ThreadsAfterHook),),
     ),
-    Flaw(
+    LoaderMistake(
         "one_thread_everywhere",
         steps.INFO,
         "The call belongs into the worker: here it slows the training itself down.",
@@ -217,51 +217,51 @@ INFO = [
     ),
 ]
 SEEDS = [
-    Flaw(
+    LoaderMistake(
         "same_seed_in_all_workers",
         steps.SEEDS,
         "The worker's number is missing in its seed: all workers draw the same noise.",
         answer(SameSeed),
     ),
-    Flaw(
+    LoaderMistake(
         "numpy_not_seeded",
         steps.SEEDS,
         "A fork copies NumPy's generator with its state: every worker, in every epoch, draws the same numbers. "
         "torch had this fault until 1.9.",
         answer(NoNumpy),
     ),
-    Flaw(
+    LoaderMistake(
         "only_torch_seeded",
         steps.SEEDS,
         "torch.manual_seed seeds neither random nor NumPy.",
         answer(OnlyTorch),
     ),
-    Flaw(
+    LoaderMistake(
         "numpy_by_remainder",
         steps.SEEDS,
         "% 2**32 throws away half of the seed; torch mixes all of it with the worker's number (numpy_seed).",
         answer(NumpyModulo),
     ),
-    Flaw(
+    LoaderMistake(
         "base_seed_not_drawn",
         steps.SEEDS,
         "initial_seed() is what the generator started from, and stays: epoch 2 replays the noise of epoch 1.",
         answer(InitialSeed),
     ),
-    Flaw(
+    LoaderMistake(
         "global_generator",
         steps.SEEDS,
         "The base seed is to be drawn from the generator that was given: whoever seeds it expects the same noise.",
         answer(GlobalGenerator),
     ),
-    Flaw(
+    LoaderMistake(
         "a_draw_for_each_worker",
         steps.DRAW,
         "One base seed serves all workers, who add their number. With more draws the sampler's own shuffling, "
         "from the same generator, depends on num_workers.",
         answer(ManyDraws),
     ),
-    Flaw(
+    LoaderMistake(
         "sampler_before_seed",
         steps.DRAW,
         "A sampler that shares the generator shuffles with what it finds: DataLoader draws the base seed first.",
@@ -269,7 +269,7 @@ SEEDS = [
     ),
 ]
 ENDS = [
-    Flaw(
+    LoaderMistake(
         "workers_never_told",
         order.ENDS,
         "Each worker waits in get() for a task that will never come: put None into each queue, and join.",

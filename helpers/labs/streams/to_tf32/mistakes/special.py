@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from helpers.exercise import returned
-from helpers.labs.streams.shared.tf32 import INF, bits_of, of_bits
+from helpers.labs.streams.shared.rounding import INF, bits_of, of_bits
 from helpers.labs.streams.to_tf32.exercise import to_tf32
 from helpers.labs.streams.to_tf32.mistakes.neighbours import asked, known, of_parts, right
 from helpers.tf32 import LOW

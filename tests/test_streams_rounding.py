@@ -11,7 +11,7 @@ from torch import Tensor
 
 from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS, relative_error
 from helpers.labs.streams.probe_rounding.inputs import MODES, OTHERS, device
-from helpers.labs.streams.shared.tf32 import bits_of, of_bits, tf32
+from helpers.labs.streams.shared.rounding import bits_of, of_bits, tf32
 from helpers.labs.streams.shown.float_formats import FORMATS, fields, in_all_formats
 from helpers.tf32 import ROUNDINGS
 from tests.labs import right_answers

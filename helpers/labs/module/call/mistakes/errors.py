@@ -1,0 +1,265 @@
+"""What people write for 05.call: something raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.nn.modules.module as hooks
+
+from helpers.labs.module.call.exercise import call
+from helpers.labs.module.call.right import Call, Listed
+
+
+@call.mistake()
+class NoAlwaysCall(Call):
+    """An error ends the call at once. Hooks with always_call=True must see it: they stop timers and close
+    what was opened.
+    """
+
+    def failed(self, error: Exception) -> None:
+        pass
+
+
+@call.mistake()
+class AllHooksOnError(Call):
+    """On an error every hook ran. Only those that asked for it do: most hooks cannot use an output of None."""
+
+    def is_always(self, id: int) -> bool:
+        return True
+
+
+@call.mistake()
+class AlwaysHooksOfTheModuleOnly(Call):
+    """On an error only the module's own always_call hooks ran. Global ones exist as well, and come first."""
+
+    def is_always(self, id: int) -> bool:
+        return id in self.module._forward_hooks_always_called
+
+
+@call.mistake()
+class OwnBeforeGlobalOnError(Call):
+    """On an error the module's own always_call hooks ran before the global ones; the order is the usual one."""
+
+    def failed(self, error: Exception) -> None:
+        for id, hook in reversed_places(self):
+            if self.is_always(id) and id not in self.ran:
+                self.last_call(id, hook)
+
+
+def reversed_places(self: Call) -> Listed:
+    return [*self.module._forward_hooks.items(), *hooks._global_forward_hooks.items()]
+
+
+@call.mistake()
+class PreHooksOutsideTheTry(Call):
+    """The try begins at forward. When a pre-hook raises, the always_call hooks must run as well."""
+
+    def whole(self) -> Any:
+        self.before()
+        self.before = lambda: None
+        return super().whole()
+
+
+@call.mistake()
+class OnlyForwardInTheTry(Call):
+    """Only forward stands in the try. When a pre-hook or a hook raises, the always_call hooks that have not
+    run yet must run as well.
+    """
+
+    def whole(self) -> Any:
+        self.before()
+        try:
+            self.forward()
+        except Exception as error:
+            self.failed(error)
+            raise
+        self.after()
+        return self.result
+
+
+@call.variant(OnlyForwardInTheTry)
+class _(Call):
+    def whole(self) -> Any:
+        try:
+            self.before()
+            self.forward()
+        except Exception as error:
+            self.failed(error)
+            raise
+        self.after()
+        return self.result
+
+
+@call.mistake()
+class AlwaysHooksRunTwice(Call):
+    """After an error in a hook all always_call hooks ran, also those that had run before it. Keep the ids of
+    those that have begun.
+    """
+
+    def mark(self, id: int) -> None:
+        pass
+
+
+@call.mistake()
+class MarkedAfterTheHook(Call):
+    """An always_call hook was noted as run only after it had returned. If it is the one that raises, it runs
+    a second time: note its id before you call it.
+    """
+
+    def post(self, id: int, hook: Any) -> None:
+        got = self.called(id, hook)
+        self.mark(id)
+        if self.is_result(got):
+            self.result = got
+
+
+@call.mistake()
+class SecondErrorReplacesTheFirst(Call):
+    """An always_call hook raised, and its error came out in place of the first one. The first error is the
+    cause: the later ones become warnings.
+    """
+
+    def last_call(self, id: int, hook: Any) -> None:
+        self.called(id, hook)
+
+
+@call.mistake()
+class SecondErrorEndsTheLoop(Call):
+    """The try stands around the whole loop: after the error of one always_call hook the others do not run.
+    Each hook needs a try of its own.
+    """
+
+    def last_call(self, id: int, hook: Any) -> None:
+        self.called(id, hook)
+
+    def failed(self, error: Exception) -> None:
+        try:
+            super().failed(error)
+        except Exception as other:
+            self.warn(other)
+
+
+@call.mistake()
+class SecondErrorWithoutAWord(Call):
+    """The errors of the always_call hooks were dropped without a warning. A hook that always fails would
+    never be found.
+    """
+
+    def warn(self, error: Exception) -> None:
+        pass
+
+
+@call.mistake()
+class ErrorSwallowed(Call):
+    """The error was caught and not raised again. Hooks may look on, but whoever called the module must hear
+    of it.
+    """
+
+    def whole(self) -> Any:
+        try:
+            return super().whole()
+        except Exception:
+            return self.result
+
+
+@call.variant(ErrorSwallowed)
+class _(Call):
+    def last_call(self, id: int, hook: Any) -> None:
+        try:
+            got = self.called(id, hook)
+            self.result = self.result if got is None else got
+        except Exception as error:
+            self.warn(error)
+
+    def whole(self) -> Any:
+        try:
+            return super().whole()
+        except Exception:
+            return self.result
+
+
+@call.mistake()
+class AnotherErrorRaised(Call):
+    """A new error was raised in place of the one that came. The caller waits for the type that forward
+    raises: a bare `raise` passes it on.
+    """
+
+    def whole(self) -> Any:
+        try:
+            return super().whole()
+        except Exception as error:
+            raise RuntimeError(f"forward failed: {error}") from error
+
+
+@call.variant(AnotherErrorRaised)
+class _(Call):
+    def whole(self) -> Any:
+        try:
+            return super().whole()
+        except Exception as error:
+            raise type(error)(*error.args) from None
+
+
+@call.mistake()
+class HooksOnInterrupt(Call):
+    """KeyboardInterrupt ran the always_call hooks (finally, a bare except, or except BaseException). Who
+    presses stop wants to stop: only an Exception runs them.
+    """
+
+    def whole(self) -> Any:
+        try:
+            self.before()
+            self.forward()
+            self.after()
+        except BaseException as error:
+            self.failed(error)
+            raise
+        return self.result
+
+
+@call.mistake()
+class OldArgumentsOnError(Call):
+    """On an error the always_call hooks were given the arguments of the call. They get those that pre-hooks
+    have made of them so far.
+    """
+
+    def whole(self) -> Any:
+        self.first = self.args, self.kwargs
+        return super().whole()
+
+    def failed(self, error: Exception) -> None:
+        self.args, self.kwargs = self.first
+        super().failed(error)
+
+
+@call.variant(OldArgumentsOnError)
+class _(Call):
+    def whole(self) -> Any:
+        self.first = self.args
+        return super().whole()
+
+    def failed(self, error: Exception) -> None:
+        self.args = self.first
+        super().failed(error)
+
+
+@call.mistake()
+class KwargsLostOnError(Call):
+    """On an error with_kwargs was forgotten: the hook is called with one argument too few, and its TypeError
+    is turned into a warning that hardly anybody reads.
+    """
+
+    def last_call(self, id: int, hook: Any) -> None:
+        try:
+            hook(self.module, self.args, self.result)
+        except Exception as error:
+            self.warn(error)
+
+
+@call.mistake()
+class ErrorAsOutput(Call):
+    """The always_call hooks were given the error in place of the output. Without a result they get None."""
+
+    def failed(self, error: Exception) -> None:
+        self.result = error if self.result is None else self.result
+        super().failed(error)

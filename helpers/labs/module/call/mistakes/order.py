@@ -1,0 +1,121 @@
+"""What people write for 05.call: which hooks run, and in what order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.nn.modules.module as hooks
+
+from helpers.labs.module.call.exercise import call
+from helpers.labs.module.call.right import Call, Listed
+
+
+@call.mistake()
+class OwnBeforeGlobal(Call):
+    """The module's own hooks ran before the global ones. It is the other way round, before forward and after
+    it: the global hooks wrap all modules.
+    """
+
+    def pre_hooks(self) -> Listed:
+        return [*self.module._forward_pre_hooks.items(), *hooks._global_forward_pre_hooks.items()]
+
+    def post_hooks(self) -> Listed:
+        return [*self.module._forward_hooks.items(), *hooks._global_forward_hooks.items()]
+
+
+@call.variant(OwnBeforeGlobal)
+class _(Call):
+    def post_hooks(self) -> Listed:  # as an onion: the outermost is the last
+        return [*self.module._forward_hooks.items(), *hooks._global_forward_hooks.items()]
+
+
+@call.variant(OwnBeforeGlobal)
+class _(Call):
+    def pre_hooks(self) -> Listed:
+        return [*self.module._forward_pre_hooks.items(), *hooks._global_forward_pre_hooks.items()]
+
+
+@call.mistake()
+class NoGlobalHooks(Call):
+    """Only the module's own hooks ran. Hooks that were registered for all modules stand in dicts of
+    torch.nn.modules.module.
+    """
+
+    def pre_hooks(self) -> Listed:
+        return list(self.module._forward_pre_hooks.items())
+
+    def post_hooks(self) -> Listed:
+        return list(self.module._forward_hooks.items())
+
+
+@call.mistake()
+class SortedById(Call):
+    """The hooks ran in the order of their ids, the order of registration. The order of the dict is what
+    counts: prepend=True puts a hook first.
+    """
+
+    def pre_hooks(self) -> Listed:
+        return [*hooks._global_forward_pre_hooks.items(), *sorted(self.module._forward_pre_hooks.items())]
+
+    def post_hooks(self) -> Listed:
+        return [*hooks._global_forward_hooks.items(), *sorted(self.module._forward_hooks.items())]
+
+
+@call.mistake()
+class DictChangedInTheLoop(Call):
+    """The loop runs over the dict itself, and a hook that removes itself changes its size: RuntimeError.
+    Hooks that run once are common; make a list first.
+    """
+
+    def before(self) -> None:
+        for listed in (hooks._global_forward_pre_hooks, self.module._forward_pre_hooks):
+            for id, hook in listed.items():
+                self.pre(id, hook)
+
+    def after(self) -> None:
+        for listed in (hooks._global_forward_hooks, self.module._forward_hooks):
+            for id, hook in listed.items():
+                self.post(id, hook)
+
+
+@call.variant(DictChangedInTheLoop)
+class _(Call):
+    def after(self) -> None:
+        for listed in (hooks._global_forward_hooks, self.module._forward_hooks):
+            for id, hook in listed.items():
+                self.post(id, hook)
+
+
+@call.mistake()
+class HooksListedTooEarly(Call):
+    """The hooks were listed at the start of the call. A pre-hook may remove one or add one, so the list is
+    made when forward has run.
+    """
+
+    def whole(self) -> Any:
+        self.listed = super().post_hooks()
+        return super().whole()
+
+    def post_hooks(self) -> Listed:
+        return self.listed
+
+
+@call.mistake()
+class RemovedHookSkipped(Call):
+    """A hook that an earlier one had removed in the same loop was skipped. torch goes through the list that
+    it made when the loop began.
+    """
+
+    def post(self, id: int, hook: Any) -> None:
+        if id in self.module._forward_hooks or id in hooks._global_forward_hooks:
+            super().post(id, hook)
+
+
+@call.mistake()
+class AlwaysHooksAtTheEnd(Call):
+    """The always_call hooks were kept for the end, after all others. While nothing raises they are hooks like
+    others, and run in their place.
+    """
+
+    def post_hooks(self) -> Listed:
+        return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))
