@@ -221,7 +221,9 @@ def test_forked_kernels_draw_differently(shared: dict[str, Session], session: Se
 @each()
 @pytest.mark.parametrize("by", ["signal", "message"])
 def test_a_cell_can_be_interrupted(session: Session, by: str):
-    session.begin("import time\ntime.sleep(600)")
+    session.begin("import time\nprint('begun')\ntime.sleep(600)")
+    # A kernel is busy a moment before it runs the cell, and a signal in that moment interrupts nothing.
+    session.heard(lambda message: message["msg_type"] == "stream")
     if by == "signal":
         session.manager.interrupt_kernel()
     else:
