@@ -6,7 +6,7 @@ compared under other settings of this machine, and is run once with probes aroun
 text of each number also for its neighbours, one part in a million off. Nothing of this is remembered.
 
 What this does not show: what oneDNN and MKL do on newer processors than this; a number of half precision, to which one part
-in a million is nothing; a comparison near its edge (`error < 1e-6`), unless a setting turns it; pictures without a stored one.
+in a million is nothing; a comparison near its edge (`error < 1e-6`), unless a setting turns it.
 
 Numbers in the text that no probe saw are counted, and listed with --unseen. Those left in the course are typed, not computed:
 in the listed source of torch, in what a prediction, a check or a measurement says, in labels made elsewhere. What torch itself
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ci import stored
 from ci.kernels import kernel_fault
 from ci.notebooks import Problem, notebooks, shown
 from ci.pool import Outcome, outcomes
@@ -146,10 +145,13 @@ def under(setting: Setting, paths: Sequence[Path], root: Path) -> list[Outcome]:
     with surroundings(setting.variables):
         done = outcomes([job_for(path, root, "compare") for path in paths], root, f"compare ({setting})")
     for path, outcome in zip(paths, done, strict=True):
-        for cell, change in outcome.result.get("changes", {}).items():
-            if change == stored.PICTURE and (setting.capability, path.stem, cell) in OWN_ROUNDING:
+        for cell, (fresh, stored) in outcome.result.get("changes", {}).items():
+            picture = fresh == stored
+            if picture and (setting.capability, path.stem, cell) in OWN_ROUNDING:
                 continue
-            outcome.faults.append(f"{shown(path, root)}, cell {cell}: {change}")
+            new, old = first_difference(fresh, stored)
+            said = "its picture looks different" if picture else f"shows {new!r} where {old!r} is stored"
+            outcome.faults.append(f"{shown(path, root)}, cell {cell}: {said}")
     return done
 
 

@@ -9,7 +9,7 @@ import helpers
 
 LABS = helpers.ROOT / "helpers" / "labs"
 EXERCISES = {path.parent.name for path in LABS.glob("*/*/exercise.py")}
-MADE_BY_SIZE = re.compile(r"(\d|_size|_index|_more)$")
+MADE_BY_SIZE = re.compile(r"(\d|_size|_index|_more|_parts)$")
 
 
 def test_no_file_has_a_name_that_a_limit_of_size_made() -> None:

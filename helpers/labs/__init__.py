@@ -51,7 +51,7 @@ def contents(package: str) -> dict[str, Any]:
 def _predictions(module: ModuleType) -> dict[str, Any]:
     from helpers.prediction import Prediction
 
-    return {name: value for name, value in sorted(vars(module).items()) if isinstance(value, Prediction)}
+    return {name: value for name, value in vars(module).items() if isinstance(value, Prediction)}
 
 
 def _modules(path: Path) -> list[str]:

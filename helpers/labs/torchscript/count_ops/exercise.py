@@ -10,8 +10,8 @@ import torch
 from helpers.calls import calls_to
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.shared.quiet import quiet
-from helpers.labs.torchscript.shown.nest_parts import HIDDEN, INPUTS, Cell, Gate
 from helpers.labs.torchscript.shown.programs import compiled, graph_of
+from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate
 from helpers.trial import Trial
 
 Answer = Callable[[torch.Graph, str], int]

@@ -14,7 +14,7 @@ from helpers.exercise import Exercise
 from helpers.labs.torchscript.nest.loops import kind_of_gap
 from helpers.labs.torchscript.shared.quiet import new_types, quiet
 from helpers.labs.torchscript.shared.refusals import refused
-from helpers.labs.torchscript.shown.nest_parts import HIDDEN, INPUTS, Cell, Gate, Readout
+from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate, Readout
 from helpers.trial import Trial
 
 Answer = Callable[[str], torch.jit.ScriptModule]

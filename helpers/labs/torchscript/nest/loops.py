@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.compare import difference
-from helpers.labs.torchscript.shown.nest_parts import Cell
+from helpers.labs.torchscript.shown.recurrent import Cell
 
 Pair = tuple[Tensor, Tensor]
 

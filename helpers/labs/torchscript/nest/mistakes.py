@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from helpers.exercise import returned
 from helpers.labs.torchscript.nest.exercise import nest
-from helpers.labs.torchscript.shown.nest_parts import HIDDEN, INPUTS, Cell, Gate, Readout
+from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate, Readout
 
 built = nest.bank(returned)
 
