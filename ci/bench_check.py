@@ -35,7 +35,7 @@ def check(root: Path) -> Table:
     """What a check costs beyond the time inside the answer, for every exercise's solution."""
     import helpers
     from ci.reference import answers
-    from helpers.judge import judge
+    from helpers.check.judge import judge
 
     table = Table(
         "check: milliseconds beyond the answer's own, on the solution",

@@ -13,7 +13,7 @@ from ci import guards
 from ci.canonical import canonical, notebook_text
 from ci.markers import Region, enclosing, regions, tree
 from ci.notebooks import Problem, notebooks, number, read, shown, tags, write
-from helpers.names import bound_names
+from helpers.notebook.names import bound_names
 
 ANSWER = "*Your answer here.*"
 DROPPED = "solution-only"

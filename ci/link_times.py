@@ -17,7 +17,7 @@ import torch
 import helpers
 from ci.bench_ranks import ALPHA, BETA, Algorithm, reductions, slowest
 from ci.reference import answers
-from helpers import ranks
+from helpers import paths, ranks
 
 WAYS = {"naive": "naive_allreduce", "ring": "ring_allreduce", "tree": "tree_allreduce"}
 WORLDS, SIZES, TURNS = (2, 4, 8), tuple(1 << power for power in (16, 18, 20, 22, 24)), 9
@@ -38,7 +38,7 @@ def rows(ways: dict[str, Algorithm]) -> list[list[str | int | float]]:
 
 
 def main() -> None:
-    lab = answers(helpers.ROOT / "solutions" / "08_allreduce.ipynb", helpers.exercises())
+    lab = answers(paths.ROOT / "solutions" / "08_allreduce.ipynb", helpers.exercises())
     ways = {way: lab[f"08.{name}"] for way, name in WAYS.items()}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     kept = {
@@ -55,7 +55,7 @@ def main() -> None:
     head = json.dumps({key: value for key, value in kept.items() if key != "rows"}, indent=1)
     text = head.removesuffix("\n}") + f',\n "rows": [\n  {lines}\n ]\n}}\n'
     assert json.loads(text) == kept
-    (helpers.ROOT / "data" / "link_times.json").write_text(text, encoding="utf-8")
+    (paths.ROOT / "data" / "link_times.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from typing import Any
 from helpers.files import put
 from helpers.measurements.apart import MeasurementFailed, Result, result_of
 from helpers.measurements.registry import Measurement, measurements
+from helpers.measurements.samples import COMMIT, record_fault, summary_fault
 from helpers.recordings import TEXTS, gpu_is_here
-from helpers.samples import COMMIT, record_fault, summary_fault
 
 RECORDINGS = "data/recordings"
 CODE = "helpers/measurements"
@@ -205,11 +205,11 @@ def _git(root: Path, *args: str) -> str:
 if __name__ == "__main__":
     import argparse
 
-    import helpers
+    from helpers import paths
 
     parser = argparse.ArgumentParser(prog="python -m ci.record", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true", dest="listed")
     parser.add_argument("--commit", default="")
     given = parser.parse_args()
-    sys.exit(record(helpers.ROOT, given.names, listed=given.listed, commit=given.commit))
+    sys.exit(record(paths.ROOT, given.names, listed=given.listed, commit=given.commit))

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import ci
 import helpers
+from helpers import paths
 
 FOLDERS = ("helpers", "ci", "data")
-OWN = (*(Path(package.__path__[0]) for package in (helpers, ci)), helpers.DATA)
+OWN = (*(Path(package.__path__[0]) for package in (helpers, ci)), paths.DATA)
 # What Python, JupyterLab and tools keep beside the files that people write.
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".ruff_cache")
 # The names that count begin like this; every terminal brings others that do not.

@@ -14,11 +14,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
-import helpers
+from helpers import paths
 
 PYTHON = sys.executable
 LABBOOK = [PYTHON, "-m", "helpers.cli"]
+LINT_IMPORTS = [str(Path(PYTHON).with_name("lint-imports")), "--no-logo", "--no-cache"]
 # A worker a core, as long as the memory lasts: each holds torch and all labs. tests/conftest.py says what stays together.
 WORKERS = min(os.cpu_count() or 1, 4)
 PYTEST = [PYTHON, "-m", "pytest", "-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder"]
@@ -48,6 +50,7 @@ class Result:
 STAGES = [
     Stage("ruff: faults in the code", [PYTHON, "-m", "ruff", "check", *LINTED]),
     Stage("ruff: form of the code", [PYTHON, "-m", "ruff", "format", "--check", *LINTED]),
+    Stage("imports: what may import what", LINT_IMPORTS),
     Stage("labs/ is what solutions/ gives", [*LABBOOK, "derive", "--check"]),
     Stage("notebooks are in canonical form", [*LABBOOK, "format", "--check"]),
     Stage("tests, with every wrong and right answer", PYTEST),
@@ -72,7 +75,7 @@ def run(stage: Stage) -> Result:
     colour = ["--color=yes"] if "pytest" in stage.command and sys.stdout.isatty() else []
     process = subprocess.Popen(
         [*stage.command, *colour],
-        cwd=helpers.ROOT,
+        cwd=paths.ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE if "pytest" in stage.command else None,
         text=True,
@@ -104,7 +107,7 @@ def stop(process: subprocess.Popen) -> None:
 def shown(command: Sequence[str]) -> str:
     """The command as a person would type it."""
     words = " ".join(command).replace(" ".join(LABBOOK), "labbook")
-    return words.replace(f"{PYTHON} -m ", "")
+    return words.replace(f"{PYTHON} -m ", "").replace(f"{Path(PYTHON).parent}{os.sep}", "")
 
 
 def summary(results: Sequence[Result]) -> str:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import helpers
+from helpers import paths
 
 
 def changed_files(root: Path) -> list[str]:
@@ -27,7 +27,7 @@ def changed_files(root: Path) -> list[str]:
 def main() -> int:
     """Exit code 1 and the list of files, if there are any."""
     try:
-        files = changed_files(helpers.ROOT)
+        files = changed_files(paths.ROOT)
     except RuntimeError as error:
         print(f"unchanged: cannot tell what changed: {error}")
         return 1

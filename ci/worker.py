@@ -143,7 +143,7 @@ def client_for(notebook: NotebookNode, path: Path, watch: Watch) -> Any:
 def _known(client: Any, path: Path) -> dict[str, list[str]]:
     """Asked in the lab's kernel, which has imported the lab; importing all labs would take seconds."""
     stem = path.stem.partition("_")[2]
-    question = f"import json\nfrom helpers.registry import ids\nprint(json.dumps(ids({stem!r})))"
+    question = f"import json\nfrom helpers.course.registry import ids\nprint(json.dumps(ids({stem!r})))"
     client.nb.cells.append(new_code_cell(question))
     cell = client.execute_cell(client.nb.cells[-1], len(client.nb.cells) - 1)
     client.nb.cells.pop()

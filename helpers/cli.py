@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-import helpers
+from helpers import paths
 
 
 def choose_stock(stock: bool) -> bool:
@@ -47,7 +47,7 @@ Check = Annotated[bool, typer.Option("--check", help="change nothing, fail on an
 def finish(
     room: str, function: str, *args: object, labs: Sequence[str] | None = None, **options: object
 ) -> None:
-    """Calls `room.function(helpers.ROOT, ...)` and ends the command with the exit code that it returns.
+    """Calls `room.function(paths.ROOT, ...)` and ends the command with the exit code that it returns.
 
     A fault that a person can mend is one line. `labs`, if not None, are lab numbers: unknown ones are
     wrong usage.
@@ -57,9 +57,9 @@ def finish(
     try:
         if labs is not None:
             # Looked up first: a number that nobody knows stops the command before anything runs.
-            notebooks(helpers.SOLUTIONS, labs)
+            notebooks(paths.SOLUTIONS, labs)
             args = (labs, *args)
-        code = getattr(importlib.import_module(room), function)(helpers.ROOT, *args, **options)
+        code = getattr(importlib.import_module(room), function)(paths.ROOT, *args, **options)
     except WrongUse as problem:
         raise typer.BadParameter(str(problem)) from None
     except Problem as problem:
@@ -105,7 +105,7 @@ def undo() -> None:
 @app.command()
 def status() -> None:
     """Tell what you have solved, what is next, and what has changed."""
-    finish("helpers.status", "status")
+    finish("helpers.work.status", "status")
 
 
 @app.command()

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-import helpers
+from helpers import paths
 
 if TYPE_CHECKING:
     from torchvision.datasets import ImageFolder
@@ -56,7 +56,7 @@ def _folder(split: str) -> Path:
     """Where the pictures of a split are; raises what `digits` says."""
     if split not in SPLITS:
         raise ValueError(f"there is no split {split!r}: take one of {', '.join(SPLITS)}")
-    folder = helpers.DATA / "digits" / split
+    folder = paths.DATA / "digits" / split
     if not folder.is_dir():
         raise FileNotFoundError(
             f"data/digits/{split}/ is missing: restore it with `git checkout -- data/digits`"

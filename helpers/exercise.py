@@ -1,174 +1,31 @@
-"""What an exercise is: its text, the properties that a right answer has, the mistakes that people make."""
+"""What a lab calls: an exercise turns what the check of an answer came to into a report."""
 
 from __future__ import annotations
 
+import os
+import random
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+import sysconfig
+from dataclasses import replace
+from typing import Any
 
-if TYPE_CHECKING:
-    from helpers.answers import Comparison
-    from helpers.hints import Hint, Stages
-    from helpers.report import Report
-    from helpers.trial import Trial
-
-ID = re.compile(r"\d\d\.[a-z][a-z0-9_]*")
-
-Check = Callable[[Any, "Trial"], None]
-Written = TypeVar("Written", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A thing that people really write.
-
-    answer: what a learner would pass to `check`.
-    why: the sentence of a good teacher.
-    breaks: the words of the exercise's docstring that it breaks; "" until they are known.
-    at: the property at which it falls, and the only one at which it is compared with an answer; "" compares it at all.
-        For an exercise whose properties take seconds each.
-    observed: what that property observes of it, written down where it takes seconds to see, as a hang does.
-    variants: the same mistake written in different ways, or beside a mistake that often comes with it.
-    """
-
-    answer: Any
-    why: str
-    breaks: str = ""
-    at: str = ""
-    observed: Any = None
-    variants: tuple[Any, ...] = ()
+from helpers import paths
+from helpers.check.spec import Spec
+from helpers.course import catalogue, progress
+from helpers.course.solutions import solution_source
+from helpers.display.comparison import Comparison
+from helpers.display.hints import Hint, Stages
+from helpers.display.report import Report, strictly
+from helpers.notebook.cells import with_cell_numbers
+from helpers.notebook.frames import places
+from helpers.notebook.objects import in_notebook, older_answer, source_of
 
 
-@dataclass(frozen=True)
-class Property:
-    """One thing that is true of every right answer.
+class Exercise(Spec):
+    """One exercise of a lab. For what it is made of, see Spec."""
 
-    said: the property in words, for the report.
-    check: `check(answer, trial)`; says through `trial` what is wrong.
-    changes: names of global state (see guard.SLOTS) that a right answer may leave changed.
-    after: the properties that must hold before this one is asked. A small demand then never hides the name of a
-        big mistake, and a slow one is not run for an answer that a quick one rejects.
-    """
-
-    said: str
-    check: Check
-    changes: frozenset[str]
-    after: tuple[Property, ...] = ()
-
-
-class Exercise:
-    """One exercise: `check`, `hint` and `compare` are what a lab calls.
-
-    id: lab number and name, `03.conv2d`.
-    names: what the answer is called in the notebook; several names mean that the answer is a tuple.
-    kind: "function" or "class".
-    core: a lab is solved when its core exercises are; the others are optional.
-    seconds: time limit of one call to `check`.
-    inside_kernel: the answer is a live object that no other process can be sent.
-    processes: the answer starts processes: a check takes seconds, and what it saw depends on who was first.
-    prepare: called in the process that checks, before the answer is rebuilt there: what the answer refers to may
-        need it. Calling it again changes nothing.
-    version: raised when the exercise changes so much that an old solution no longer counts.
-    """
-
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        *,
-        objective: str,
-        minutes: int,
-        difficulty: str,
-        hints: list[str],
-        core: bool = True,
-        names: tuple[str, ...] | None = None,
-        kind: str = "function",
-        seconds: float = 5.0,
-        inside_kernel: bool = False,
-        processes: bool = False,
-        prepare: Callable[[], None] | None = None,
-        version: int = 1,
-    ) -> None:
-        if not ID.fullmatch(id):
-            raise ValueError(f"{id!r} is no exercise id; write the lab's number and a name: 03.conv2d")
-        if len(hints) < 3:
-            raise ValueError(f"{id}: an exercise has three hints or more, from a nudge to nearly there")
-        if difficulty not in ("easy", "medium", "hard"):
-            raise ValueError(f"{id}: difficulty is easy, medium or hard, not {difficulty!r}")
-        self.id, self.title, self.objective = id, title, objective
-        self.minutes, self.difficulty, self.core = minutes, difficulty, core
-        self.hints = tuple(hints)
-        self.names = names or (id.partition(".")[2],)
-        self.kind = kind
-        self.seconds = seconds
-        self.inside_kernel = inside_kernel
-        self.processes = processes
-        self.prepare = prepare
-        self.version = version
-        self.properties: list[Property] = []
-        self._mistakes: dict[str, Mistake] = {}
-        self._written: dict[str, Any] = {}  # the mistake's name -> the function or class that was decorated
-        self._last: Report | None = None
-        self._stages: Stages | None = None
-
-    @property
-    def mistakes(self) -> Mapping[str, Mistake]:
-        """The known mistakes, by name."""
-        return MappingProxyType(self._mistakes)
-
-    def property(
-        self,
-        said: str,
-        *,
-        changes: tuple[str, ...] = (),
-        after: tuple[Check, ...] = (),
-        once_right: bool = False,
-    ) -> Callable[[Check], Check]:
-        """Adds a property; decorates `check(answer, trial)`.
-
-        after: checks of earlier properties, which must hold before this one is asked. once_right: all earlier ones.
-        """
-        earlier = {prop.check: prop for prop in self.properties}
-        if unknown := [check for check in after if check not in earlier]:
-            raise ValueError(f"{self.id}: {unknown[0]} is the check of no earlier property")
-        before = tuple(self.properties) if once_right else tuple(earlier[check] for check in after)
-
-        def add(check: Check) -> Check:
-            self.properties.append(Property(said, check, frozenset(changes), before))
-            return check
-
-        return add
-
-    def add_mistake(
-        self, name: str, answer: Any, *, why: str, breaks: str = "", at: str = "", observed: Any = None
-    ) -> None:
-        """Adds a mistake that stands in a table. `@exercise.mistake()` is the usual way. The words: see Mistake."""
-        if name in self._mistakes:
-            raise ValueError(f"{self.id}: the mistake {name} stands twice")
-        if at and at not in [prop.said for prop in self.properties]:
-            raise ValueError(f"{self.id}: {name} falls at no property: none says {at!r}")
-        self._mistakes[name] = Mistake(answer, why, breaks, at, observed)
-
-    def add_variant(self, name: str, answer: Any) -> None:
-        """Adds a variant of the mistake `name`."""
-        if name not in self._mistakes:
-            raise ValueError(f"{self.id}: a variant of {name}, and there is no such mistake")
-        known = self._mistakes[name]
-        self._mistakes[name] = replace(known, variants=(*known.variants, answer))
-
-    def bank(self, *adapt: Callable[[Any], Any]) -> Bank:
-        """The mistakes of one file that are all adapted in the same way: see Bank."""
-        return Bank(self, *adapt)
-
-    def mistake(self, *, breaks: str = "") -> Callable[[Written], Written]:
-        """Adds a mistake: decorates what a learner would pass to `check`. See Bank.mistake."""
-        return Bank(self).mistake(breaks=breaks)
-
-    def variant(self, of: Callable[..., Any] | str) -> Callable[[Written], Written]:
-        """Adds a variant of the mistake `of`: decorates what a learner would pass to `check`. See Bank.variant."""
-        return Bank(self).variant(of)
+    _last: Report | None = None
+    _stages: Stages | None = None
 
     def check(self, *answer: Any) -> Report:
         """Says whether `answer` is right and, if not, which mistake it is.
@@ -176,89 +33,147 @@ class Exercise:
         answer: a function, a class, or the tuple of them. Without it, the name in the notebook.
         Never raises, the stop button excepted; with LABBOOK_STRICT=1 it raises unless passed.
         """
-        from helpers.check import check
-
         self._last = None
-        self._last = check(self, answer[0] if len(answer) == 1 else answer or ...)
+        try:
+            report = _checked(self, answer[0] if len(answer) == 1 else answer or ...)
+        except Exception as error:  # an answer whose own __class__ or __iter__ raises, say
+            said = f"The answer disturbed the check: {type(error).__name__}."
+            report = Report(self.id, self.title, "crashed", message=said)
+        self._last = strictly(report)
         return self._last
 
     def hint(self) -> Hint:
         """What the last check in this kernel saw, the hints so far, and one more each time."""
-        from helpers.hints import Stages
-
-        self._stages = self._stages or Stages(self)
+        self._stages = self._stages or Stages(self, catalogue.falls_of(self.id))
         return self._stages.after(self._last)
 
     def compare(self, answer: Any = ...) -> Comparison:
-        """Own code beside the solution's."""
-        from helpers.answers import comparison
+        """Own code beside the solution's.
 
-        return comparison(self, answer)
-
-    def __repr__(self) -> str:
-        return f"Exercise({self.id!r}, {self.title!r})"
+        Raises:
+            FileNotFoundError: no notebook in solutions/ holds the exercise.
+        """
+        if answer is ...:
+            answer, _ = in_notebook(self.names)
+        parts = answer if isinstance(answer, tuple) else (answer,)
+        yours = "\n\n".join(filter(None, (source_of(part) for part in parts)))
+        return Comparison(self.id, yours, solution_source(self.id, self.names))
 
     def __reduce__(self) -> Any:
         """Another process looks the exercise up by its id, so that its code never travels."""
-        from helpers.registry import found
+        from helpers.course.registry import found
 
         return (found, (self.id,)) if found(self.id) is self else super().__reduce__()
 
 
-class Bank:
-    """Mistakes of one exercise, each written as a function or a class.
+def _checked(exercise: Exercise, answer: Any) -> Report:
+    missing = []
+    if answer is ...:
+        answer, missing = in_notebook(exercise.names)
+    if answer is ... or (isinstance(answer, tuple) and any(part is ... for part in answer)):
+        names = ", ".join(missing or exercise.names)
+        said = (
+            f"There is no {names} in this notebook yet: run the cell that defines it."
+            if missing
+            else "Nothing is written here yet."
+        )
+        return Report(exercise.id, exercise.title, "not attempted", message=said)
+    return _report(exercise, answer)
 
-    adapt: what makes the answer of what is written; none: it is the answer. Each further one makes a variant of it.
+
+def _report(exercise: Exercise, answer: Any) -> Report:
+    from helpers.check.sandbox import checked  # imports torch
+
+    try:
+        seed = int(_setting("LABBOOK_CHECK_SEED", random.SystemRandom().randrange(1, 2**31), 2**31))
+        seconds = _setting("LABBOOK_CHECK_SECONDS", exercise.seconds, 86_400)
+    except ValueError as error:
+        return Report(exercise.id, exercise.title, "crashed", message=str(error))
+    try:
+        result = checked(exercise, answer, seed, seconds)
+    except Exception as error:
+        said = f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
+        return Report(exercise.id, exercise.title, "crashed", message=said)
+    known = {name: mistake.why for name, mistake in exercise.mistakes.items()}
+    note = " ".join(filter(None, [older_answer(exercise.names, answer), result.note]))
+    common = dict(known=known, output=_plain(result.output), cut=result.cut, note=note)
+    found = result.found
+    if found is None:
+        return _noted(exercise, _passed(exercise, answer, common))
+    text = {
+        name: found.get(name) or "" for name in ("message", "said", "given", "expected", "got", "symptom")
+    }
+    return Report(
+        exercise.id,
+        exercise.title,
+        found["verdict"],
+        mistake=result.mistake if result.mistake in known else None,
+        seed=found.get("seed"),
+        where=tuple(places(found.get("frames") or ())),
+        **text,
+        **common,
+    )
+
+
+def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:
+    """The report on a right answer, with what there is to look at next."""
+    entry = catalogue.of_exercise(exercise.id)
+    return Report(
+        exercise.id,
+        exercise.title,
+        "passed",
+        properties=tuple(prop.said for prop in exercise.properties),
+        breaks={name: how.breaks for name, how in entry.wrong.items()} if entry else {},
+        beside=_beside(exercise, answer),
+        **common,
+    )
+
+
+def _beside(exercise: Exercise, answer: Any) -> Comparison | None:
+    """The answer beside the solution, None where they are the same or one of them is not found."""
+    try:
+        found = exercise.compare(answer)
+    except Exception:  # no such notebook; an answer whose own attributes raise
+        return None
+    return found if found.differs else None
+
+
+def _noted(exercise: Exercise, report: Report) -> Report:
+    """The report of a passed check; the exercise is noted as solved where that counts."""
+    in_the_course = any(paths.LABS.glob(f"{exercise.id[:2]}_*.ipynb"))
+    try:
+        if in_the_course and progress.is_kept():
+            progress.note_solved(exercise.id, exercise.version)
+    except progress.NotWritten as trouble:
+        return replace(report, note=" ".join(filter(None, [report.note, str(trouble)])))
+    return report
+
+
+def _setting(name: str, default: float, most: float) -> float:
+    """A number above 0 from the environment.
+
+    Raises:
+        ValueError: it is none; the message says what to do.
     """
-
-    def __init__(self, exercise: Exercise, *adapt: Callable[[Any], Any]) -> None:
-        self.exercise = exercise
-        self._adapt, *self._others = adapt or (as_written,)
-
-    def mistake(self, *, breaks: str = "") -> Callable[[Written], Written]:
-        """Adds a mistake. Its name is the function's (of a class `TiesSplit`: ties_split), its sentence the docstring.
-
-        breaks: the words of the exercise's docstring that it breaks.
-        """
-
-        def add(written: Written) -> Written:
-            name, why = name_of(written), " ".join((written.__doc__ or "").split())
-            if not why:
-                raise ValueError(
-                    f"{self.exercise.id}: the mistake {name} has no docstring, the sentence of a teacher"
-                )
-            self.exercise.add_mistake(name, self._adapt(written), why=why, breaks=breaks)
-            self.exercise._written[name] = written
-            for adapt in self._others:
-                self.exercise.add_variant(name, adapt(written))
-            return written
-
-        return add
-
-    def variant(self, of: Callable[..., Any] | str) -> Callable[[Written], Written]:
-        """Adds a variant of the mistake `of`: what @mistake() decorated, or the name of one that stands in a table."""
-        name = of if isinstance(of, str) else name_of(of)
-        if not isinstance(of, str) and self.exercise._written.get(name) is not of:
-            raise ValueError(f"{self.exercise.id}: a variant of {name}, which is no mistake of this exercise")
-
-        def add(written: Written) -> Written:
-            for adapt in (self._adapt, *self._others):
-                self.exercise.add_variant(name, adapt(written))
-            return written
-
-        return add
+    given = os.environ.get(name, "")
+    try:
+        value = float(given) if given else default
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= most:
+        raise ValueError(
+            f"The environment variable {name} is {given!r}, no number from 1 to {most:g}: unset it."
+        )
+    return value
 
 
-def as_written(written: Any) -> Any:
-    """What is written is the answer."""
-    return written
-
-
-def returned(written: Callable[[], Any]) -> Any:
-    """What is written returns the answer: for answers that are put together from parts."""
-    return written()
-
-
-def name_of(written: Callable[..., Any]) -> str:
-    """The mistake's name: the function's, or the class's in small letters."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", written.__name__).lower()
+def _plain(text: str) -> str:
+    """A text that can be printed, without addresses and paths of this machine; cells by their number."""
+    text = with_cell_numbers(text)
+    for folder in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(paths.ROOT)):
+        text = text.replace(folder + os.sep, "")
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
+    text = re.sub(r"\[([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ ", r"[\1 ", text)  # when C++ logged a line
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+    text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)  # colours and bells
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -25,7 +25,7 @@ from typing import Any
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-import helpers
+from helpers import paths
 
 STATUSES = ("holds", "changed", "told wrongly", "told loosely")
 KEYS = {"id", "fact", "status", "changed", "check", "reason", "cell", "covers", "torch", "gpu"}
@@ -177,7 +177,7 @@ def then_and_now(lab: str, data: Path | None = None) -> ThenAndNow:
     Raises:
         FactsFault: the lab has no facts file, or it is not as it must be.
     """
-    found = sorted(((data or helpers.DATA) / "facts").glob(f"{lab}_*.yaml"))
+    found = sorted(((data or paths.DATA) / "facts").glob(f"{lab}_*.yaml"))
     if len(found) != 1:
         raise FactsFault(f"data/facts/ holds {len(found)} files for lab {lab}, not one")
     return ThenAndNow([fact for fact in facts_file(found[0]).facts if fact.status != "holds"])

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.exercise import ID
-from helpers.report import Report, strictly
+from helpers.check.spec import ID
+from helpers.display.report import Report, strictly
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,20 @@ file it says so. Numbers are never typed in: everything shown is computed from t
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import helpers
-from helpers.samples import Samples, record_fault, rows
+from helpers import paths
+from helpers.measurements.samples import NAME, Samples, record_fault, rows
 
 if TYPE_CHECKING:
     from helpers.measurements.registry import Measurement
 
-NAME = re.compile(r"[a-z][a-z0-9_]*")
 TEXTS = ("device", "driver", "cuda", "torch", "date", "commit")
 MORE = ("cudnn", "unit", "command", "code")
 MOST_LINES = 40
@@ -70,7 +69,7 @@ def recorded(name: str) -> Recording | None:
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a recording: small letters, digits and '_', a letter first")
-    path = helpers.DATA / "recordings" / f"{name}.json"
+    path = paths.DATA / "recordings" / f"{name}.json"
     where = f"data/recordings/{name}.json"
     try:
         raw = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
@@ -161,7 +160,7 @@ def measured(name: str) -> Shown:
         RecordingFault: the file is not as it must be.
         MeasurementFailed: it failed, headless; for a person the message is shown, with the record.
     """
-    from helpers.measurements.apart import MeasurementFailed, measured_now
+    from helpers.measurements.apart import MeasurementFailed
     from helpers.measurements.registry import measurements
 
     found, record = measurements().get(name), recorded(name)
@@ -177,6 +176,27 @@ def measured(name: str) -> Shown:
             raise
         return Shown(name, record, found, fault=str(failure))
     return Shown(name, record if headless else live, found)
+
+
+def measured_now(measurement: Measurement) -> Recording:
+    """A quick run on the GPU of this machine, for a lab.
+
+    Raises:
+        MeasurementFailed: it gave no samples.
+    """
+    from helpers.measurements.apart import result_of
+
+    result = result_of(measurement, quick=True)
+    today = datetime.date.today().isoformat()
+    return Recording(
+        measurement.name,
+        **result.facts,
+        date=today,
+        commit="",
+        samples=result.samples,
+        unit=measurement.unit,
+        now=True,
+    )
 
 
 def gpu_is_here() -> bool:

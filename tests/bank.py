@@ -20,9 +20,9 @@ from typing import Any
 import torch
 
 import helpers
-from helpers import guard
+from helpers.check import guard
+from helpers.check.judge import OWN_MODULES, Finding, Outcomes, alike
 from helpers.exercise import Exercise
-from helpers.judge import OWN_MODULES, Finding, Outcomes, alike
 
 PATIENCE = 300  # seconds for all answers of an exercise: a few are usual
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nbformat.v4 import new_output
 
-from tests.fixtures.project import code, store
+from tests.fixtures.project import code, put_registry, store
 from tests.marked_processes import MARK, left_after
 
 FOLDER = {"run": "solutions", "validate": "solutions", "labs": "labs"}
@@ -44,10 +44,8 @@ def project(root: Path, command: str, cells: Mapping[str, str]) -> dict[str, Pat
             for cell in notebook:
                 cell.execution_count, cell.outputs = None, []
         made[name] = store(root / FOLDER[command] / f"{name}.ipynb", *notebook)
-    if command == "labs":  # comes before the real helpers on the path
-        (root / "helpers").mkdir(exist_ok=True)
-        (root / "helpers" / "__init__.py").touch()
-        (root / "helpers" / "registry.py").write_text(REGISTRY)
+    if command == "labs":
+        put_registry(root, REGISTRY)
     return made
 
 

@@ -18,9 +18,9 @@ from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from traitlets import default
 
-import helpers
 from ci.kernels import environment
 from ci.warm.client import ForkedProcess
+from helpers import paths
 
 PATIENCE = 120.0  # seconds, on a busy machine
 
@@ -50,7 +50,7 @@ class Manager(KernelManager):
 def started_kernel() -> tuple[Manager, BlockingKernelClient]:
     """A kernel that finds the project and knows nothing of pytest, and a client of it."""
     env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    env["PYTHONPATH"] = os.pathsep.join([str(helpers.ROOT), os.environ.get("PYTHONPATH", "")])
+    env["PYTHONPATH"] = os.pathsep.join([str(paths.ROOT), os.environ.get("PYTHONPATH", "")])
     manager = Manager()
     manager.start_kernel(env=env)
     client = manager.client()
@@ -68,7 +68,7 @@ class Session:
     def __init__(self, folder: Path, more: Mapping[str, str] | None = None, **options: Any) -> None:
         KernelProvisionerFactory.clear_instance()  # it has read once which provisioner to use
         self.manager = Manager()
-        self.env = environment(helpers.ROOT, folder, strict=False) | (more or {})
+        self.env = environment(paths.ROOT, folder, strict=False) | (more or {})
         self.manager.start_kernel(env=self.env, cwd=str(folder), **options)
         self.client = self.manager.client()
         self.client.start_channels()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import helpers
+from helpers import paths
 from tests.browser.conftest import copied_project
 
 CODE = re.compile(r"```python\n# (\S+)\n(.*?)```", re.DOTALL)
@@ -51,7 +51,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(project, "init", "-q")
     git(project, "add", "-A")
     git(project, "commit", "-qm", "copy")
-    for name, text in CODE.findall((helpers.ROOT / "README.md").read_text(encoding="utf-8")):
+    for name, text in CODE.findall((paths.ROOT / "README.md").read_text(encoding="utf-8")):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
     run(project, "-m", "jupytext", "--to", "ipynb", "solutions/11_tiny.py")

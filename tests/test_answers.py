@@ -10,9 +10,10 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_notebook
 
-import helpers
-import helpers.exercise
-from helpers.answers import Comparison, older_answer, source_of
+from helpers import exercise as facade
+from helpers import paths
+from helpers.display.comparison import Comparison
+from helpers.notebook.objects import older_answer, source_of
 from tests.hostile.exercises import scale
 
 SOLUTION = '''import torch
@@ -28,7 +29,7 @@ def scale(x: torch.Tensor, k: float) -> torch.Tensor:
 def solutions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = new_notebook(cells=[new_code_cell(SOLUTION, id="scale")])
     nbformat.write(notebook, tmp_path / "99_hostile.ipynb")
-    monkeypatch.setattr(helpers, "SOLUTIONS", tmp_path)
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
 
 
 def test_own_lines_and_the_solutions_are_told_apart(solutions: None) -> None:
@@ -47,7 +48,7 @@ def test_without_an_answer_the_solution_is_shown(solutions: None) -> None:
 
 
 def test_source_of_a_class_and_of_what_has_none() -> None:
-    assert source_of(helpers.exercise.Exercise).startswith("class Exercise")
+    assert source_of(facade.Exercise).startswith("class Exercise")
     assert source_of(len) == source_of(3) == ""
 
 
@@ -114,7 +115,7 @@ def test_an_answer_whose_newer_cell_stopped_with_an_error_is_told(
     shell = InteractiveShell()
     shell.user_ns["In"] = [cells.get(number, "") for number in range(5)]
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    monkeypatch.setattr("helpers.cells.cell_numbers", lambda: {"ipykernel_1/1.py": 1})
+    monkeypatch.setattr("helpers.notebook.cells.cell_numbers", lambda: {"ipykernel_1/1.py": 1})
     space: dict = {}
     exec(compile(cells[1], "ipykernel_1/1.py", "exec"), space)
     assert older_answer((name,), space[name]).startswith(said) and bool(said) == bool(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import helpers
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.trial import Trial
 from tests.bank import faults
 
 

@@ -90,7 +90,9 @@ def test_small_notebooks_stand_in_a_copy_that_uses_its_own_code():
             assert [path.stem for path in notebooks(project / folder)] == ["50_small", "51_small"]
         assert [path.stem for path in notebooks(project / "labs", numbers(1))] == ["50_small"]
         where = timed(
-            python("import ci, helpers; print(ci.__file__, helpers.ROOT)"), project, os.environ
+            python("import ci; from helpers import paths; print(ci.__file__, paths.ROOT)"),
+            project,
+            os.environ,
         ).said
         assert where.split() == [str(project / "ci" / "__init__.py"), str(project)]
     assert not project.exists()

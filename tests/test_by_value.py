@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch.autograd.function import once_differentiable
 
-from helpers.isolate import by_value
+from helpers.processes.by_value import by_value
 
 
 def test_a_function_with_once_differentiable_travels() -> None:

@@ -10,7 +10,7 @@ import torch
 from torch.autograd import grad
 from torch.utils.data import DataLoader
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
 
 ENGINE = type(torch.autograd.Variable._execution_engine).run_backward
 

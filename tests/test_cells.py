@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cells import dumped
+from helpers.notebook.frames import dumped
 
 MODULE = """
 import faulthandler

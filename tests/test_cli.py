@@ -10,12 +10,12 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-import helpers
 from ci import test as stages
 from ci.notebooks import Problem
+from helpers import paths
 from helpers.cli import app
 
-ROOT = helpers.ROOT
+ROOT = paths.ROOT
 
 
 class Room(ModuleType):
@@ -47,8 +47,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / folder).mkdir()
         for name in ("00_start.ipynb", "01_reproducibility.ipynb"):
             (tmp_path / folder / name).write_text("{}")
-    monkeypatch.setattr(helpers, "ROOT", tmp_path)
-    monkeypatch.setattr(helpers, "SOLUTIONS", tmp_path / "solutions")
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path / "solutions")
     return tmp_path
 
 
@@ -57,7 +57,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("doctor", "helpers.doctor", "doctor", (), {}),
         ("lab", "helpers.work.serve", "lab", (), {}),
-        ("status", "helpers.status", "status", (), {}),
+        ("status", "helpers.work.status", "status", (), {}),
         ("update", "helpers.work.update", "update", (), {}),
         ("reset 03 01.seed_everything", "helpers.work.reset", "reset", (["03", "01.seed_everything"],), {}),
         ("undo", "helpers.work.undo", "undo", (), {}),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.compare import difference, shown
+from helpers.check.compare import difference, shown
 
 T = torch.tensor
 

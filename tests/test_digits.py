@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-import helpers
+from helpers import paths
 from helpers.digits import digit_tensors, digits
 
 
@@ -40,8 +40,7 @@ def test_only_the_seventeen_grey_values_of_the_origin():
 
 def test_no_picture_stands_in_both_parts():
     names = [
-        {path.name for path in (helpers.DATA / "digits" / split).rglob("*.png")}
-        for split in ("train", "test")
+        {path.name for path in (paths.DATA / "digits" / split).rglob("*.png")} for split in ("train", "test")
     ]
     assert not names[0] & names[1] and len(names[0] | names[1]) == 1000
 
@@ -52,6 +51,6 @@ def test_an_unknown_split_is_named():
 
 
 def test_missing_pictures_are_told_with_the_fix(monkeypatch, tmp_path):
-    monkeypatch.setattr(helpers, "DATA", tmp_path)
+    monkeypatch.setattr(paths, "DATA", tmp_path)
     with pytest.raises(FileNotFoundError, match="git checkout -- data/digits"):
         digits()

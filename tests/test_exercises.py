@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import helpers
-from helpers.exercise import Exercise, Mistake
-from helpers.report import Report
+from helpers.check.spec import Mistake
+from helpers.display.report import Report
+from helpers.exercise import Exercise
 from tests.bank import disguised, faults
 from tests.labs import right_answers
 from tests.wrong_reports import SEED, checked, reports

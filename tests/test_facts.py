@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import helpers
 from ci.facts import checked, facts_files
+from helpers import paths
 
 
 def test_every_fact_stands():
-    files = facts_files(helpers.ROOT)
-    results = [one for results in checked(files, helpers.ROOT).values() for one in results]
+    files = facts_files(paths.ROOT)
+    results = [one for results in checked(files, paths.ROOT).values() for one in results]
     fallen = {one.fact.id: f"{one.fact.fact}\n{one.why}" for one in results if one.word == "FAILED"}
     assert not fallen, "\n\n".join(f"{name}: {why}" for name, why in fallen.items())

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import helpers
 from ci import nbval_plugin
 from ci.regenerate import run
 from ci.stored import CHANGES
 from ci.unsolved import labs, silent
 from ci.validate import validate
-from tests.fixtures.project import code, outputs, said, store, text, without_outputs
+from helpers import paths
+from tests.fixtures.project import code, outputs, put_registry, said, store, text, without_outputs
 
 PLOT = "import matplotlib.pyplot as plt\nplt.figure(figsize=(1, 1))\nplt.plot([1, 2]);"
 RICH = (
@@ -144,9 +144,7 @@ STRICT = "import os\nassert 'LABBOOK_STRICT' not in os.environ and os.environ['L
 
 
 def test_unsolved_labs_say_so_and_raise_nothing(tmp_path: Path):
-    (tmp_path / "helpers").mkdir()
-    (tmp_path / "helpers" / "__init__.py").touch()  # comes before the real one on the path
-    (tmp_path / "helpers" / "registry.py").write_text(REGISTRY)
+    put_registry(tmp_path, REGISTRY)
     store(
         tmp_path / "labs" / "01_add.ipynb",
         code("add-check", "print('not attempted: 01.add Add two numbers')"),
@@ -195,10 +193,10 @@ def test_the_installed_nbval_is_the_one_that_is_patched():
 
 
 def test_asking_a_page_for_its_exercises_starts_no_fork_server() -> None:
-    asked = "import sys; sys.modules['ipykernel'] = sys; from helpers.registry import ids"
+    asked = "import sys; sys.modules['ipykernel'] = sys; from helpers.course.registry import ids"
     asked += "; print(ids('start')); print('helpers.labs' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", asked], cwd=helpers.ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", asked], cwd=paths.ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["{'exercises': [], 'predictions': []}", "False"]
 

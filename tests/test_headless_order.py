@@ -10,11 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-import helpers
 from ci import memory, pool
 from ci.notebooks import read
 from ci.pool import Job, outcomes
 from ci.schedule import MEGABYTES, History, Schedule, starts_ranks
+from helpers import paths
 from tests.fixtures.project import code, notebook, said, text
 
 
@@ -98,9 +98,7 @@ def test_ranks_are_seen_in_the_code_alone():
 @pytest.mark.parametrize("folder", ["solutions", "labs"])
 def test_the_labs_that_start_ranks_are_those_of_two_modules(folder: str):
     found = [
-        path.stem
-        for path in sorted((helpers.ROOT / folder).glob("*.ipynb"))
-        if starts_ranks(read(path, path))
+        path.stem for path in sorted((paths.ROOT / folder).glob("*.ipynb")) if starts_ranks(read(path, path))
     ]
     assert found == ["07_ddp", "08_allreduce"]
 
@@ -245,7 +243,7 @@ def test_a_job_whose_kernel_lost_its_port_is_started_again(tmp_path: Path, times
     left.write_text("again " * times)
     work = Job("01_one", [sys.executable, "-c", LOSES_ITS_PORT, str(left)])
     done = []
-    said(lambda: done.extend(outcomes([work], helpers.ROOT, "ports")) or 0)
+    said(lambda: done.extend(outcomes([work], paths.ROOT, "ports")) or 0)
     [outcome] = done
     assert len(outcome.faults) == faults and bool(outcome.result) == (not faults), outcome.faults
     assert all("Address already in use" in fault for fault in outcome.faults)

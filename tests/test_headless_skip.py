@@ -17,7 +17,7 @@ from ci.regenerate import run
 from ci.unsolved import labs
 from ci.validate import validate
 from helpers.cli import app
-from tests.fixtures.project import code, said, store
+from tests.fixtures.project import code, put_registry, said, store
 
 RESULT = {"cells": 1, "verdicts": {"passed": 2}}
 
@@ -261,7 +261,7 @@ REGISTRY = "def ids(stem):\n    return {'exercises': [], 'predictions': ['01.gue
 
 
 def test_labs_are_skipped_and_their_row_is_whole(project: Path, monkeypatch: pytest.MonkeyPatch):
-    put(project / "helpers" / "registry.py", REGISTRY)  # comes before the real one on the path
+    put_registry(project, REGISTRY)
     store(project / "labs" / "01_one.ipynb", code("guess", "print('not attempted: 01.guess')"))
     assert said(lambda: labs(project, ["1"]))[0] == 0
     monkeypatch.setattr(pool, "_Running", None)

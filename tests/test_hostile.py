@@ -18,7 +18,7 @@ from tests.living import named
 SET_UP = """
 import json, os, random, sys, time, threading
 import numpy as np, torch
-from helpers import guard
+from helpers.check import guard
 from tests.hostile import exercises
 torch.randn(400, 400) @ torch.randn(400, 400)   # the kernel has used its thread pool
 torch.relu(torch.ones(4_000_000))

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from ci import portable
-from helpers import ROOT
 from helpers.digits import digit_tensors
 from helpers.labs.reproducibility.shown.in_order import MOMENTUM, product, total, train_in_order
+from helpers.paths import ROOT
 
 SETTINGS, _ = portable.settings(portable.capability())
 BITS = "from tests.test_in_order import fingerprint; print(fingerprint())"

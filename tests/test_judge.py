@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.check.judge import judge, mistake
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.judge import judge, mistake
-from helpers.trial import Trial
 
 
 def test_a_stub_behind_right_parts_is_told_where_it_was_reached() -> None:

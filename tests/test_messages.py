@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 import helpers
-from helpers import catalogue
-from helpers.catalogue import Entry, Fall
-from helpers.hints import MOST, Stages
-from helpers.report import Report
+from helpers import paths
+from helpers.course import catalogue
+from helpers.course.catalogue import Entry, Fall
+from helpers.display.hints import MOST, Stages
+from helpers.display.report import Report
 from tests.wrong_reports import reports
 
 FOLDER = Path(__file__).parent / "messages"
@@ -81,7 +82,7 @@ def test_messages_are_as_they_were_read(number: str) -> None:
 
 def entries(stem: str) -> dict[str, Entry]:
     """What the exercises of one lab are, and how their wrong answers fall now; in the order of its cells."""
-    cells = json.loads((helpers.SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((paths.SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]
     place = {cell["id"]: at for at, cell in enumerate(cells)}
     found = {
         id: Entry(
@@ -118,7 +119,7 @@ def lasting_mistakes(id: str, wrong: Mapping[str, Fall]) -> dict[str, Fall]:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_catalogue_holds_what_the_checks_say(number: str) -> None:
-    stem = next(helpers.LABS.glob(f"{number}_*.ipynb")).stem
+    stem = next(paths.LABS.glob(f"{number}_*.ipynb")).stem
     now, old = entries(stem), catalogue.of_lab(stem) or {}
     if updating() and lasting(old) != lasting(now):
         catalogue.folder().mkdir(exist_ok=True)
@@ -134,10 +135,10 @@ def test_the_catalogue_holds_what_the_checks_say(number: str) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(number: str) -> None:
-    stem = next(helpers.LABS.glob(f"{number}_*.ipynb")).stem
+    stem = next(paths.LABS.glob(f"{number}_*.ipynb")).stem
     for id, entry in (catalogue.of_lab(stem) or {}).items():
         exercise = helpers.exercises()[id]
         for name, how in entry.wrong.items():
             report = Report(id, entry.title, "wrong", message=how.message, said=how.said)
-            offered = Stages(exercise).after(report).seen.maybe
+            offered = Stages(exercise, catalogue.falls_of(exercise.id)).after(report).seen.maybe
             assert exercise.mistakes[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"

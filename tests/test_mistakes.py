@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import helpers
-from helpers.answers import solution_source
-from helpers.exercise import Exercise, returned
+from helpers.check.spec import returned
+from helpers.course.solutions import solution_source
+from helpers.exercise import Exercise
 
 EXERCISES = helpers.exercises()
 

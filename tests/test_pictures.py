@@ -16,8 +16,9 @@ import torch
 from nbconvert.filters.markdown import markdown2html
 
 import helpers
-from helpers.progress import note_solved
-from helpers.report import BESIDE, Report
+from helpers import paths
+from helpers.course.progress import note_solved
+from helpers.display.report import BESIDE, Report
 from helpers.start import course
 from tests.browser import pictures
 from tests.wrong_reports import checked
@@ -74,7 +75,7 @@ def report(body: str) -> Report:
 @pytest.fixture
 def one_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The learner of the pictures has solved one exercise."""
-    monkeypatch.setattr(helpers, "WORK", tmp_path)
+    monkeypatch.setattr(paths, "WORK", tmp_path)
     monkeypatch.delenv("LABBOOK_HEADLESS", raising=False)
     note_solved(pictures.EXERCISE, helpers.exercises()[pictures.EXERCISE].version)
 
@@ -88,7 +89,7 @@ def test_a_picture_and_its_words_were_taken_together(name: str) -> None:
 
 
 def test_every_picture_has_its_words_and_readme_shows_each_with_a_text_for_those_who_do_not_see_it() -> None:
-    readme = (helpers.ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (paths.ROOT / "README.md").read_text(encoding="utf-8")
     assert sorted(pictures.stored()) == NAMES
     assert sorted(path.name for path in pictures.FOLDER.glob("*.png")) == NAMES
     assert sorted(re.findall(r"\.github/pictures/([\w.-]+)", readme)) == NAMES

@@ -29,7 +29,7 @@ from ci.edges.run import Cell, found, shown_text, unseen
 from ci.edges.wrapping import Wrapper, answers
 from ci.pool import Outcome
 from ci.regenerate import run
-from helpers import ROOT
+from helpers.paths import ROOT
 from tests.fixtures.project import code, outputs, said, store
 
 NEAR = 2.5000001e-3

@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import backends
 
-from helpers import guard, precision
+from helpers import precision
+from helpers.check import guard
 
 SETTINGS: dict[str, Callable[[], None]] = {
     "matmul.allow_tf32 = True": partial(setattr, backends.cuda.matmul, "allow_tf32", True),

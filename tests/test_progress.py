@@ -12,9 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 import helpers
-from helpers import progress
+from helpers import paths
+from helpers.course import progress
+from helpers.course.progress import NAME, NotWritten, Solved, forget, is_kept, note_solved, put_back, read
 from helpers.exercise import Exercise
-from helpers.progress import NAME, NotWritten, Solved, forget, is_kept, note_solved, put_back, read
 from tests.hostile.exercises import scale
 from tests.labs import right_answers
 
@@ -189,8 +190,8 @@ def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_progress_is_kept_in_a_live_notebook(kernel: None) -> None:
     assert is_kept({})
-    assert is_kept({"JPY_SESSION_NAME": str(helpers.WORK / "01_reproducibility.ipynb")})
-    assert is_kept({"JPY_SESSION_NAME": str(helpers.LABS / "01_reproducibility.ipynb")})
+    assert is_kept({"JPY_SESSION_NAME": str(paths.WORK / "01_reproducibility.ipynb")})
+    assert is_kept({"JPY_SESSION_NAME": str(paths.LABS / "01_reproducibility.ipynb")})
 
 
 @pytest.mark.parametrize("variable", ["LABBOOK_HEADLESS", "LABBOOK_STRICT"])
@@ -199,11 +200,11 @@ def test_progress_is_not_kept_headless(kernel: None, variable: str) -> None:
 
 
 def test_progress_is_not_kept_in_solutions(kernel: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not is_kept({"JPY_SESSION_NAME": str(helpers.SOLUTIONS / "01_reproducibility.ipynb")})
-    monkeypatch.chdir(helpers.SOLUTIONS)  # as elsewhere than in JupyterLab
+    assert not is_kept({"JPY_SESSION_NAME": str(paths.SOLUTIONS / "01_reproducibility.ipynb")})
+    monkeypatch.chdir(paths.SOLUTIONS)  # as elsewhere than in JupyterLab
     assert not is_kept({})
     assert not is_kept({"JPY_SESSION_NAME": "solutions/01_reproducibility.ipynb"})
-    assert is_kept({"JPY_SESSION_NAME": str(helpers.WORK / "01_reproducibility.ipynb")}), (
+    assert is_kept({"JPY_SESSION_NAME": str(paths.WORK / "01_reproducibility.ipynb")}), (
         "a cell changed the folder"
     )
 
@@ -224,7 +225,7 @@ def test_the_file_is_json(work: Path) -> None:
 @pytest.fixture
 def seeds(kernel: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exercise:
     """An exercise of the course, in a live notebook that has no progress yet."""
-    monkeypatch.setattr(helpers, "WORK", tmp_path / "work")
+    monkeypatch.setattr(paths, "WORK", tmp_path / "work")
     return helpers.exercises()["01.seed_everything"]
 
 
@@ -236,22 +237,22 @@ def test_a_passed_check_is_noted_and_says_no_word_of_it(seeds: Exercise) -> None
 
 def test_a_check_that_does_not_pass_is_not_noted(seeds: Exercise) -> None:
     assert seeds.check(lambda seed: None).verdict == "wrong"
-    assert not helpers.WORK.exists()
+    assert not paths.WORK.exists()
 
 
 def test_a_check_outside_a_notebook_is_not_noted(seeds: Exercise, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
     assert seeds.check(right_answers(seeds.id)[0]).passed
-    assert not helpers.WORK.exists()
+    assert not paths.WORK.exists()
 
 
 def test_an_exercise_of_no_lab_is_not_noted(seeds: Exercise) -> None:
     assert scale.check(lambda x, k: x * k + 1).passed
-    assert not helpers.WORK.exists()
+    assert not paths.WORK.exists()
 
 
 def test_a_passed_check_passes_where_nothing_can_be_noted_and_says_so(seeds: Exercise) -> None:
-    helpers.WORK.write_text("a file")
+    paths.WORK.write_text("a file")
     report = seeds.check(right_answers(seeds.id)[0])
     assert report.passed and report.note.startswith("Your progress was not noted")
     assert report.note in str(report) and "was not noted" in report._repr_html_()

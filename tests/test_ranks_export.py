@@ -18,8 +18,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-import helpers
-from helpers import ranks
+from helpers import paths, ranks
 from helpers.ranks.exported import PAYLOAD, Exported
 from tests.marked_processes import MARK, left_after, marked
 
@@ -180,7 +179,7 @@ ranks.export(never_done, {folder!r}, folder={folder!r}, nodes=1).run_here(timeou
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 def test_nothing_is_left_when_the_kernel_is_killed(tmp_path, mark):
-    kernel = subprocess.Popen([sys.executable, "-c", KERNEL.format(folder=str(tmp_path))], cwd=helpers.ROOT)
+    kernel = subprocess.Popen([sys.executable, "-c", KERNEL.format(folder=str(tmp_path))], cwd=paths.ROOT)
     try:
         end = time.monotonic() + 120
         while not all((tmp_path / f"here-{rank}").exists() for rank in (0, 1)):
@@ -252,7 +251,7 @@ def node(name: str, exported: Exported, number: int, log: Path) -> subprocess.Po
             env=os.environ | exported.environment() | {"OMP_NUM_THREADS": "1"},
             stdout=lines,
             stderr=subprocess.STDOUT,
-            cwd=helpers.ROOT,
+            cwd=paths.ROOT,
             start_new_session=True,
         )
 

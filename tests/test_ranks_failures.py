@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from helpers import ranks
+from helpers.notebook.stubs import missing_exercise
 from helpers.ranks import launch
 from helpers.ranks.crew import Crew, Member
-from helpers.waits import missing_exercise
 from tests.living import carrying
 from tests.ranks_failing import FAILURES, LIMIT, noted, prints_and_hangs, raises, rank, stub
 from tests.ranks_kernel import all_gone

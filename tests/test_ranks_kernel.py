@@ -11,7 +11,7 @@ import nbformat
 import psutil
 import pytest
 
-import helpers
+from helpers import paths
 from tests.living import lives
 from tests.ranks_kernel import SET_UP, Cell, Kernel, all_gone
 
@@ -188,7 +188,7 @@ ranks.run(total, ranks=3)
 def papermill(path: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "papermill", str(path), str(path.with_suffix(".out.ipynb"))]
     return subprocess.Popen(
-        command, cwd=helpers.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=paths.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
@@ -199,7 +199,7 @@ def test_papermill_and_nbval(tmp_path: Path) -> None:
     said, _ = done.communicate(timeout=120)
     assert done.returncode == 0, said
     command = [sys.executable, "-m", "pytest", "-q", "--nbval", "-p", "no:cacheprovider", str(path.with_suffix(".out.ipynb"))]  # fmt: skip
-    again = subprocess.run(command, cwd=helpers.ROOT, capture_output=True, text=True, timeout=120)
+    again = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, timeout=120)
     assert again.returncode == 0, again.stdout
     assert "3 passed" in again.stdout
 

@@ -243,7 +243,7 @@ def test_every_way_to_start(method: str) -> None:
     "method", [m for m in ("fork", "forkserver") if m in multiprocessing.get_all_start_methods()]
 )
 def test_a_forked_rank_computes(method: str) -> None:
-    import helpers.child  # noqa: F401  what the processes of checks have imported
+    import helpers.check.worker  # noqa: F401  what the processes of checks have imported
 
     torch.relu(torch.ones(4_000_000))
     torch.nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import helpers
 from ci.record import NoOrigin, as_text, chosen, code_digest, commit_of, keep, record
+from helpers import paths
 from helpers.measurements.apart import MeasurementFailed, Result, result_of
 from helpers.measurements.registry import Measurement, measurement, measurements
 from helpers.measurements.rehearsal import OnCpu, rehearsed
@@ -35,7 +35,7 @@ def given(samples: object = TIMES):
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty project that is no checkout."""
-    monkeypatch.setattr(helpers, "DATA", tmp_path / "data")
+    monkeypatch.setattr(paths, "DATA", tmp_path / "data")
     return tmp_path
 
 

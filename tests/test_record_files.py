@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import helpers
 from ci.record import CODE, code_digest
+from helpers import paths
 from helpers.measurements.registry import measurements
+from helpers.measurements.samples import summary_fault
 from helpers.recordings import MORE, RecordingFault, recorded
-from helpers.samples import summary_fault
 
-FOLDER = helpers.DATA / "recordings"
+FOLDER = paths.DATA / "recordings"
 SHOWN = re.compile(r"\b(?:show|measured|recorded)\(['\"](\w+)['\"]\)")
 
 
@@ -71,7 +71,7 @@ GOOD = {
 def test_a_file_that_is_none_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: dict, said: str
 ) -> None:
-    monkeypatch.setattr(helpers, "DATA", tmp_path)
+    monkeypatch.setattr(paths, "DATA", tmp_path)
     path = tmp_path / "recordings" / name
     path.parent.mkdir()
     path.write_text(json.dumps(GOOD | change))
@@ -81,17 +81,17 @@ def test_a_file_that_is_none_is_refused(
 
 def measured_by(commit: str) -> str | None:
     """The digest of the measuring code of a commit; None where git does not have it."""
-    if not (helpers.ROOT / ".git").exists():
+    if not (paths.ROOT / ".git").exists():
         return None
     listed = git("ls-tree", "--name-only", commit, f"{CODE}/")
     if listed is None:
         return None
-    paths = [path for path in listed.decode().splitlines() if path.endswith(".py")]
-    return code_digest({Path(path).name: git("show", f"{commit}:{path}") for path in paths})
+    files = [path for path in listed.decode().splitlines() if path.endswith(".py")]
+    return code_digest({Path(path).name: git("show", f"{commit}:{path}") for path in files})
 
 
 def git(*args: str) -> bytes | None:
-    done = subprocess.run(["git", "-C", str(helpers.ROOT), *args], capture_output=True)
+    done = subprocess.run(["git", "-C", str(paths.ROOT), *args], capture_output=True)
     return done.stdout if done.returncode == 0 else None
 
 
@@ -111,7 +111,7 @@ def test_the_digest_of_a_commit_is_that_of_its_files() -> None:
 def test_every_name_that_a_notebook_shows_is_a_measurement() -> None:
     shown = {
         name
-        for path in helpers.SOLUTIONS.glob("*.ipynb")
+        for path in paths.SOLUTIONS.glob("*.ipynb")
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
         for name in SHOWN.findall("".join(cell["source"]))
         if cell["cell_type"] == "code"

@@ -8,8 +8,7 @@ import sys
 import pytest
 import torch
 
-import helpers
-from helpers import recordings
+from helpers import paths, recordings
 from helpers.measurements import apart, child, facts
 from helpers.measurements.apart import MeasurementFailed
 from helpers.measurements.registry import Measurement, measurements
@@ -41,7 +40,7 @@ NOW = Recording(
 @pytest.fixture(autouse=True)
 def alone(monkeypatch, tmp_path):
     """An empty folder of recordings, nothing measured, a person at the keyboard."""
-    monkeypatch.setattr(helpers, "DATA", tmp_path)
+    monkeypatch.setattr(paths, "DATA", tmp_path)
     monkeypatch.setattr(recordings, "_MEASURED", {})
     monkeypatch.delenv("LABBOOK_HEADLESS", raising=False)
     (tmp_path / "recordings").mkdir()
@@ -57,7 +56,7 @@ def gpu(monkeypatch):
     """A GPU that measures NOW; the list counts how often."""
     calls = []
     monkeypatch.setattr(recordings, "gpu_is_here", lambda: True)
-    monkeypatch.setattr(apart, "measured_now", lambda found: calls.append(found.name) or NOW)
+    monkeypatch.setattr(recordings, "measured_now", lambda found: calls.append(found.name) or NOW)
     return calls
 
 
@@ -101,7 +100,7 @@ def test_a_failure_is_told_with_the_record_and_raises_headless(gpu, on_file, mon
     def fail(found):
         raise MeasurementFailed("first_pin: CUDA out of memory")
 
-    monkeypatch.setattr(apart, "measured_now", fail)
+    monkeypatch.setattr(recordings, "measured_now", fail)
     said = str(measured("first_pin")).splitlines()
     assert said[0] == "Not measured now: first_pin: CUDA out of memory" and "recorded on" in said[1]
     monkeypatch.setenv("LABBOOK_HEADLESS", "1")
@@ -153,7 +152,7 @@ def test_the_process_hands_over_facts_and_samples(in_here):
 
 
 def test_a_lab_asks_for_a_quick_run_with_a_short_limit(in_here):
-    found = apart.measured_now(measurements()["first_pin"])
+    found = recordings.measured_now(measurements()["first_pin"])
     assert found.now and found.commit == "" and found.label.startswith("measured now on NVIDIA Testcard 1")
     assert in_here == [("first_pin", apart.QUICK_SECONDS, ["quick"])]
 

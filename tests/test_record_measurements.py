@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 
-import helpers
+from helpers import paths
 from helpers.measurements import processes
 from helpers.measurements.device import Device, Gpu, NoGpu
 from helpers.measurements.lab06_rounding import named, patterns
 from helpers.measurements.registry import Measurement, measurements
 from helpers.measurements.rehearsal import OnCpu, OnSim, rehearsed
+from helpers.measurements.samples import form_fault, series, summary_fault
 from helpers.measurements.tf32 import precision
-from helpers.samples import form_fault, series, summary_fault
-from helpers.tf32 import ROUNDINGS, rounded
+from helpers.measurements.tf32_bits import ROUNDINGS, rounded
 
-FILES = sorted((helpers.ROOT / "helpers" / "measurements").glob("*.py"))
+FILES = sorted((paths.ROOT / "helpers" / "measurements").glob("*.py"))
 ALL = measurements()
 UNITS = re.compile(r"(_|\b)(s|ms|us|bytes)(_|\b)")
 TIMES = re.compile(r"^(s|ms|us)\b")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-import helpers
+from helpers import paths
+from helpers.measurements.samples import in_short, rows, summary_fault
 from helpers.recordings import RecordingFault, recorded, show
-from helpers.samples import in_short, rows, summary_fault
 
 WHOLE = {
     "device": "NVIDIA Testcard 1",
@@ -24,7 +24,7 @@ WHOLE = {
 @pytest.fixture
 def put(monkeypatch, tmp_path):
     """Writes a file into an empty folder of recordings."""
-    monkeypatch.setattr(helpers, "DATA", tmp_path)
+    monkeypatch.setattr(paths, "DATA", tmp_path)
     (tmp_path / "recordings").mkdir()
 
     def write(text: str) -> None:

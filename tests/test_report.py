@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import helpers
-from helpers.answers import Comparison
+from helpers.display.comparison import Comparison
+from helpers.display.report import NotPassed, Report
 from helpers.exercise import Exercise
 from helpers.prediction import Choice, Prediction
-from helpers.report import NotPassed, Report
 from tests.hostile.exercises import scale
 from tests.labs import right_answers
 

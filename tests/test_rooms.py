@@ -6,14 +6,15 @@ import re
 from pathlib import Path
 
 import helpers
+from helpers import paths
 
-LABS = helpers.ROOT / "helpers" / "labs"
+LABS = paths.ROOT / "helpers" / "labs"
 EXERCISES = {path.parent.name for path in LABS.glob("*/*/exercise.py")}
 MADE_BY_SIZE = re.compile(r"(\d|_size|_index|_more|_parts)$")
 
 
 def test_no_file_has_a_name_that_a_limit_of_size_made() -> None:
-    files = [*LABS.rglob("*.py"), *(helpers.ROOT / "tests").rglob("*.py")]
+    files = [*LABS.rglob("*.py"), *(paths.ROOT / "tests").rglob("*.py")]
     named = [path for path in files if MADE_BY_SIZE.search(path.stem) and path.stem not in EXERCISES]
     assert len(files) > 500 and named == []
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-import helpers
 from ci import setup
+from helpers import paths
 
-SCRIPT = helpers.ROOT / "ci" / "setup.py"
+SCRIPT = paths.ROOT / "ci" / "setup.py"
 VERSION = namedtuple("VERSION", "major minor micro")
 
 
@@ -148,7 +148,7 @@ def test_a_stamp_that_cannot_be_read_counts_as_none(steps: list[str]) -> None:
 
 def test_a_moved_project_gets_a_new_venv(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     setup.make_environment(chosen=False)
-    monkeypatch.setattr(setup, "ROOT", helpers.ROOT)
+    monkeypatch.setattr(setup, "ROOT", paths.ROOT)
     setup.make_environment(chosen=False)
     assert steps == ["new venv", "install"] * 2
 
@@ -179,8 +179,8 @@ def names(requirements: str) -> set[str]:
 
 
 def test_lock_pins_every_requirement_with_a_hash() -> None:
-    wanted = names((helpers.ROOT / "requirements.in").read_text())
-    lock = (helpers.ROOT / "requirements.lock").read_text()
+    wanted = names((paths.ROOT / "requirements.in").read_text())
+    lock = (paths.ROOT / "requirements.lock").read_text()
     pins = [block for block in lock.split("\n") if block[:1].isalnum()]
     assert wanted and wanted <= names(lock)
     assert all("==" in pin and pin.endswith("\\") for pin in pins)
@@ -191,11 +191,11 @@ def test_lock_pins_every_requirement_with_a_hash() -> None:
     ["requirements.lock", "requirements.in", "environment.yml", "pyproject.toml", "Makefile", "ci/setup.py"],
 )
 def test_no_file_of_the_set_up_names_an_address(name: str) -> None:
-    assert "://" not in (helpers.ROOT / name).read_text()
+    assert "://" not in (paths.ROOT / name).read_text()
 
 
 def test_conda_takes_its_versions_from_the_lock() -> None:
-    environment = yaml.safe_load((helpers.ROOT / "environment.yml").read_text())
+    environment = yaml.safe_load((paths.ROOT / "environment.yml").read_text())
     python, pip, packages = environment["dependencies"]
     assert python.startswith("python >=3.11") and pip == "pip"
     assert packages == {"pip": ["-r requirements.lock"]}
@@ -204,9 +204,9 @@ def test_conda_takes_its_versions_from_the_lock() -> None:
 @pytest.mark.slow
 def test_the_real_set_up(tmp_path: Path) -> None:
     for name in ("ci", "helpers"):
-        shutil.copytree(helpers.ROOT / name, tmp_path / name)
+        shutil.copytree(paths.ROOT / name, tmp_path / name)
     for name in ("Makefile", "pyproject.toml", "requirements.in", "requirements.lock", "README.md"):
-        shutil.copy(helpers.ROOT / name, tmp_path)
+        shutil.copy(paths.ROOT / name, tmp_path)
     try:
         for said in (".venv is ready", ".venv is up to date"):
             done = subprocess.run(["make", "setup"], cwd=tmp_path, capture_output=True, text=True)
@@ -219,10 +219,10 @@ def test_the_real_set_up(tmp_path: Path) -> None:
 
 
 def test_git_ignores_nothing_of_the_project() -> None:
-    if not (helpers.ROOT / ".git").exists():
+    if not (paths.ROOT / ".git").exists():
         pytest.skip("not a checkout")
     folders = ["helpers", "ci", "tests", "labs", "solutions", "data"]
     command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", *folders]
-    listed = subprocess.run(command, cwd=helpers.ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
     kept_out = ("__pycache__/", ".ipynb_checkpoints/", ".hypothesis/")
     assert [line for line in listed.splitlines() if not any(part in line for part in kept_out)] == []

@@ -10,12 +10,12 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-import helpers
 from ci.notebooks import PAGE, Problem, notebooks, number, read
 from ci.site import build, environment, pages
+from helpers import paths
 from tests.test_setup import names
 
-FOLDER = helpers.ROOT / "ci" / "site"
+FOLDER = paths.ROOT / "ci" / "site"
 PICTURE = b"\x89PNG of a test"
 
 
@@ -80,18 +80,18 @@ def test_links_in_outputs_lead_to_pages() -> None:
 
 
 def test_first_page_lists_each_lab_with_its_question() -> None:
-    labs = [path for path in notebooks(helpers.SOLUTIONS) if number(path) != PAGE]
+    labs = [path for path in notebooks(paths.SOLUTIONS) if number(path) != PAGE]
     text = pages.index(labs)
     assert "@" not in text
     for path in labs:
         assert f"]({path.name})" in text and f"<{path.stem}>" in text
-        question = read(path, helpers.ROOT).cells[0].source.partition("**Question.** ")[2].splitlines()[0]
+        question = read(path, paths.ROOT).cells[0].source.partition("**Question.** ")[2].splitlines()[0]
         assert question in text
 
 
 def test_every_stored_output_can_be_prepared(tmp_path: Path) -> None:
     """Every figure of the course has its words, and each page refers to pictures that are there."""
-    pages.write_sources(helpers.ROOT, tmp_path)
+    pages.write_sources(paths.ROOT, tmp_path)
     used = set()
     for path in tmp_path.glob("*.ipynb"):
         used |= set(re.findall(r"_static/figures/[\w.-]+", path.read_text(encoding="utf-8")))

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import helpers
-from helpers import catalogue, standing, start, status
-from helpers.catalogue import Entry, Fall
-from helpers.progress import NAME, note_solved
+from helpers import paths, start
+from helpers.course import catalogue, overview
+from helpers.course.catalogue import Entry, Fall
+from helpers.course.progress import NAME, note_solved
+from helpers.work import status
 from helpers.work.copies import put_copy
 
 MISTAKE = Fall("the sum is right", "Expected 3, got 4.", "x = [1, 2]")
@@ -45,7 +47,7 @@ def write_lab(
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two labs: 01 with two core exercises and an optional one, 02 with one."""
     for name in ("labs", "data", "work"):
-        monkeypatch.setattr(helpers, name.upper(), tmp_path / name)
+        monkeypatch.setattr(paths, name.upper(), tmp_path / name)
     monkeypatch.delenv("LABBOOK_HEADLESS", raising=False)
     write_lab(tmp_path, "00_start")
     write_lab(
@@ -151,7 +153,7 @@ def test_the_page_is_a_list_that_needs_no_trust(project: Path) -> None:
 @pytest.mark.parametrize("text", ["", "# 02 Seeds", "No title."])
 def test_a_lab_without_a_title_is_listed_by_its_file(project: Path, text: str) -> None:
     write_lab(project, "01_seeds", text=text)
-    lab = standing.standing().labs[0]
+    lab = overview.overview().labs[0]
     assert (lab.title, lab.question) == ("Seeds", "")
 
 
@@ -239,28 +241,28 @@ def test_the_stored_page_does_not_change_with_the_labs(
     write_lab(project, "03_new")
     note_solved("01.draw", 1)
     two = start.course()
-    assert [len(one.standing.labs), len(two.standing.labs)] == [2, 3]
+    assert [len(one.overview.labs), len(two.overview.labs)] == [2, 3]
     assert str(one) == str(two) and one._repr_html_() is two._repr_html_() is None
 
 
-@pytest.mark.parametrize("lab", standing.lab_files(helpers.SOLUTIONS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("lab", overview.lab_files(paths.SOLUTIONS), ids=lambda path: path.stem)
 def test_first_cell_of_every_lab_has_a_title_and_a_question(lab: Path) -> None:
-    text = "".join(standing.cells_of(lab)[0]["source"])
-    title = standing.TITLE.search(text)
+    text = "".join(overview.cells_of(lab)[0]["source"])
+    title = overview.TITLE.search(text)
     assert title and title[1] == lab.name[:2], (
         f"{lab.name}: no line '# {lab.name[:2]} Title' in the first cell"
     )
-    assert standing.QUESTION.search(text), f"{lab.name}: no paragraph '**Question.** ...' in the first cell"
+    assert overview.QUESTION.search(text), f"{lab.name}: no paragraph '**Question.** ...' in the first cell"
 
 
 @pytest.mark.parametrize(
     "use",
     [
         "from helpers.start import course; str(course()), course()._repr_html_()",
-        "from pathlib import Path; from helpers.status import status; status(Path('.'))",
+        "from pathlib import Path; from helpers.work.status import status; status(Path('.'))",
     ],
 )
 def test_neither_the_page_nor_status_loads_torch(use: str) -> None:
     code = f"import sys\nsys.modules['torch'] = None\n{use}\nassert 'helpers.exercise' not in sys.modules"
-    done = subprocess.run([sys.executable, "-c", code], cwd=helpers.ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=paths.ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

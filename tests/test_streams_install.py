@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-import helpers
+from helpers import paths
 
 # What code that knows nothing of the device sees of torch, as plain data.
 SEEN = '''
@@ -82,7 +82,7 @@ def output(code: str) -> Any:
     """What a Python of its own prints last, as data; fails if it fails."""
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        cwd=helpers.ROOT,
+        cwd=paths.ROOT,
         capture_output=True,
         text=True,
         timeout=120,

@@ -13,7 +13,7 @@ from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS, r
 from helpers.labs.streams.probe_rounding.inputs import MODES, OTHERS, device
 from helpers.labs.streams.shared.rounding import bits_of, of_bits, tf32
 from helpers.labs.streams.shown.float_formats import FORMATS, fields, in_all_formats
-from helpers.tf32 import ROUNDINGS
+from helpers.measurements.tf32_bits import ROUNDINGS
 from tests.labs import right_answers
 
 

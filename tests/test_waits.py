@@ -8,7 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from helpers import waits as module
-from helpers.waits import expects, missing_exercise, waits
+from helpers.notebook.stubs import missing_exercise
+from helpers.waits import expects, waits
 
 
 def stub(*_: object) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-import helpers
 from ci.warm.owner import CHOICE, kernels
+from helpers import paths
 from tests.kernel_session import PATIENCE, Session, wait_until
 from tests.living import lives
 
@@ -24,7 +24,7 @@ def server() -> Iterator[dict[str, str]]:
     """The variables of a run with a kernel server."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(CHOICE, raising=False)
-        with kernels(helpers.ROOT) as served:
+        with kernels(paths.ROOT) as served:
             assert not served.stock
             yield dict(served.variables)
 

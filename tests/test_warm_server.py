@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-import helpers
 from ci.warm import agreement, owner, provisioner, server
 from ci.warm.owner import CHOICE, Kernels, kernels, tally
+from helpers import paths
 from tests.fixtures.project import code, said, store
 from tests.kernel_session import PATIENCE, Session, wait_until
 from tests.living import lives
@@ -31,7 +31,7 @@ def served() -> Iterator[Kernels]:
     """A run with a kernel server."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(CHOICE, raising=False)
-        with kernels(helpers.ROOT) as served:
+        with kernels(paths.ROOT) as served:
             yield served
 
 
@@ -50,7 +50,7 @@ def another_run(patch: pytest.MonkeyPatch) -> Iterator[Kernels]:
     """A run of its own; kernels that are started in it come from its server."""
     for name in (agreement.SOCKET, agreement.CHOSEN_BY):
         patch.delenv(name, raising=False)
-    with kernels(helpers.ROOT) as served:
+    with kernels(paths.ROOT) as served:
         for name, value in served.variables.items():
             patch.setenv(name, value)
         yield served
@@ -194,7 +194,7 @@ def test_nothing_is_left_of_a_client_that_was_killed(served: Kernels, tmp_path: 
     mark = "e" * 32 if marked else ""
     with subprocess.Popen(
         [sys.executable, "-c", CLIENT, str(tmp_path), mark],
-        cwd=helpers.ROOT,
+        cwd=paths.ROOT,
         env=env,
         stdout=subprocess.PIPE,
         text=True,
@@ -261,7 +261,7 @@ import helpers
 from ci.warm.agreement import SOCKET
 from ci.warm.owner import kernels
 from tests.test_warm_server import server_of
-with kernels(helpers.ROOT) as served:
+with kernels(paths.ROOT) as served:
     print(Path(served.variables[SOCKET]).parent, server_of(served).pid, flush=True)
     if sys.argv[1] == "raises":
         raise KeyError
@@ -274,7 +274,7 @@ def test_nothing_is_left_of_a_run_however_it_ends(ending: str | signal.Signals):
     env = {name: value for name, value in os.environ.items() if name != CHOICE}
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, str(ending)],
-        cwd=helpers.ROOT,
+        cwd=paths.ROOT,
         env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -317,7 +317,7 @@ def test_the_jobs_of_a_run_are_counted(tmp_path: Path, monkeypatch: pytest.Monke
 def test_where_the_provisioner_is_not_installed_kernels_are_stock(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(CHOICE, raising=False)
     monkeypatch.setattr("ci.warm.owner.entry_points", lambda **names: [])
-    with kernels(helpers.ROOT) as served:
+    with kernels(paths.ROOT) as served:
         assert served == Kernels(stock="the project is not installed anew: run `make setup`")
 
 

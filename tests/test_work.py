@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-import helpers
-from helpers import doctor, start
+from helpers import doctor, paths, start
 from helpers.work import copies, opened, page, serve
 from tests import work_projects as tiny
 from tests.work_projects import SEED, Project
@@ -233,7 +232,7 @@ def test_only_root_is_allowed_as_root(tmp_path: Path) -> None:
 def copy_of_the_project(tmp_path: Path) -> Path:
     """What `labbook lab` needs of the project, in another folder."""
     for name in ("helpers", "ci", "labs", "solutions"):
-        shutil.copytree(helpers.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(paths.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
@@ -271,7 +270,7 @@ def test_served_with_a_token_until_it_is_stopped(copy_of_the_project: Path) -> N
 
 
 def test_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.doctor(helpers.ROOT) == 0
+    assert doctor.doctor(paths.ROOT) == 0
     said = capsys.readouterr().out
     assert "torchvision" in said and "JupyterLab" in said and "kernel starts" in said
 
@@ -281,7 +280,7 @@ def test_doctor_names_one_fix_for_what_is_wrong(
 ) -> None:
     monkeypatch.setattr(doctor, "TORCH_PROBE", "raise RuntimeError('torchvision::nms does not exist')")
     monkeypatch.setattr(doctor, "FINDINGS", (doctor.torch_finding, doctor.gpu_finding))
-    assert doctor.doctor(helpers.ROOT) == 1
+    assert doctor.doctor(paths.ROOT) == 1
     said = capsys.readouterr().out
     assert (
         "WRONG  torch with torchvision: RuntimeError: torchvision::nms does not exist\n       fix: " in said
@@ -290,14 +289,14 @@ def test_doctor_names_one_fix_for_what_is_wrong(
 
 def test_doctor_lives_through_a_torch_that_kills_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "TORCH_PROBE", "import os; os.kill(os.getpid(), 11)")
-    assert "died of signal 11" in doctor.torch_finding(helpers.ROOT).said
+    assert "died of signal 11" in doctor.torch_finding(paths.ROOT).said
 
 
 def test_doctor_does_not_need_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABBOOK_BROWSER", "/nowhere/chromium")
     monkeypatch.setattr(doctor, "FINDINGS", (doctor.browser_finding,))
-    assert doctor.doctor(helpers.ROOT) == 0
-    assert doctor.browser_finding(helpers.ROOT).sign == "note"
+    assert doctor.doctor(paths.ROOT) == 0
+    assert doctor.browser_finding(paths.ROOT).sign == "note"
 
 
 @pytest.mark.parametrize(
@@ -317,17 +316,17 @@ def test_doctor_knows_which_python_was_tried(
     version: tuple[int, ...], sign: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor.sys, "version_info", version)
-    finding = doctor.python_finding(helpers.ROOT)
+    finding = doctor.python_finding(paths.ROOT)
     assert finding.sign == sign and finding.said.startswith(says) and bool(finding.fix) == (sign != "ok")
 
 
 def test_doctor_knows_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "NEED_GB", 1e9)
-    assert doctor.disk_finding(helpers.ROOT).sign == "WRONG"
+    assert doctor.disk_finding(paths.ROOT).sign == "WRONG"
 
 
 def test_doctor_knows_a_kernel_of_another_python(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = 'import json; print(json.dumps({"prefix": "/elsewhere", "error": []}))'
     monkeypatch.setattr(doctor, "KERNEL_PROBE", answer)
-    finding = doctor.kernel_finding(helpers.ROOT)
+    finding = doctor.kernel_finding(paths.ROOT)
     assert "/elsewhere" in finding.said and finding.fix == "jupyter kernelspec remove python3"

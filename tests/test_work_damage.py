@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import progress
+from helpers.course import progress
 from helpers.work import reset, undo, update
 from tests import work_projects as tiny
 from tests.work_projects import ANSWER, MORE, SEED, Project, aged, reset_both

@@ -17,8 +17,8 @@ import nbformat
 import pytest
 from filelock import FileLock
 
-import helpers
-from helpers import progress
+from helpers import paths
+from helpers.course import progress
 from helpers.work import backups, commands, undo, update, writing
 from tests import work_projects as tiny
 from tests.work_projects import ANSWER, MORE, SEED, Project, reset_both
@@ -225,7 +225,7 @@ def test_a_disk_that_is_really_full(project: Project, command: str) -> None:
             project.root,
         ]
         told = subprocess.run(
-            [*OWN_MOUNTS, SMALL_DISK, *map(str, arguments)], cwd=helpers.ROOT, capture_output=True, text=True
+            [*OWN_MOUNTS, SMALL_DISK, *map(str, arguments)], cwd=paths.ROOT, capture_output=True, text=True
         )
         assert "Traceback" not in told.stderr, told.stderr
         assert told.returncode == 0 or "free some space" in told.stderr, told

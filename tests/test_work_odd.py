@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import progress
+from helpers.course import progress
 from helpers.work import backups, reset, undo, update
 from tests.work_projects import SEED, Project, aged, alone
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-import helpers
+from helpers import paths
 from helpers.work import opened, reset, undo, update
 from tests import work_projects as tiny
 from tests.work_projects import ANSWER, MORE, SEED, Project
@@ -40,7 +40,7 @@ class Server:
         folders = {name: str(root / name.lower()) for name in names}
         self.process = subprocess.Popen(
             [sys.executable, "-c", START, str(self.project.root)],
-            cwd=helpers.ROOT,
+            cwd=paths.ROOT,
             env={
                 **os.environ,
                 **folders,

@@ -7,7 +7,8 @@ import json
 import pytest
 
 import helpers
-from helpers import progress
+from helpers import paths
+from helpers.course import progress
 from helpers.work import backups, reset, undo, update
 from helpers.work.notebook import parsed
 from tests import work_projects as tiny
@@ -102,7 +103,7 @@ def test_unknown_name_is_wrong_usage_and_nothing_is_changed(
 def test_every_exercise_of_the_course_can_be_named() -> None:
     """By the cells alone, without loading a lab."""
     known = set()
-    for lab in sorted(helpers.LABS.glob("[0-9][0-9]_*.ipynb")):
+    for lab in sorted(paths.LABS.glob("[0-9][0-9]_*.ipynb")):
         notebook = parsed(lab.read_bytes())
         for name in reset.exercises(notebook):
             id = f"{lab.name[:2]}.{name.replace('-', '_')}"

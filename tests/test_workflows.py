@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-import helpers
 from ci import test as stages
 from ci.large_files import LIMIT_KB, large_files
 from ci.unchanged import changed_files
+from helpers import paths
 
-ROOT = helpers.ROOT
+ROOT = paths.ROOT
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SHELL_LINES = {"bash .ci/run", ".venv/bin/labbook doctor", ".venv/bin/labbook record"}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -137,11 +137,11 @@ def test_large_files_are_refused(tmp_path: Path) -> None:
 
 def test_no_file_of_the_project_is_large() -> None:
     if not (ROOT / ".git").exists():
-        paths = [path for folder in ("solutions", "labs", "data") for path in (ROOT / folder).rglob("*")]
+        files = [path for folder in ("solutions", "labs", "data") for path in (ROOT / folder).rglob("*")]
     else:
         listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-        paths = [ROOT / name for name in listed.stdout.splitlines()]
-    assert paths and large_files(paths) == []
+        files = [ROOT / name for name in listed.stdout.splitlines()]
+    assert files and large_files(files) == []
 
 
 def test_ruff_looks_at_the_lab_modules() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from helpers import progress
+from helpers.course import progress
 from helpers.work import commands, copies, opened, reset
 
 SEED, MORE = "01_seeds.ipynb", "02_more.ipynb"

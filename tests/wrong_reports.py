@@ -18,10 +18,10 @@ from unittest import mock
 import torch
 
 import helpers
-from helpers import fork_server
+from helpers.course.registry import lab_modules
+from helpers.display.report import Report
 from helpers.exercise import Exercise
-from helpers.registry import lab_modules
-from helpers.report import Report
+from helpers.processes import fork_server
 from tests.bank import named, own_cores
 from tests.nameless import Nameless
 

@@ -6,7 +6,7 @@ import signal
 import sys
 
 from ci.site.build import site
-from helpers import ROOT
+from helpers.paths import ROOT
 
 
 def end(number: int, frame: object) -> None:

@@ -12,9 +12,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from ci.notebooks import PAGE, Problem, notebooks, number, read
-from helpers.progress import Progress
-from helpers.standing import Lab, lab_of
-from helpers.start import size_of
+from helpers.course.overview import Lab, lab_of
+from helpers.course.progress import Progress
+from helpers.course.summary import size_of
 
 HERE = Path(__file__).parent
 FIGURES = Path("_static", "figures")

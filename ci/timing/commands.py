@@ -20,7 +20,7 @@ from ci import job
 from ci.notebooks import Problem
 from ci.timing.memory import Peak
 from ci.words import indented
-from helpers.process_tree import end_tree
+from helpers.processes.process_tree import end_tree
 
 GRACE = 30.0  # seconds that an interrupted command has to end what it started
 # One for all commands: `labbook` would take another environment for a change, and skip nothing.

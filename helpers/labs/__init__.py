@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 if "ipykernel" in sys.modules:  # in a notebook the first check should not wait for a fork server
-    from helpers.children import prepare
+    from helpers.check.pool import prepare
 
     prepare()
 

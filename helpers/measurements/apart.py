@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import signal
@@ -12,10 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import helpers
+from helpers import paths
 from helpers.measurements.registry import Measurement
-from helpers.recordings import Recording
-from helpers.samples import Samples, form_fault
+from helpers.measurements.samples import Samples, form_fault
 
 QUICK_SECONDS = 90.0
 
@@ -58,7 +56,7 @@ def _finished(command: list[str], name: str, seconds: float) -> str:
     """Waits for the process, ends it and all that it started, and gives its last words."""
     process = subprocess.Popen(
         command,
-        cwd=helpers.ROOT,
+        cwd=paths.ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -86,22 +84,3 @@ def _end(process: subprocess.Popen) -> None:
     process.wait()
     if process.stderr and not process.stderr.closed:
         process.stderr.close()
-
-
-def measured_now(measurement: Measurement) -> Recording:
-    """A quick run on the GPU of this machine, for a lab.
-
-    Raises:
-        MeasurementFailed: it gave no samples.
-    """
-    result = result_of(measurement, quick=True)
-    today = datetime.date.today().isoformat()
-    return Recording(
-        measurement.name,
-        **result.facts,
-        date=today,
-        commit="",
-        samples=result.samples,
-        unit=measurement.unit,
-        now=True,
-    )

@@ -12,8 +12,8 @@ from torch import Tensor
 from helpers.measurements.device import Device
 from helpers.measurements.lab01_operations import Call, additions, into_bins, operations
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import digest, event_ms
-from helpers.recordings import Samples
 
 ROUNDING = 2.0**-24  # half a unit in the last place of float32, at 1
 

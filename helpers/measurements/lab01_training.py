@@ -10,8 +10,8 @@ from helpers.measurements.device import Device
 from helpers.measurements.lab01_bits import deterministic, outcome
 from helpers.measurements.lab01_operations import drawn
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import digest
-from helpers.recordings import Samples
 
 
 class Images(nn.Module):

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import event_ms, host_ms, host_us
-from helpers.recordings import Samples
 
 KILO = 1024
 SIZES = [4 * KILO, 64 * KILO, KILO**2, 16 * KILO**2, 256 * KILO**2, KILO**3]  # bytes

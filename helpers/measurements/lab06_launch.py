@@ -9,8 +9,8 @@ import torch
 from helpers.measurements.device import Device
 from helpers.measurements.processes import answer_of
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import event_ms, host_us
-from helpers.recordings import Samples
 
 
 @measurement("matmul_without_synchronize", lab="06", unit="us")

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import event_ms, host_ms
-from helpers.recordings import Samples
 
 BATCHES = 10
 

@@ -10,8 +10,8 @@ from torch import nn
 from helpers.measurements.device import Device
 from helpers.measurements.processes import answer_of
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import host_ms
-from helpers.recordings import Samples
 
 VISIBLE = ("0", "", "-1", "0,0", "99", "0,99", "99,0", "0,-1", "a")
 MOMENTS = ("before", "after import", "after is_available", "after use")

@@ -6,8 +6,8 @@ import torch
 
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import plain
-from helpers.recordings import Samples
 
 SLEEP = 20_000_000  # cycles, about 10 ms
 

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.tf32 import precision
-from helpers.recordings import Samples
-from helpers.tf32 import ROUNDINGS, rounded
+from helpers.measurements.tf32_bits import ROUNDINGS, rounded
 
 # Bits 13 and up, and the 13 bits that TF32 cuts off: below, at and above the middle between two TF32 numbers.
 TOP = (0x000, 0x001, 0x002, 0x155, 0x3FE, 0x3FF)

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from helpers.measurements.device import Device
 from helpers.measurements.processes import answer_of
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.switched import SETTINGS
-from helpers.recordings import Samples
 
 
 @measurement(

@@ -7,10 +7,10 @@ from torch import Tensor
 
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.tf32 import precision
+from helpers.measurements.tf32_bits import ROUNDINGS, rounded
 from helpers.measurements.timing import event_ms
-from helpers.recordings import Samples
-from helpers.tf32 import ROUNDINGS, rounded
 
 SEEDS = 5
 

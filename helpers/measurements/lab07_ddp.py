@@ -9,8 +9,8 @@ from torch.nn.parallel import DistributedDataParallel
 from helpers import ranks
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import host_ms
-from helpers.recordings import Samples
 
 SECONDS = 100.0
 BACKWARD = "whole backward"

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from helpers import ranks
 from helpers.measurements.device import Device
 from helpers.measurements.registry import measurement
+from helpers.measurements.samples import Samples
 from helpers.measurements.timing import host_ms
 from helpers.ranks import RankError
-from helpers.recordings import Samples
 
 MEGA = 2**20
 LONGEST = 600  # letters of an error

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
-import helpers
+from helpers import paths
 
 
 class PartFailed(RuntimeError):
@@ -27,7 +27,7 @@ def answer_of(module: str, *args: object, seconds: float = 120, **environment: s
     try:
         done = subprocess.run(
             command,
-            cwd=helpers.ROOT,
+            cwd=paths.ROOT,
             env=dict(os.environ) | environment,
             capture_output=True,
             text=True,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.measurements.device import Device
-from helpers.recordings import NAME, Samples
+from helpers.measurements.samples import NAME, Samples
 
 PREDICTED = "Predicted: "
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from helpers.measurements.device import Device, profiled
 from helpers.measurements.registry import Measurement
-from helpers.recordings import Samples
+from helpers.measurements.samples import Samples
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import threading
 
 from torch.distributed.run import main
 
-from helpers.process_tree import end_tree
+from helpers.processes.process_tree import end_tree
 
 
 def _end_with_parent() -> None:

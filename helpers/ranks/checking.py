@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import torch
 
-from helpers.isolate import by_value
+from helpers.check.trial import Trial
+from helpers.processes.by_value import by_value
 from helpers.ranks.in_threads import Deadlock, Disagreement, Run, in_threads
-from helpers.trial import Trial
 
 # What the parts of a message look like to somebody who never heard of the check.
 _RENDEZVOUS = (

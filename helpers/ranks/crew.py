@@ -15,8 +15,8 @@ from typing import Any
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-from helpers.fork_server import fork_server, no_main_module, started
-from helpers.process_tree import end_tree
+from helpers.processes.fork_server import fork_server, no_main_module, started
+from helpers.processes.process_tree import end_tree
 from helpers.ranks import rank as in_rank
 from helpers.ranks.printed import Printed
 from helpers.ranks.wires import Ends, Inbox, wires

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import helpers
-from helpers.process_tree import end_tree
+from helpers import paths
+from helpers.processes.process_tree import end_tree
 from helpers.ranks.exported_errors import ERRORS, errors, log_of, what_is_known
 from helpers.ranks.payload import not_copied
 
@@ -82,7 +82,7 @@ class Exported:
         from helpers.ranks.failures import RankError
 
         _clear(self.folder)
-        path = os.pathsep.join(filter(None, [str(helpers.ROOT), os.environ.get("PYTHONPATH")]))
+        path = os.pathsep.join(filter(None, [str(paths.ROOT), os.environ.get("PYTHONPATH")]))
         environ = {"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": path}
         if share_store:
             environ.pop(OWN_STORE, None)
@@ -202,7 +202,7 @@ def _pickled(call: Any) -> bytes:
     """By value also where fn stands in a module of the learner's, which other machines may not have."""
     import cloudpickle
 
-    from helpers.isolate import by_value
+    from helpers.processes.by_value import by_value
 
     module = sys.modules.get(getattr(call[0], "__module__", ""))
     if module is None or not _is_own(module):

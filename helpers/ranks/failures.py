@@ -8,8 +8,8 @@ import signal
 import textwrap
 from typing import Any, Literal
 
-from helpers.cells import Frame, dumped, places, with_cell_numbers
-from helpers.judge import is_learners
+from helpers.notebook.cells import with_cell_numbers
+from helpers.notebook.frames import Frame, dumped, is_learners, places
 from helpers.ranks.crew import Crew, Member
 from helpers.ranks.rank import Order
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from helpers.cells import cell_sources
+from helpers.notebook.cells import cell_sources
 from helpers.ranks.crew import Crew, uninterrupted
 from helpers.ranks.failures import RankError, failure, whereabouts
 from helpers.ranks.payload import packed

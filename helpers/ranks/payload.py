@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from helpers.isolate import by_value
+from helpers.processes.by_value import by_value
 
 
 def packed(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:

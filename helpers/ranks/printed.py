@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from helpers.cells import with_cell_numbers
+from helpers.notebook.cells import with_cell_numbers
 from helpers.ranks.wires import CUT, ERR, KEPT, OUT
 
 # Log lines of torch's C++: times, process ids and addresses. Kept for failures only.

@@ -30,7 +30,7 @@ import numpy
 import torch
 import torch.distributed as dist
 
-from helpers.cells import know_cells
+from helpers.notebook.cells import know_cells
 from helpers.ranks.known_ranks import refuse_unknown_ranks
 from helpers.ranks.payload import put_into_main
 from helpers.ranks.wires import ERR, OUT, Ends, Output, Wires, send
@@ -136,7 +136,7 @@ def called(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 def _raised(kind: str, error: BaseException) -> dict[str, Any]:
     """An error as plain data; the error itself goes along where it can be copied."""
-    from helpers.judge import frames_of
+    from helpers.notebook.frames import frames_of
 
     at = time.monotonic()
     try:

@@ -38,6 +38,9 @@ def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
         return issued(func, args, kwargs)
 
 
+SimTensor.dispatch = staticmethod(dispatch)
+
+
 def _flags_respected() -> Any:
     """In `__torch_dispatch__` torch overlooks the flags of CPU tensors that are still to be conjugated or negated."""
     included, excluded = (

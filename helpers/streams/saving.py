@@ -7,17 +7,15 @@ from typing import Any
 
 import torch
 
-from helpers.streams.tensor import SimTensor
-
 _OWN = {"raw", "shadow", "allocation"}
 
 
-def _attributes(tensor: SimTensor) -> dict[str, Any]:
+def _attributes(tensor: torch.Tensor) -> dict[str, Any]:
     """What the user and torch have attached to the tensor (`_is_param` among it)."""
     return {name: value for name, value in vars(tensor).items() if name not in _OWN}
 
 
-def deep_copied(tensor: SimTensor, memo: dict[int, Any]) -> SimTensor:
+def deep_copied(tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     """As `copy.deepcopy` copies any tensor: only leaves, with their gradient. The host does not wait."""
     if id(tensor) in memo:
         return memo[id(tensor)]
@@ -34,7 +32,7 @@ def deep_copied(tensor: SimTensor, memo: dict[int, Any]) -> SimTensor:
     return copied
 
 
-def reduced(tensor: SimTensor) -> tuple[Any, ...]:
+def reduced(tensor: torch.Tensor) -> tuple[Any, ...]:
     """How pickle writes it: as a CPU tensor and the name of its device (the host waits for the value)."""
     if isinstance(tensor, torch.nn.Parameter):
         return torch._utils._rebuild_parameter, (tensor.detach(), tensor.requires_grad, {})

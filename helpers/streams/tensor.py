@@ -7,6 +7,7 @@ so it is what the tensor would hold had everything run in program order; shapes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ import torch
 from helpers.streams.device_guard import guard, run_backward_here
 from helpers.streams.memory import Allocation, view_of
 from helpers.streams.queues import Stream, ours
+from helpers.streams.saving import deep_copied, reduced
 
 DEVICE = "sim"
 
@@ -24,6 +26,7 @@ class SimTensor(torch.Tensor):
     raw: torch.Tensor
     shadow: torch.Tensor
     allocation: Allocation
+    dispatch: Callable[[Any, Any, Any], Any]  # put in by streams.dispatch, which is built on this module
 
     @staticmethod
     def __new__(cls, shadow: torch.Tensor, allocation: Allocation, requires_grad: bool = False) -> SimTensor:
@@ -44,9 +47,7 @@ class SimTensor(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from helpers.streams.dispatch import dispatch
-
-        return dispatch(func, args, kwargs or {})
+        return cls.dispatch(func, args, kwargs or {})
 
     def record_stream(self, stream: Stream) -> None:
         """The block, once freed, is not given away before `stream` has done what it has been given by then."""
@@ -95,13 +96,9 @@ class SimTensor(torch.Tensor):
         return self.numpy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SimTensor:
-        from helpers.streams.saving import deep_copied
-
         return deep_copied(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        from helpers.streams.saving import reduced
-
         return reduced(self)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

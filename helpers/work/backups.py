@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers.course.progress import Solved
 from helpers.files import put
-from helpers.progress import Solved
 from helpers.work.copies import fingerprint
 from helpers.work.writing import sync_folder
 

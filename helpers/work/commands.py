@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.progress import NotWritten
+from helpers.course.progress import NotWritten
 from helpers.work.writing import Changed, WorkFailed, swap, write_fix, write_new
 
 LOCK = ".lock"

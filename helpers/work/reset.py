@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import progress
+from helpers.course import progress
 from helpers.work import backups
 from helpers.work.commands import (
     Change,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import progress
+from helpers.course import progress
 from helpers.work import backups
 from helpers.work.backups import Backup
 from helpers.work.commands import (

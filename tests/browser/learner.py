@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-import helpers
+from helpers import paths
 from tests.browser.server import Server
 
 CURRENT = "const panel = window.jupyterapp.shell.currentWidget;"
@@ -178,6 +178,6 @@ class Learner:
 
     def shoot(self, name: str, of: Locator | None = None) -> None:
         """A screenshot into .labbook/shots/ of the project under test, for a person to look at."""
-        folder = helpers.STATE / "shots"
+        folder = paths.STATE / "shots"
         folder.mkdir(parents=True, exist_ok=True)
         (of or self.page).screenshot(path=folder / f"{name}.png")

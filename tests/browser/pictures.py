@@ -23,13 +23,13 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import FloatRect, Locator, expect, sync_playwright
 
-import helpers
-from helpers.report import BESIDE
+from helpers import paths
+from helpers.display.report import BESIDE
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.learner import Learner
 from tests.browser.server import Server, copied_project
 
-FOLDER = helpers.ROOT / ".github" / "pictures"
+FOLDER = paths.ROOT / ".github" / "pictures"
 WORDS = FOLDER / "words.json"
 START, LAB = "00_start.ipynb", "01_reproducibility.ipynb"
 EXERCISE, CELL = "01.seed_everything", "seed-everything"
@@ -77,7 +77,7 @@ def stored() -> dict[str, Shown]:
 
 def source(notebook: str, id: str) -> str:
     """The text of a cell, as a learner gets it."""
-    cells = json.loads((helpers.LABS / notebook).read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((paths.LABS / notebook).read_text(encoding="utf-8"))["cells"]
     return next("".join(cell["source"]) for cell in cells if cell["id"] == id)
 
 
@@ -186,7 +186,7 @@ def put(pictures: Mapping[str, Picture]) -> None:
         before = path.read_bytes() if path.exists() else b""
         path.write_bytes(new.png)
         state = "as it was" if new.png == before else "new"
-        print(f"{path.relative_to(helpers.ROOT)}: {state}, {len(new.png) / 1000:.0f} kB")
+        print(f"{path.relative_to(paths.ROOT)}: {state}, {len(new.png) / 1000:.0f} kB")
     entries = {name: asdict(Shown(digest(new.png, new.words), new.words)) for name, new in pictures.items()}
     WORDS.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

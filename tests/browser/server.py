@@ -12,7 +12,7 @@ import threading
 import uuid
 from pathlib import Path
 
-import helpers
+from helpers import paths
 from tests.marked_processes import MARK, left_after
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+token=\w+")
@@ -85,12 +85,12 @@ def copied_project(target: Path) -> Path:
     """A copy of what git tracks or would track, as a fresh clone has it."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"],
-        cwd=helpers.ROOT,
+        cwd=paths.ROOT,
         capture_output=True,
         check=True,
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
-        source = helpers.ROOT / name
+        source = paths.ROOT / name
         if source.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)

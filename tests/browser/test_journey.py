@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import helpers
+from helpers import paths
 from helpers.exercise import Exercise
 from helpers.prediction import Prediction
 from tests.browser.learner import Learner
@@ -67,14 +68,12 @@ class Way:
 
     def text(self, id: str, folder: str = "solutions") -> str:
         """The text of a cell, in solutions/ or in labs/."""
-        notebook = json.loads((helpers.ROOT / folder / f"{self.stem}.ipynb").read_text(encoding="utf-8"))
+        notebook = json.loads((paths.ROOT / folder / f"{self.stem}.ipynb").read_text(encoding="utf-8"))
         return next("".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == id)
 
 
 WAYS = [
-    Way(path.stem)
-    for path in sorted(helpers.LABS.glob("[0-9][0-9]_*.ipynb"))
-    if not path.stem.startswith("00")
+    Way(path.stem) for path in sorted(paths.LABS.glob("[0-9][0-9]_*.ipynb")) if not path.stem.startswith("00")
 ]
 
 

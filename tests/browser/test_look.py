@@ -20,15 +20,15 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-import helpers
 from ci.notebooks import notebooks
-from helpers.answers import Comparison
-from helpers.report import VERDICTS, Report
-from helpers.standing import standing
+from helpers import paths
+from helpers.course.overview import overview
+from helpers.display.comparison import Comparison
+from helpers.display.report import VERDICTS, Report
 from helpers.start import Course
 from tests.browser.exported import violations
 
-SOLUTIONS = notebooks(helpers.SOLUTIONS)
+SOLUTIONS = notebooks(paths.SOLUTIONS)
 # In `make test`: together they hold every kind of output that the course stores.
 QUICK = ("00_start", "07_ddp")
 EXPORTED = [pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow) for path in SOLUTIONS]
@@ -74,7 +74,7 @@ def cards() -> nbformat.NotebookNode:
     ]  # fmt: skip
     long_line = f"    return {LONG}({', '.join(LONG.split('_'))})"
     compared = Comparison("01.lab", f"def f(x):\n{long_line}", f"def f(x):\n    y = x\n{long_line}")
-    shown = [*reports, compared, lab.seed_everything.hint(), Course(standing())]
+    shown = [*reports, compared, lab.seed_everything.hint(), Course(overview())]
     cells = [new_markdown_cell("# Every card", id="title")]
     for place, one in enumerate(shown):
         html = one._repr_html_() if hasattr(one, "_repr_html_") else one._repr_mimebundle_()["text/html"]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-import helpers
 from ci.notebooks import PAGE, notebooks, number
 from ci.site.build import run_sphinx
 from ci.site.environment import site_python
 from ci.site.pages import write_sources
+from helpers import paths
 from tests.browser.exported import Served, served, violations
 
-STEMS = [path.stem for path in notebooks(helpers.SOLUTIONS) if number(path) != PAGE]
+STEMS = [path.stem for path in notebooks(paths.SOLUTIONS) if number(path) != PAGE]
 PAGES = ["index", "search", *STEMS]
 # Thousands of coloured words, in the same colours on each page: axe looks at them on one.
 CODE, CODE_SEEN_ON = (".highlight",), STEMS[0]
@@ -28,8 +28,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages, built from the stored notebooks."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "sources").mkdir()
-    write_sources(helpers.ROOT, folder / "sources")
-    run_sphinx(site_python(helpers.ROOT), folder / "sources", folder / "pages")
+    write_sources(paths.ROOT, folder / "sources")
+    run_sphinx(site_python(paths.ROOT), folder / "sources", folder / "pages")
     return folder / "pages"
 
 

@@ -6,9 +6,9 @@ import math
 from numbers import Real
 from typing import Any
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared.cost_model import in_words, seconds
-from helpers.trial import Trial
 
 cost = Exercise(
     "08.cost",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.allreduce.cost.exercise import cost
 from helpers.labs.allreduce.shared.cost_model import Terms, seconds, terms
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared.cost_model import in_words, seconds, terms
-from helpers.trial import Trial
 
 crossover = Exercise(
     "08.crossover",

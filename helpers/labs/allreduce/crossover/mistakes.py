@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.allreduce.crossover.exercise import (
     NAMES,
     Table,

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.fit_alpha_beta.least_squares import Row, solved, weighted
 from helpers.labs.allreduce.shared.cost_model import in_words, seconds
-from helpers.trial import Trial
 
 fit_alpha_beta = Exercise(
     "08.fit_alpha_beta",

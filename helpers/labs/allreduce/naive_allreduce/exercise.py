@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared import contract
 from helpers.labs.allreduce.shared.runs import Answer, run_on, small_numbers
 from helpers.labs.allreduce.shared.tasks import AllReduce
-from helpers.trial import Trial
 
 naive_allreduce = Exercise(
     "08.naive_allreduce",

@@ -6,13 +6,13 @@ from collections import Counter
 
 import torch
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared import contract, ring_traffic
 from helpers.labs.allreduce.shared.landing import landed, moved
 from helpers.labs.allreduce.shared.runs import Answer, small_numbers
 from helpers.labs.allreduce.shared.tasks import AllReduce
 from helpers.ranks.in_threads import Event
-from helpers.trial import Trial
 
 pipelined_allreduce = Exercise(
     "08.pipelined_allreduce",

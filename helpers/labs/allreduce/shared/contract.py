@@ -10,13 +10,13 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.compare import shown
+from helpers.check.compare import shown
+from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared.landing import is_wrong, landed, moved
 from helpers.labs.allreduce.shared.runs import Answer, View, run_on, small_numbers
 from helpers.labs.allreduce.shared.tasks import AllReduce, total
 from helpers.ranks.checking import over_gloo
-from helpers.trial import Mismatch, Trial
 
 
 def on_four_ranks(exercise: Exercise, task: AllReduce, said: str) -> None:

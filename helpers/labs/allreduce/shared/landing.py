@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.compare import difference, shown
+from helpers.check.compare import difference, shown
+from helpers.check.trial import Trial
 from helpers.labs.allreduce.shared.runs import (
     Answer,
     Held,
@@ -30,7 +31,6 @@ from helpers.labs.allreduce.shared.tasks import (
     turned_symbols,
 )
 from helpers.ranks.in_threads import Run
-from helpers.trial import Trial
 
 
 def whole(memory: Tensor) -> Tensor:

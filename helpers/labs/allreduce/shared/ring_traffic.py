@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared.landing import moved
 from helpers.labs.allreduce.shared.runs import Answer
 from helpers.labs.allreduce.shared.tasks import AllReduce
 from helpers.ranks.in_threads import Run
-from helpers.trial import Trial
 
 SIZES = ((4, (8,)), (3, (24,)), (4, (2, 8)))
 """(ranks, shape of x); chunks of rows would be uneven in the last one, and the chunks of two rings, each for a half of

@@ -17,9 +17,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from helpers.check.trial import Mismatch, Trial
 from helpers.ranks.checking import on_ranks
 from helpers.ranks.in_threads import Run
-from helpers.trial import Mismatch, Trial
 
 Answer = Callable[..., Any]
 View = Callable[[Tensor], Tensor]

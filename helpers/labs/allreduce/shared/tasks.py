@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 Table = Sequence[Sequence[Any]]
 Turn = tuple[bool, int]

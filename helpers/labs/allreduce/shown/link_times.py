@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-import helpers
+from helpers import paths
 
-FILE = helpers.DATA / "link_times.json"
+FILE = paths.DATA / "link_times.json"
 
 
 def kept_times() -> list[tuple[str, int, int, float]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared import contract
 from helpers.labs.allreduce.shared.landing import moved
 from helpers.labs.allreduce.shared.runs import Answer
 from helpers.labs.allreduce.shared.tasks import AllReduce
 from helpers.ranks.in_threads import Event
-from helpers.trial import Trial
 
 tree_allreduce = Exercise(
     "08.tree_allreduce",

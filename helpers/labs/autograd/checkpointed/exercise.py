@@ -8,7 +8,8 @@ import torch
 import torch.utils.checkpoint
 from torch import Tensor
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.checkpointed.inputs import (
     DROPOUT,
@@ -23,7 +24,6 @@ from helpers.labs.autograd.checkpointed.inputs import (
     saved_bytes,
     young_garbage,
 )
-from helpers.trial import Trial
 
 checkpointed = Exercise(
     "03.checkpointed",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 Checkpointed = Callable[..., Tensor]
 

@@ -11,7 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.exercise import Check, Exercise
+from helpers.check.spec import Check
+from helpers.check.trial import Trial
+from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
     Answer,
     Operation,
@@ -22,7 +24,6 @@ from helpers.labs.autograd.shared.functions import (
     recorded,
     require_function,
 )
-from helpers.trial import Trial
 
 conv2d = Exercise(
     "03.conv2d",

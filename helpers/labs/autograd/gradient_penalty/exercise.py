@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.trial import Trial
 
 Penalty = Callable[[Tensor, Iterable[Tensor]], Tensor]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
     Answer,
@@ -14,7 +15,6 @@ from helpers.labs.autograd.shared.functions import (
     kind_of,
     require_own_node,
 )
-from helpers.trial import Trial
 
 gradient_reversal = Exercise(
     "03.gradient_reversal",

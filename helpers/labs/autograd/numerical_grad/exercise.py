@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import kind_of
-from helpers.trial import Trial
 
 numerical_grad = Exercise(
     "03.numerical_grad",

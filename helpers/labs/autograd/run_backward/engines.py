@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.compare import difference
-from helpers.trial import Trial
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
 
 Engine = Callable[[Tensor, Tensor], dict[Tensor, Tensor]]
 

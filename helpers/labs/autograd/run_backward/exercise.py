@@ -7,8 +7,9 @@ import functools
 import torch
 from torch import Tensor
 
-from helpers.calls import calls_to
-from helpers.compare import difference
+from helpers.check.calls import calls_to
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.run_backward.engines import (
     Engine,
@@ -23,7 +24,6 @@ from helpers.labs.autograd.run_backward.engines import (
     times_counted,
 )
 from helpers.labs.autograd.run_backward.inputs import Blend, Blocked, Halves, Log, Logged, grown, ladder, wide
-from helpers.trial import Trial
 
 run_backward = Exercise(
     "03.run_backward",

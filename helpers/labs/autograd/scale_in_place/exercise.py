@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
     Answer,
@@ -17,7 +18,6 @@ from helpers.labs.autograd.shared.functions import (
     is_tensor,
     kind_of,
 )
-from helpers.trial import Trial
 
 scale_in_place = Exercise(
     "03.scale_in_place",

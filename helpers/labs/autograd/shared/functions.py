@@ -15,7 +15,7 @@ from torch.autograd.function import BackwardCFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 Answer = type[Function]
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
+from helpers.check.trial import Trial
 from helpers.labs.autograd.shared.functions import (
     Answer,
     called,
@@ -19,7 +20,6 @@ from helpers.labs.autograd.shared.functions import (
     require_function,
     require_own_node,
 )
-from helpers.trial import Trial
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:

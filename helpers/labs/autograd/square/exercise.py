@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared import square as parts
 from helpers.labs.autograd.shared.functions import Answer
-from helpers.trial import Trial
 
 square = Exercise(
     "03.square",

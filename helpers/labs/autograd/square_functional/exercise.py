@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.func import grad, jacrev, vmap
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared import square as parts
 from helpers.labs.autograd.shared.functions import Answer, is_tensor, kind_of, require_function
-from helpers.trial import Trial
 
 square_functional = Exercise(
     "03.square_functional",

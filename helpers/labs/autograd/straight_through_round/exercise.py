@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
     Answer,
@@ -17,7 +18,6 @@ from helpers.labs.autograd.shared.functions import (
     no_collection,
     require_own_node,
 )
-from helpers.trial import Trial
 
 straight_through_round = Exercise(
     "03.straight_through_round",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from torch.utils.data import BatchSampler
 
-from helpers.calls import calls_to
-from helpers.compare import shown
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
-from helpers.trial import Trial, plain
 
 batch_sampler = Exercise(
     "02.batch_sampler",

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from helpers.compare import shown
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.chunk_sampler.orders import (
     chunk_order,
@@ -27,7 +28,6 @@ from helpers.labs.dataloader.chunk_sampler.orders import (
     shuffling,
     some_seed,
 )
-from helpers.trial import Trial
 
 chunk_sampler = Exercise(
     "02.chunk_sampler",

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers.compare import shown
-from helpers.trial import Trial
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 
 
 def made(answer: type, trial: Trial, lengths: list[int], seed: int, epoch: int | None = None) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from helpers.compare import Difference, difference, shown
-from helpers.trial import Trial, plain
+from helpers.check.compare import Difference, difference, shown
+from helpers.check.trial import Trial, plain
 
 Point = namedtuple("Point", ["x", "y"])
 

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch.utils.data._utils import collate as torch_collate
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.collate.compared import (
     Errors,
@@ -30,7 +31,6 @@ from helpers.labs.dataloader.collate.compared import (
     told,
 )
 from helpers.labs.dataloader.collate.inputs import some_array, some_samples, some_tensor
-from helpers.trial import Trial
 
 collate = Exercise(
     "02.collate",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 
 def some_tensor(trial: Trial, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:

@@ -9,10 +9,10 @@ import torch
 from torch.utils.data import default_collate, default_convert
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
-from helpers.calls import calls_to
-from helpers.compare import shown
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
-from helpers.trial import Trial, plain
 
 fetch = Exercise(
     "02.fetch",

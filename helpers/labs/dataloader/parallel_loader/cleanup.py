@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.processes import Stuck
 from helpers.labs.dataloader.shared.properties.order import gated
 from helpers.labs.dataloader.shared.run import Samples, Scene
-from helpers.trial import Trial
 
 WHOLE = "a whole epoch leaves no process, and no zombie"
 BREAK = "break leaves no process, though results are waiting"

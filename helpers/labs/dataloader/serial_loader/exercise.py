@@ -13,11 +13,11 @@ import torch
 from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
-from helpers.calls import calls_to
-from helpers.compare import shown
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.serial_loader.inputs import FORBIDDEN, Arrays, Pages, Stream, Table
-from helpers.trial import Mismatch, Trial
 
 serial_loader = Exercise(
     "02.serial_loader",

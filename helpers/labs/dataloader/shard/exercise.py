@@ -13,8 +13,8 @@ import torch.distributed
 import torch.utils.data._utils.worker as torch_worker
 from torch.utils.data import DataLoader, IterableDataset
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.trial import Trial
 
 shard = Exercise(
     "02.shard",

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from helpers.exercise import Check, Exercise
+from helpers.check.spec import Check
+from helpers.exercise import Exercise
 
 Steps = list[tuple[str, Check]]
 

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
-from helpers import judge
+from helpers.check import judge
+from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.processes import PATIENCE, Crew, Log, Stuck
-from helpers.trial import Trial
 
 LEAVING = 16  # looks: a loader may give its workers a second before it kills them
 

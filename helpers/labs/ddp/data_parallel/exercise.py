@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.data_parallel.inputs import Answer, drawn, listed
-from helpers.trial import Trial
 
 data_parallel = Exercise(
     "07.data_parallel",

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 Answer = tuple[Callable[..., Any], ...]
 PATIENCE = 0.5  # seconds that a forward waits for the others; only wrong answers let it wait

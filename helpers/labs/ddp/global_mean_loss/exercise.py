@@ -10,9 +10,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.ranks.checking import on_ranks, over_gloo
-from helpers.trial import Trial
 
 Answer = Callable[..., Tensor]
 

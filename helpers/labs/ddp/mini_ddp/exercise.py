@@ -6,7 +6,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages
 from helpers.labs.ddp.shared.models import (
@@ -26,7 +27,6 @@ from helpers.labs.ddp.shared.models import (
 )
 from helpers.ranks.checking import over_gloo
 from helpers.ranks.in_threads import Event, note
-from helpers.trial import Trial
 
 SIZES = (3, 5, 2)  # numbers in each weight
 TWO = 5 * UNIT  # bucket_bytes for two buckets of these sizes

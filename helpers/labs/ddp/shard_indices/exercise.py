@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from torch.utils.data.distributed import DistributedSampler
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.trial import Trial
 
 Answer = Callable[..., list[int]]
 

@@ -9,10 +9,10 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from helpers.compare import difference
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
 from helpers.ranks.checking import on_ranks, per_rank
 from helpers.ranks.in_threads import Event, Run, note
-from helpers.trial import Trial
 
 UNIT = 8  # bytes of a number in these modules: float64
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.sync_batch_norm.inputs import (
     Answer,
@@ -15,7 +16,6 @@ from helpers.labs.ddp.sync_batch_norm.inputs import (
     rounded,
 )
 from helpers.ranks.checking import over_gloo
-from helpers.trial import Trial
 
 sync_batch_norm = Exercise(
     "07.sync_batch_norm",

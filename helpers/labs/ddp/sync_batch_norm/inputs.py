@@ -11,9 +11,9 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.functional import batch_norm
 
+from helpers.check.trial import Trial, plain
 from helpers.ranks.checking import on_ranks
 from helpers.ranks.in_threads import Event, Run, note
-from helpers.trial import Trial, plain
 
 Answer = Callable[..., tuple[Tensor, Tensor, Tensor, Any]]
 BYTES = 8  # of a number: everything here is float64

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn.functional import batch_norm
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.ddp.sync_batch_norm.exercise import sync_batch_norm
 from helpers.labs.ddp.sync_batch_norm.right import (
     Statistics,

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch.distributed as dist
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.shared.models import on_each
 from helpers.labs.ddp.train.inputs import (
@@ -22,7 +23,6 @@ from helpers.labs.ddp.train.inputs import (
     watched,
 )
 from helpers.ranks.checking import over_gloo
-from helpers.trial import Trial
 
 EPOCHS, STEPS, RANKS = 3, 2, 2  # STEPS: of one epoch
 ORDER = ("epoch of the sampler", "samples")

@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.exercise import SIZES, TWO, own
 from helpers.labs.ddp.shared.models import (
@@ -22,7 +23,6 @@ from helpers.labs.ddp.shared.models import (
 )
 from helpers.ranks.checking import over_gloo
 from helpers.ranks.in_threads import note
-from helpers.trial import Trial
 
 USERS = "the mean over the ranks that used it: zeros of the others count, too"
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.shared.models import (
     Boom,
@@ -21,7 +22,6 @@ from helpers.labs.module.shared.models import (
     setting,
     storages,
 )
-from helpers.trial import Trial
 
 activation_recorder = Exercise(
     "05.activation_recorder",

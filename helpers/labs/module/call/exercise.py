@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.call.inputs import Boom, Hook, Scene, Spy, ending, played, require_same
-from helpers.trial import Trial
 
 Answer = Callable[..., Any]
 

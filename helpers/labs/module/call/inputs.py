@@ -10,8 +10,8 @@ from typing import Any
 import torch.nn.modules.module as hooks
 from torch import nn
 
-from helpers.compare import shown
-from helpers.trial import Trial
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 
 NOTHING = object()  # a hook that returns None
 

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.convert.inputs import Fn, doubled, model, off_entries, to_double, wanted
 from helpers.labs.module.shared.states import copied, holders, same
 from helpers.labs.module.shared.trees import buffer, forest, node, outline, parameter
-from helpers.trial import Trial
 
 convert = Exercise(
     "05.convert",

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.shared.models import Scale
-from helpers.trial import Trial
 
 RNG = ("torch RNG",)  # dropout that was left on draws
 

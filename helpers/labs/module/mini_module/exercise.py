@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.mini_module.inputs import DICTS, Stage, Step, has_dicts, plays
-from helpers.trial import Trial
 
 mini_module = Exercise(
     "05.mini_module",

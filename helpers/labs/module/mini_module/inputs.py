@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 DICTS = ("_parameters", "_buffers", "_modules")
 

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from helpers.calls import calls_to
-from helpers.compare import shown
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.shared.trees import Node, buffer, forest, node, outline, parameter
-from helpers.trial import Trial
 
 named_members = Exercise(
     "05.named_members",

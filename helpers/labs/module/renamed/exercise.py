@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.renamed.inputs import (
     RNG,
@@ -22,7 +23,6 @@ from helpers.labs.module.renamed.inputs import (
     numbers,
     require,
 )
-from helpers.trial import Trial
 
 renamed = Exercise(
     "05.renamed",

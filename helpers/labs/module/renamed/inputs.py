@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 RNG = ("torch RNG",)  # nn.Linear draws its first weights
 

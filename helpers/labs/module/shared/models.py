@@ -10,7 +10,7 @@ import torch.nn.modules.module as module_hooks
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 
 class Boom(Exception):

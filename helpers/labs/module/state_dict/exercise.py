@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.shared.states import (
     KEYS,
@@ -19,7 +20,6 @@ from helpers.labs.module.shared.states import (
     with_ties,
 )
 from helpers.labs.module.shared.trees import forest, outline
-from helpers.trial import Trial
 
 state_dict = Exercise(
     "05.state_dict",

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.one_thread import one_thread
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.accumulate.inputs import (
     Batch,
@@ -19,8 +21,6 @@ from helpers.labs.optim.accumulate.inputs import (
     ragged,
     told,
 )
-from helpers.one_thread import one_thread
-from helpers.trial import Trial
 
 accumulate = Exercise(
     "04.accumulate",

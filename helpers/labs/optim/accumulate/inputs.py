@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 FEATURES, CLASSES = 4, 5
 Batch = tuple[Tensor, Tensor]

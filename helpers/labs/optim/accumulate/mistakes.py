@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.optim.accumulate.exercise import accumulate
 
 built = accumulate.bank(returned)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.shared.descent import (
     Case,
@@ -25,7 +26,6 @@ from helpers.labs.optim.shared.memory import (
     require_no_optimizer,
     require_remembers_in_state,
 )
-from helpers.trial import Trial
 
 adamw_step = Exercise(
     "04.adamw_step",

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.clip_grad_norm_.inputs import (
     SHAPES,
@@ -21,7 +22,6 @@ from helpers.labs.optim.clip_grad_norm_.inputs import (
     with_gradients,
 )
 from helpers.labs.optim.shared.torch_calls import CLIPPING, Ops
-from helpers.trial import Trial
 
 clip_grad_norm_ = Exercise(
     "04.clip_grad_norm_",

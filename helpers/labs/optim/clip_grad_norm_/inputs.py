@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 Answer = Callable[..., Any]
 SHAPES = ((3, 2), (4,), (), (2, 1, 3), (5,))

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.optim import swa_utils
 
-from helpers.calls import calls_to
-from helpers.compare import shown
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.ema_update.inputs import Model, tensors
-from helpers.trial import Trial
 
 ema_update = Exercise(
     "04.ema_update",

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.calls import calls_to
-from helpers.compare import shown
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.optimizer_state.inputs import (
     KINDS,
@@ -25,7 +26,6 @@ from helpers.labs.optim.optimizer_state.inputs import (
     standing,
     step,
 )
-from helpers.trial import Trial
 
 optimizer_state = Exercise(
     "04.optimizer_state",

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.optim import SGD, AdamW, Optimizer
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 SHAPES = ((3, 2), (4,), (2, 2), (), (5,))
 WITHOUT_STATE = 4  # the parameter that has its first gradient after the file was written

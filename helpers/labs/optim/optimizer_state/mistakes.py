@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.optim.optimizer_state.exercise import optimizer_state
 
 built = optimizer_state.bank(returned)

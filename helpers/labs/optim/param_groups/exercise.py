@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from helpers.compare import shown
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.param_groups.inputs import MODELS, Named
-from helpers.trial import Trial
 
 param_groups = Exercise(
     "04.param_groups",

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.optim.param_groups.exercise import param_groups
 
 built = param_groups.bank(returned)

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import swa_utils
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.one_thread import one_thread
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.recalibrate_bn.inputs import (
     Model,
@@ -20,8 +22,6 @@ from helpers.labs.optim.recalibrate_bn.inputs import (
     statistics,
     watched,
 )
-from helpers.one_thread import one_thread
-from helpers.trial import Trial
 
 recalibrate_bn = Exercise(
     "04.recalibrate_bn",

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import Parameter
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 FEATURES = 4
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.swa_utils import update_bn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.optim.recalibrate_bn.exercise import recalibrate_bn
 
 built = recalibrate_bn.bank(returned)

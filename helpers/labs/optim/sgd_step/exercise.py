@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.sgd import sgd
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.shared.descent import (
     Case,
@@ -30,7 +31,6 @@ from helpers.labs.optim.shared.memory import (
     require_remembers_in_state,
 )
 from helpers.labs.optim.shared.torch_calls import unaided
-from helpers.trial import Trial
 
 sgd_step = Exercise(
     "04.sgd_step",

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.compare import difference
+from helpers.check.compare import difference
+from helpers.check.trial import Trial, plain
 from helpers.labs.optim.shared.torch_calls import unaided
-from helpers.trial import Trial, plain
 
 Options = dict[str, Any]
 Grads = list[list[Tensor | None]]

@@ -11,7 +11,8 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.labs.optim.shared.descent import (
     Grads,
     Options,
@@ -24,7 +25,6 @@ from helpers.labs.optim.shared.descent import (
     walked,
 )
 from helpers.labs.optim.shared.torch_calls import OPTIMIZERS, Ops, require_by_hand, unaided
-from helpers.trial import Trial
 
 
 def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) -> None:

@@ -13,8 +13,8 @@ import torch.nn.utils.clip_grad
 import torch.optim
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from helpers.calls import calls_to
-from helpers.trial import Trial
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 
 
 class Ops(TorchDispatchMode):

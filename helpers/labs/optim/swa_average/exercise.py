@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.optim import swa_utils
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.trial import Trial
 
 swa_average = Exercise(
     "04.swa_average",

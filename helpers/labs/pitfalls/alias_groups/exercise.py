@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.trial import Trial
 
 alias_groups = Exercise(
     "10.alias_groups",

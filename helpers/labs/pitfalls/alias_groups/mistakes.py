@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.pitfalls.alias_groups.exercise import Array, alias_groups
 
 built = alias_groups.bank(returned)

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.pitfalls.dropout.exercise import dropout
 
 

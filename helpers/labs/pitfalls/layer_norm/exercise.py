@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.own_work import Forbidden, property_by_hand, run_for_its_calls
-from helpers.trial import Trial
 
 layer_norm = Exercise(
     "10.layer_norm",

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.repairs import drawn, has_graph
-from helpers.trial import Trial
 
 repair_class_loss = Exercise(
     "10.repair_class_loss",

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype
-from helpers.trial import Trial
 
 repair_similarity = Exercise(
     "10.repair_similarity",

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.repairs import drawn
-from helpers.trial import Trial
 
 repair_tied = Exercise(
     "10.repair_tied",

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.repairs import drawn
-from helpers.trial import Trial, plain
 
 repair_trajectory = Exercise(
     "10.repair_trajectory",

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
-from helpers.trial import Trial, plain
 
 safe_norm = Exercise(
     "10.safe_norm",

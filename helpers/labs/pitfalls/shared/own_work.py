@@ -15,9 +15,10 @@ from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from helpers.calls import calls_to
-from helpers.exercise import Check, Exercise
-from helpers.trial import Trial
+from helpers.check.calls import calls_to
+from helpers.check.spec import Check
+from helpers.check.trial import Trial
+from helpers.exercise import Exercise
 
 PLACES = (torch, torch.Tensor, F, np, np.ndarray)
 

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.own_work import (
     Forbidden,
     property_by_hand,
     run_for_its_calls,
 )
-from helpers.trial import Trial, plain
 
 std_var = Exercise(
     "10.std_var",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.pitfalls.std_var.exercise import Dims, count, squares_of, std_var
 
 built = std_var.bank(returned)

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.own_work import Forbidden, property_by_hand, run_for_its_calls
-from helpers.trial import Trial, plain
 
 update_running = Exercise(
     "10.update_running",

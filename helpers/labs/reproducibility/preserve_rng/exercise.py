@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, LIBRARIES, drawn, places, stirred
 from helpers.labs.reproducibility.shared.machines import gpus, replaced
-from helpers.trial import Trial
 
 preserve_rng = Exercise(
     "01.preserve_rng",

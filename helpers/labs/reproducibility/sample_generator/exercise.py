@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, stirred
 from helpers.labs.reproducibility.shared.machines import elsewhere, worker
-from helpers.trial import Trial
 
 sample_generator = Exercise(
     "01.sample_generator",

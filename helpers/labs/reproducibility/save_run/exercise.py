@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.save_run.forks import Fork, can_fork
 from helpers.labs.reproducibility.save_run.killed import IN_PLACE, Saver, digest_of
@@ -22,7 +23,6 @@ from helpers.labs.reproducibility.save_run.uninterrupted import (
     uninterrupted,
 )
 from helpers.labs.reproducibility.shown.run import Run, new_run
-from helpers.trial import Trial
 
 MIDDLE = EPOCH + 1  # batches done at the one interruption that most properties look at
 RNG = ("torch RNG", "numpy RNG", "random RNG", "cuda RNG")

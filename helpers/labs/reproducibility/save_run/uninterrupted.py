@@ -10,11 +10,11 @@ from pathlib import Path
 
 import torch
 
+from helpers.check.one_thread import one_thread
+from helpers.check.trial import Trial
 from helpers.labs.reproducibility.save_run.forks import hidden_gpu
 from helpers.labs.reproducibility.save_run.state import Before, after_skipping, differences, order, standing
 from helpers.labs.reproducibility.shown.run import Run, Step, new_run
-from helpers.one_thread import one_thread
-from helpers.trial import Trial
 
 EPOCH = 3  # batches
 STEPS = 3 * EPOCH  # the uninterrupted run

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.shared.machines import elsewhere, gpus
-from helpers.trial import Trial
 
 seed_everything = Exercise(
     "01.seed_everything",

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from helpers import guard
+from helpers.check import guard
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.shared.machines import elsewhere, worker
-from helpers.trial import Trial
 
 seed_worker = Exercise(
     "01.seed_worker",

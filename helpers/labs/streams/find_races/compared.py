@@ -8,10 +8,11 @@ from numbers import Integral
 from operator import is_
 from typing import Any
 
-from helpers.exercise import Check, Exercise
+from helpers.check.spec import Check
+from helpers.check.trial import Trial
+from helpers.exercise import Exercise
 from helpers.labs.streams.shown.programs import listing, written
 from helpers.streams.program import Op
-from helpers.trial import Trial
 
 Answer = Callable[[list[Op]], set[tuple[int, int]]]
 Pairs = set[tuple[int, int]]

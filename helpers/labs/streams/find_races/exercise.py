@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.find_races.compared import (
     CASES,
@@ -23,9 +24,8 @@ from helpers.labs.streams.find_races.compared import (
 from helpers.labs.streams.shared.happens_before import races
 from helpers.labs.streams.shared.random_programs import drawn_program, pipeline
 from helpers.labs.streams.shown.programs import kernel
+from helpers.notebook.stubs import missing_exercise
 from helpers.streams.program import Op
-from helpers.trial import Trial
-from helpers.waits import missing_exercise
 
 find_races = Exercise(
     "06.find_races",

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from helpers import streams
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.fix_race.inputs import COSTS, JOIN, KEPT, START, VALUE, Sides
 from helpers.labs.streams.shared.kept_runs import kept_run
-from helpers.trial import Trial
 
 fix_race = Exercise(
     "06.fix_race",

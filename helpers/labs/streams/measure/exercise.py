@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from helpers import streams
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.measure.inputs import (
     ALLOWED,
@@ -16,7 +17,6 @@ from helpers.labs.streams.measure.inputs import (
     kind_of_readings,
     unit_of,
 )
-from helpers.trial import Trial
 
 measure = Exercise(
     "06.measure",

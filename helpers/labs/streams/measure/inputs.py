@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from helpers import streams
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 ALLOWED = 0.1  # ms that a reading may be above the device's time: launches take some 5 us each
 ROUNDED = 0.01  # ms that it may be below

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
@@ -24,7 +25,6 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     told,
     torchs_own,
 )
-from helpers.trial import Trial
 
 mini_grad_scaler = Exercise(
     "06.mini_grad_scaler",

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from helpers.calls import calls_to
-from helpers.compare import shown
-from helpers.trial import Trial
+from helpers.check.calls import calls_to
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 
 Scaler = Any  # an object of the answer's class
 Answer = type[Any]

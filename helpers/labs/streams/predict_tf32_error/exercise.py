@@ -7,11 +7,11 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
+from helpers.check.one_thread import one_thread
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS
-from helpers.one_thread import one_thread
-from helpers.trial import Trial
-from helpers.waits import missing_exercise
+from helpers.notebook.stubs import missing_exercise
 
 predict_tf32_error = Exercise(
     "06.predict_tf32_error",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.streams.predict_tf32_error.emulation import relative_error
 from helpers.labs.streams.predict_tf32_error.exercise import Answer, predict_tf32_error
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from helpers import streams
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.prefetcher.inputs import COMPUTE, COPY, Feed, epoch
-from helpers.trial import Trial
 
 prefetcher = Exercise(
     "06.prefetcher",

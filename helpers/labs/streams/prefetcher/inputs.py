@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from helpers import streams
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.labs.streams.shared.kept_runs import kept_run
 from helpers.labs.streams.shared.traced import Traced
-from helpers.trial import Trial
 
 NUMBERS = 1000  # in a batch of float32
 COPY, COMPUTE = 100.0, 100.0  # microseconds

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.one_thread import one_thread
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.probe_rounding.inputs import (
     MODES,
@@ -22,9 +24,7 @@ from helpers.labs.streams.probe_rounding.inputs import (
     small_apart,
 )
 from helpers.labs.streams.shared.rounding import bits_of
-from helpers.one_thread import one_thread
-from helpers.tf32 import HALF, LOW, ROUNDINGS
-from helpers.trial import Trial
+from helpers.measurements.tf32_bits import HALF, LOW, ROUNDINGS
 
 probe_rounding = Exercise(
     "06.probe_rounding",

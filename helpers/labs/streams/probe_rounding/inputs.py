@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from helpers.labs.streams.shared.rounding import SIGN, bits_of, of_bits, tf32
-from helpers.tf32 import DROPPED, HALF, LOW, ROUNDINGS
+from helpers.measurements.tf32_bits import DROPPED, HALF, LOW, ROUNDINGS
 
 Rounding = Callable[[Tensor], Tensor]
 Matmul = Callable[[Tensor, Tensor], Tensor]

@@ -8,11 +8,11 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.streams.probe_rounding.exercise import Answer, probe_rounding
 from helpers.labs.streams.probe_rounding.inputs import Matmul
 from helpers.labs.streams.shared.rounding import of_bits, tf32
-from helpers.tf32 import ROUNDINGS
+from helpers.measurements.tf32_bits import ROUNDINGS
 
 built = probe_rounding.bank(returned)
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from helpers.tf32 import DROPPED, rounded
-from helpers.trial import Trial
+from helpers.check.trial import Trial
+from helpers.measurements.tf32_bits import DROPPED, rounded
 
 SIGN = 0x80000000
 INF = 0x7F800000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helpers import streams
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.shared.random_programs import drawn_program
 from helpers.labs.streams.shown.simulate_device import device_times
@@ -19,8 +20,7 @@ from helpers.labs.streams.simulate.schedule import (
     timeline,
     times_in,
 )
-from helpers.trial import Trial
-from helpers.waits import missing_exercise
+from helpers.notebook.stubs import missing_exercise
 
 simulate = Exercise(
     "06.simulate",

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from helpers.exercise import Check, Exercise
+from helpers.check.spec import Check
+from helpers.check.trial import Trial
+from helpers.exercise import Exercise
 from helpers.labs.streams.shown.programs import listing, written
 from helpers.streams.program import Op
-from helpers.trial import Trial
 
 Times = list[tuple[float, float]]
 Answer = Callable[[list[Op]], Times]

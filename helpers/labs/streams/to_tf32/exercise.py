@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.one_thread import one_thread
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.shared.rounding import (
     INF,
@@ -22,9 +24,7 @@ from helpers.labs.streams.shared.rounding import (
     told,
     without_payload,
 )
-from helpers.one_thread import one_thread
-from helpers.tf32 import HALF, LOW, ROUNDINGS
-from helpers.trial import Trial
+from helpers.measurements.tf32_bits import HALF, LOW, ROUNDINGS
 
 to_tf32 = Exercise(
     "06.to_tf32",

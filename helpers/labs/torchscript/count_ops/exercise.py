@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import torch
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.shared.quiet import quiet
 from helpers.labs.torchscript.shown.programs import compiled, graph_of
 from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate
-from helpers.trial import Trial
 
 Answer = Callable[[torch.Graph, str], int]
 

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.shared.quiet import quiet
 from helpers.labs.torchscript.shown.cases import Case, case, generators_kept
-from helpers.trial import Trial
 
 Answer = Callable[[Case], list[tuple]]
 

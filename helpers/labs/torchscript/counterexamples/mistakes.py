@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.torchscript.counterexamples.exercise import counterexamples
 from helpers.labs.torchscript.shown.cases import Case
 

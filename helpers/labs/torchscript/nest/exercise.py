@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.calls import calls_to
-from helpers.compare import difference
+from helpers.check.calls import calls_to
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.nest.loops import kind_of_gap
 from helpers.labs.torchscript.shared.quiet import new_types, quiet
 from helpers.labs.torchscript.shared.refusals import refused
 from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate, Readout
-from helpers.trial import Trial
 
 Answer = Callable[[str], torch.jit.ScriptModule]
 

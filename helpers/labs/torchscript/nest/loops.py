@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from helpers.compare import difference
+from helpers.check.compare import difference
 from helpers.labs.torchscript.shown.recurrent import Cell
 
 Pair = tuple[Tensor, Tensor]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.torchscript.nest.exercise import nest
 from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate, Readout
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.save_and_run_elsewhere.inputs import (
     Inputs,
@@ -21,7 +22,6 @@ from helpers.labs.torchscript.save_and_run_elsewhere.inputs import (
     what_is_in,
 )
 from helpers.labs.torchscript.shared.elsewhere import forks
-from helpers.trial import Trial
 
 try:
     from resource import RUSAGE_CHILDREN, getrusage

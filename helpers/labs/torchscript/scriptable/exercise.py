@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.compare import difference
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.scriptable.marks import restore_marks
 from helpers.labs.torchscript.shared.quiet import new_types, quiet
 from helpers.labs.torchscript.shared.refusals import first_line, refused
 from helpers.labs.torchscript.shown.broken import BROKEN, WIDTH
-from helpers.trial import Trial
 
 Answer = Callable[[str], nn.Module]
 

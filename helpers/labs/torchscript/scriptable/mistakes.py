@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.torchscript.scriptable.exercise import scriptable
 from helpers.labs.torchscript.scriptable.right import REPAIRED
 from helpers.labs.torchscript.shown import broken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from helpers.trial import Trial
+from helpers.check.trial import Trial
 
 
 def first_line(error: BaseException) -> str:

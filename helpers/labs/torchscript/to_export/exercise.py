@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch._functorch import config as functorch_config
 
-from helpers.compare import difference
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.shared.quiet import quiet
 from helpers.labs.torchscript.shown.export_models import LONGEST
@@ -25,7 +26,6 @@ from helpers.labs.torchscript.to_export.exported import (
     program_of,
     tell_refusal,
 )
-from helpers.trial import Trial
 
 RNG = ("torch RNG", "numpy RNG", "random RNG")  # an answer makes modules, opcheck draws
 SAID = ("FakeTensors", "Shapes", "Dtypes", "alias")  # what opcheck says of a fake kernel

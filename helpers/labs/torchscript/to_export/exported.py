@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
+from helpers.check.trial import Mismatch, Trial
 from helpers.labs.torchscript.shared.quiet import quiet
 from helpers.labs.torchscript.shown.export_models import WIDTH, Averaged, Branching, Squared
-from helpers.trial import Mismatch, Trial
-from helpers.waits import missing_exercise
+from helpers.notebook.stubs import missing_exercise
 
 Answer = Callable[[nn.Module, tuple[Tensor, ...], tuple[int, ...]], "torch.export.ExportedProgram"]
 

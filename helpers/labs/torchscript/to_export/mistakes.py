@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.torchscript.shown.export_models import Averaged, Branching, Squared
 from helpers.labs.torchscript.to_export.exercise import to_export
 from helpers.labs.torchscript.to_export.right import (

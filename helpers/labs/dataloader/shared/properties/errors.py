@@ -7,9 +7,9 @@ import signal
 import time
 from typing import Any
 
+from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.run import Samples, Scene, text_of
-from helpers.trial import Trial
 
 RAISED = "an error of a sample is raised in the training loop, at its place in the order"
 TRACE = "the error has its type, and the worker's traceback"

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.processes import Stuck
 from helpers.labs.dataloader.shared.run import Samples, Scene, waits_for
-from helpers.trial import Trial
 
 PROCESSES = "the samples are loaded by num_workers processes that the loader starts itself"
 ORDER = "batches come in the sampler's order, however long each takes"

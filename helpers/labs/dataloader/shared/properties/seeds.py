@@ -17,10 +17,10 @@ from torch.utils.data import (
     get_worker_info,
 )
 
+from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.run import Samples, Scene
 from helpers.labs.dataloader.shown.workers import numpy_seed
-from helpers.trial import Trial
 
 INFO = "a worker knows who it is, uses one thread, and runs worker_init_fn"
 SEEDS = "the global generators of each worker are seeded as torch seeds them"

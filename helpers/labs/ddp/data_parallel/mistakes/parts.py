@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
 
 built = data_parallel.bank(returned)

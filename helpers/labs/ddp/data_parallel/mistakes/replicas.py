@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
 from helpers.labs.ddp.data_parallel.mistakes.parts import parts, right_replicate, run_threads
 

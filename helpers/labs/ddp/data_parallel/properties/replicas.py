@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
 from helpers.labs.ddp.data_parallel.inputs import Answer, Net, drawn, gradients_of, listed, right_slopes
-from helpers.trial import Trial
 
 
 @data_parallel.property("replicate gives n modules that compute what the module computes")

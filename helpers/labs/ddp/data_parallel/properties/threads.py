@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
 from helpers.labs.ddp.data_parallel.inputs import (
     Answer,
@@ -21,7 +22,6 @@ from helpers.labs.ddp.data_parallel.properties.replicas import (
     gradients_of_replicas,
     replicas_apart,
 )
-from helpers.trial import Trial
 
 
 @data_parallel.property("parallel_apply gives the output of module i on input i with kwargs i, at place i")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
 from helpers.labs.ddp.data_parallel.inputs import (
     Answer,
@@ -19,7 +20,6 @@ from helpers.labs.ddp.data_parallel.inputs import (
 )
 from helpers.labs.ddp.data_parallel.properties.replicas import buffer_is, replicas_apart
 from helpers.labs.ddp.data_parallel.properties.threads import order_of_outputs
-from helpers.trial import Trial
 
 # Threads that share modules, or whose results change places, would give another result in each run.
 PARTS = (replicas_apart, order_of_outputs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.module.state_dict.exercise import state_dict
 from helpers.labs.module.state_dict.right import Load, Save, load, loading, save, saves, saving
 

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from helpers.compare import shown
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
     State,
     copied,
@@ -23,7 +24,6 @@ from helpers.labs.module.shared.states import (
 )
 from helpers.labs.module.shared.trees import outline
 from helpers.labs.module.state_dict.exercise import seeded, state_dict
-from helpers.trial import Trial
 
 Keys = tuple[list[str], list[str]]
 

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from helpers.compare import shown
+from helpers.check.compare import shown
+from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import KEYS, State, copied, file_of, model
 from helpers.labs.module.state_dict.exercise import seeded, state_dict
 from helpers.labs.module.state_dict.properties.loads import loaded, names_of, off_values
-from helpers.trial import Trial
 
 
 def faulty(trial: Trial) -> tuple[State, list[str], list[str]]:

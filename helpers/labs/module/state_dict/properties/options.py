@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.calls import calls_to
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
     State,
     copied,
@@ -24,7 +25,6 @@ from helpers.labs.module.shared.trees import forest, outline
 from helpers.labs.module.state_dict.exercise import SAVED, has_keys, metadata, saved, seeded, state_dict
 from helpers.labs.module.state_dict.properties.loads import apart, arrives, loaded, names_of, no_fault, stay
 from helpers.labs.module.state_dict.properties.misfits import not_strict, raised, shapes, strict, together
-from helpers.trial import Trial
 
 LOADED = (arrives, stay, apart, no_fault, not_strict, strict, shapes, together)
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
 from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, last, right_forward, wide
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.pitfalls.layer_norm.exercise import layer_norm
 from helpers.labs.pitfalls.layer_norm.mistakes.averages import (
     Forward,

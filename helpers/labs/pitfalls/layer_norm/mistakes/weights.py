@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
 from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, right_backward, right_forward
 from helpers.labs.pitfalls.layer_norm.mistakes.backward import Known, composed, right_db, right_dw

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     LOSS,
@@ -28,7 +29,6 @@ from helpers.labs.streams.mini_grad_scaler.properties.small import passes_over_n
 from helpers.labs.streams.mini_grad_scaler.properties.state import passes_through, stores
 from helpers.labs.streams.mini_grad_scaler.properties.update import ESSENTIAL
 from helpers.labs.streams.mini_grad_scaler.training import Step, run
-from helpers.trial import Trial
 
 # Asked of a scaler that has no other fault: these would hide the names of larger ones.
 SOUND = (*ESSENTIAL, passes_over_none, stands_between, stores, passes_through)

@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from helpers.check.trial import Trial
 from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler, unscales
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     LOSS,
@@ -15,7 +16,6 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     parameters,
     some_scale,
 )
-from helpers.trial import Trial
 
 # What is bad, and where: in one entry of a gradient of three, in each of one, or in the loss and so in all of them.
 PLACES = {

@@ -6,6 +6,7 @@ import math
 
 from torch import Tensor
 
+from helpers.check.trial import Trial
 from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
@@ -17,7 +18,6 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     some_scale,
 )
 from helpers.labs.streams.mini_grad_scaler.properties.update import ESSENTIAL
-from helpers.trial import Trial
 
 
 @mini_grad_scaler.property("parameters without a gradient are passed over", after=ESSENTIAL)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from helpers.check.trial import Trial
 from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
@@ -21,7 +22,6 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     some_scale,
 )
 from helpers.labs.streams.mini_grad_scaler.properties.update import ESSENTIAL
-from helpers.trial import Trial
 
 
 def entries(scale: float, growth: float, backoff: float, interval: int, good: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from helpers.check.trial import Trial
 from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler, unscales
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
@@ -18,7 +19,6 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     some_scale,
 )
 from helpers.labs.streams.mini_grad_scaler.properties.skips import skips
-from helpers.trial import Trial
 
 
 @mini_grad_scaler.property(

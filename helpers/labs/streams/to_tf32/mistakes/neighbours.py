@@ -7,9 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.streams.to_tf32.exercise import to_tf32
-from helpers.tf32 import HALF, LOW, ROUNDINGS
+from helpers.measurements.tf32_bits import HALF, LOW, ROUNDINGS
 
 built = to_tf32.bank(returned)
 

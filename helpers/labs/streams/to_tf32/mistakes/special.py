@@ -7,11 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from helpers.exercise import returned
+from helpers.check.spec import returned
 from helpers.labs.streams.shared.rounding import INF, bits_of, of_bits
 from helpers.labs.streams.to_tf32.exercise import to_tf32
 from helpers.labs.streams.to_tf32.mistakes.neighbours import asked, known, of_parts, right
-from helpers.tf32 import LOW
+from helpers.measurements.tf32_bits import LOW
 
 built = to_tf32.bank(returned)
 

@@ -21,10 +21,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-import helpers
+from helpers import paths
 
 SOURCES = Path(__file__).parent
-KEPT = helpers.STATE / "cpp"
+KEPT = paths.STATE / "cpp"
 SECONDS = 600  # a build takes 10 on a quiet machine
 
 

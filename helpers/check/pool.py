@@ -19,14 +19,12 @@ import warnings
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from helpers.exercise import Exercise
-from helpers.fork_server import fork_server, no_main_module, started
-from helpers.process_tree import end_tree
+from helpers.check.protocol import KEPT, ORPHAN
+from helpers.check.spec import Spec
+from helpers.processes.fork_server import fork_server, no_main_module, started
+from helpers.processes.process_tree import end_tree
 
-KEPT = 16384  # characters of an answer's output that are kept
-PROPERTY = "Property: "  # begins a line of the dump that says which property is tried
 READY = 60.0  # seconds in which a child must be ready
-ORPHAN = 17  # exit code of a child whose fork server died
 UNKNOWN = 255  # what multiprocessing says of a child whose fork server died first
 
 
@@ -118,14 +116,14 @@ class Spare(Child):
     """A child of the fork server."""
 
     def __init__(self, lab: str) -> None:
-        from helpers import child
+        from helpers.check import worker
 
         context = fork_server()
         channel, their_channel = context.Pipe()
         output, their_output = context.Pipe(duplex=False)
         dump, their_dump = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=child.main, args=(their_channel, their_output, their_dump, lab), daemon=False
+            target=worker.main, args=(their_channel, their_output, their_dump, lab), daemon=False
         )
         with no_main_module():
             self.process.start()
@@ -155,8 +153,8 @@ class Spare(Child):
 class Fork(Child):
     """A fork of the kernel."""
 
-    def __init__(self, exercise: Exercise, answer: Any, seed: int, seconds: float) -> None:
-        from helpers import child
+    def __init__(self, exercise: Spec, answer: Any, seed: int, seconds: float) -> None:
+        from helpers.check import worker
 
         channel, their_channel = multiprocessing.Pipe()
         output, their_output = multiprocessing.Pipe(duplex=False)
@@ -165,7 +163,7 @@ class Fork(Child):
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: fork beside threads
             pid = os.fork()
         if pid == 0:
-            child.forked(
+            worker.forked(
                 their_channel, their_output.fileno(), their_dump.fileno(), exercise, answer, seed, seconds
             )
         for pipe in (their_channel, their_output, their_dump):

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import helpers
+from helpers import paths
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Entry:
 
 
 def folder() -> Path:
-    return helpers.DATA / "exercises"
+    return paths.DATA / "exercises"
 
 
 def of_lab(stem: str) -> dict[str, Entry] | None:
@@ -78,6 +78,12 @@ def of_exercise(id: str) -> Entry | None:
         if found := (of_lab(path.stem) or {}).get(id):
             return found
     return None
+
+
+def falls_of(id: str) -> dict[str, tuple[str, str]]:
+    """How each known mistake of an exercise falls: its name -> the property and the message of its report."""
+    entry = of_exercise(id)
+    return {name: (how.said, how.message) for name, how in entry.wrong.items()} if entry else {}
 
 
 def as_text(entries: Mapping[str, Entry]) -> str:

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from helpers import guard
-from helpers.compare import shown
-from helpers.exercise import Exercise, Mistake, Property
-from helpers.trial import Mismatch, Trial
-from helpers.waits import missing_exercise
-
-Frame = tuple[str, int, str]
+from helpers.check import guard
+from helpers.check.compare import shown
+from helpers.check.spec import Mistake, Property, Spec
+from helpers.check.trial import Mismatch, Trial
+from helpers.notebook.frames import Frame, frames_of
+from helpers.notebook.stubs import missing_exercise
 
 # Modules of the check itself, which an answer must not change.
-OWN_MODULES = tuple(
-    f"helpers.{name}"
-    for name in (
-        "compare",
-        "answers",
-        "children",
-        "isolate",
-        "check",
-        "report",
-        "symptoms",
-        "guard",
-        "trial",
-        "judge",
-        "exercise",
-        "child",
-    )
-)
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_BANK = re.compile(r"[/\\]labs[/\\]\w+[/\\]\w+[/\\](right\.py|mistakes\.py|mistakes[/\\]\w+\.py)$")
-_LIBRARY = tuple(
-    sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
+OWN_MODULES = (
+    *(
+        f"helpers.check.{name}"
+        for name in ("compare", "guard", "judge", "pool", "sandbox", "spec", "symptoms", "trial")
+    ),
+    "helpers.check.worker",
+    "helpers.display.comparison",
+    "helpers.display.report",
+    "helpers.exercise",
 )
 
 
@@ -72,7 +57,7 @@ class Finding:
 
 
 def judge(
-    exercise: Exercise, answer: Any, seed: int, begins: Callable[[str], None] = lambda said: None
+    exercise: Spec, answer: Any, seed: int, begins: Callable[[str], None] = lambda said: None
 ) -> Finding | None:
     """None if `answer` has every property of the exercise, else what was found first.
 
@@ -90,7 +75,7 @@ def judge(
     return None
 
 
-def mistake(exercise: Exercise, answer: Any, seed: int, first: Finding) -> str | None:
+def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | None:
     """The name of the known wrong answer that behaves like `answer` at every property, or None.
 
     first: what `judge` found. Most wrong answers are told apart by the property that it comes from, so the
@@ -135,7 +120,7 @@ class Outcomes:
     """
 
     def __init__(
-        self, exercise: Exercise, answer: Any, seed: int, known: dict[str, Finding | None] | None = None
+        self, exercise: Spec, answer: Any, seed: int, known: dict[str, Finding | None] | None = None
     ) -> None:
         self._exercise, self._answer, self._seed = exercise, answer, seed
         self._known = dict(known or {})
@@ -148,7 +133,7 @@ class Outcomes:
         return self._known[prop.said]
 
 
-def tried(exercise: Exercise, prop: Property, answer: Any, seed: int) -> Finding | None:
+def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | None:
     """Runs one property; the global state is put back, and what an answer left changed is found."""
     if exercise.prepare is not None:
         exercise.prepare()
@@ -198,7 +183,7 @@ def _alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-def _misfit(exercise: Exercise, answer: Any) -> Finding | None:
+def _misfit(exercise: Spec, answer: Any) -> Finding | None:
     """The wrong kind of object."""
     if len(exercise.names) > 1:
         wanted = f"the tuple ({', '.join(exercise.names)})"
@@ -216,7 +201,7 @@ def _misfit(exercise: Exercise, answer: Any) -> Finding | None:
     return None
 
 
-def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: Trial) -> Finding:
+def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial) -> Finding:
     text = _text_of(error)[:400]
     if stub := missing_exercise(error):
         if stub == exercise.id:
@@ -227,7 +212,7 @@ def _of_error(exercise: Exercise, prop: Property, error: BaseException, trial: T
         return Finding(
             "not attempted", f"The answer calls {stub}, which is still a stub. Solve that one first."
         )
-    frames = frames_of(error, prop)
+    frames = frames_of(error, getattr(prop.check, "__code__", None))
     observed = (
         "raised",
         type(error).__name__,
@@ -255,29 +240,3 @@ def _text_of(error: BaseException) -> str:
         return str(error)
     except BaseException as other:
         return f"<its text raised {type(other).__name__}>"
-
-
-def frames_of(error: BaseException, prop: Property | None = None) -> list[Frame]:
-    """Frames of the learner's code that an error came through, outermost first; the property's are left out.
-
-    The traceback is walked by hand: a RecursionError has thousands of frames, of which a few are kept.
-    """
-    frames: list[Frame] = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if is_learners(code.co_filename) and not (prop and code is prop.check.__code__):
-            frames.append((code.co_filename, trace.tb_lineno, code.co_name))
-        trace = trace.tb_next
-    return frames if len(frames) <= 8 else frames[:4] + frames[-4:]
-
-
-def is_learners(file: str) -> bool:
-    """Whether a file is neither ours nor a library's: a cell of a notebook, a test, an own module.
-
-    The files in which an exercise's mistakes are written count as a learner's, so that a mistake of the bank is
-    told as a learner's answer is.
-    """
-    if file.startswith("<frozen") or file.startswith("<attrs") or file.startswith("<__array_function__"):
-        return False
-    return bool(_BANK.search(file)) if file.startswith(_HERE) else not file.startswith(_LIBRARY)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from helpers.standing import Standing, standing
-from helpers.start import goal_sentence, mark, solved_of, summary, trouble
+from helpers.course.overview import Overview, overview
+from helpers.course.summary import goal_sentence, mark, solved_of, summary, trouble
 from helpers.work.copies import older_copies
 
 
 def status(root: Path) -> int:
     """Prints a line a lab, and what there is to say beyond. Returns the exit code."""
-    found = standing()
+    found = overview()
     print("\n".join([*table(found), "", *remarks(found, root)]))
     return 0
 
 
-def table(found: Standing) -> list[str]:
+def table(found: Overview) -> list[str]:
     """A line a lab: name, what is solved, minutes of all exercises, wrong answers that its checks reject."""
     rows = [("lab", "core", "optional", "minutes", "rejects", "")]
     for lab in found.labs:
@@ -34,7 +34,7 @@ def table(found: Standing) -> list[str]:
     ] + ["core, optional: exercises solved. rejects: how many known wrong answers the checks reject."]
 
 
-def remarks(found: Standing, root: Path) -> Iterator[str]:
+def remarks(found: Overview, root: Path) -> Iterator[str]:
     """What is next, what has changed, what is wrong."""
     yield " ".join(filter(None, [summary(found), goal_sentence(found)])) or "No exercise is known."
     for lab in found.labs:

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import torch
 
-from helpers import guard
-from helpers.compare import difference, shown
-from helpers.waits import missing_exercise
+from helpers.check import guard
+from helpers.check.compare import difference, shown
+from helpers.notebook.stubs import missing_exercise
 
 
 class Mismatch(Exception):

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import helpers
+from helpers import paths
 from helpers.files import put
 
 NAME = "progress.json"
@@ -61,7 +61,7 @@ def read(work: Path | None = None) -> Progress:
 
     Never raises, never writes.
     """
-    work = work or helpers.WORK
+    work = work or paths.WORK
     try:
         text = (work / NAME).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def note_solved(id: str, version: int, work: Path | None = None) -> None:
     Raises:
         NotWritten: the file could not be written.
     """
-    work = work or helpers.WORK
+    work = work or paths.WORK
     if not read(work).has(id, version):
         today = datetime.date.today().isoformat()
         with _changing(work) as entries:
@@ -102,7 +102,7 @@ def forget(ids: Iterable[str], work: Path | None = None) -> dict[str, Solved]:
     Raises:
         NotWritten: the file could not be written.
     """
-    work = work or helpers.WORK
+    work = work or paths.WORK
     noted = {id: entry for id, entry in read(work).solved.items() if id in set(ids)}
     if noted:
         with _changing(work) as entries:
@@ -118,7 +118,7 @@ def put_back(noted: Mapping[str, Solved], work: Path | None = None) -> None:
         NotWritten: the file could not be written.
     """
     if noted:
-        with _changing(work or helpers.WORK) as entries:
+        with _changing(work or paths.WORK) as entries:
             for id, entry in noted.items():
                 entries.setdefault(id, entry)
 
@@ -134,7 +134,7 @@ def is_kept(environment: Mapping[str, str] = os.environ) -> bool:
     if getattr(get_ipython(), "kernel", None) is None:
         return False
     folder = _folder(environment)
-    return folder is None or not folder.is_relative_to(helpers.SOLUTIONS)
+    return folder is None or not folder.is_relative_to(paths.SOLUTIONS)
 
 
 def _folder(environment: Mapping[str, str]) -> Path | None:

@@ -1,6 +1,6 @@
 """The process in which one answer is checked. Whatever the answer does dies with it.
 
-A child is forked from a server that has imported torch but never computed (see isolate.py), or, for an
+A child is forked from a server that has imported torch but never computed (see sandbox.py), or, for an
 answer that cannot be sent, from the kernel itself. It sends two messages of plain data: what `judge` found,
 then the name of the mistake.
 """
@@ -22,7 +22,6 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -31,28 +30,14 @@ import torch
 import torch._inductor.config  # noqa: F401  use_deterministic_algorithms imports it, which replaces torch.manual_seed
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward with a gradient given imports it: 0.35 s
 
-from helpers import guard
-from helpers.cells import know_cells
-from helpers.children import KEPT, ORPHAN, PROPERTY
-from helpers.exercise import Exercise
-from helpers.judge import Finding, frames_of, judge, mistake, tried
+from helpers.check import guard
+from helpers.check.judge import Finding, judge, mistake, tried
+from helpers.check.protocol import KEPT, ORPHAN, PROPERTY, Order
+from helpers.check.spec import Spec
+from helpers.notebook.cells import know_cells
+from helpers.notebook.frames import frames_of
 
 MEMORY = 4 << 30  # bytes that an answer may allocate
-
-
-@dataclass
-class Order:
-    """What a child is asked to check. exercise, answer: pickled. sources: file name -> text of the cells."""
-
-    exercise: bytes
-    answer: bytes
-    seed: int
-    seconds: float
-    threads: int
-    sources: dict[str, str] = field(default_factory=dict)
-    folder: str = ""
-    environ: dict[str, str] = field(default_factory=dict)
-    path: list[str] = field(default_factory=list)
 
 
 def main(channel: Connection, output: Connection, dump: Connection, lab: str) -> None:
@@ -63,7 +48,7 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
     channel.send_bytes(b"ready")
     order: Order = pickle.loads(channel.recv_bytes())
 
-    def both() -> tuple[Exercise, Any]:
+    def both() -> tuple[Spec, Any]:
         sys.path[:] = order.path
         os.environ.clear()
         os.environ.update(order.environ)
@@ -82,7 +67,7 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
 
 
 def forked(
-    channel: Connection, output: int, dump: int, exercise: Exercise, answer: Any, seed: int, seconds: float
+    channel: Connection, output: int, dump: int, exercise: Spec, answer: Any, seed: int, seconds: float
 ) -> None:
     """A child that was forked from the kernel. Does not return.
 
@@ -115,7 +100,7 @@ def _let_go_of_sockets(keep: set[int]) -> None:
     os.close(nowhere)
 
 
-def _serve(channel: Connection, both: Callable[[], tuple[Exercise, Any]], seed: int, seconds: float) -> None:
+def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int, seconds: float) -> None:
     """Checks, sends what was found, names the mistake, and waits for its end. Messages are JSON."""
     # Taken now: the answer may replace them.
     send, dumps, write, wait_for_end = channel.send_bytes, json.dumps, os.write, signal.pause
@@ -215,7 +200,7 @@ def _warm_up(lab: str) -> None:
     """Touches what a check touches: pages that are first written after a fork are copied one by one."""
     if lab:
         __import__(lab)
-    warm = Exercise(
+    warm = Spec(
         "00.warm_up", "", objective="", minutes=0, difficulty="easy", hints=["", "", ""], names=("warm_up",)
     )
     warm.property("warm")(

@@ -8,40 +8,27 @@ The first way that works is taken:
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import io
 import os
 import pickle
-import random
 import re
 import signal
 import sys
 import threading
-import types
-from dataclasses import dataclass
 from typing import Any
 
-from helpers.cells import cell_sources, dumped
-from helpers.children import KEPT, PROPERTY, Child, Fork, prepare, taken
-from helpers.exercise import Exercise
+from helpers.check.pool import Child, Fork, prepare, taken
+from helpers.check.protocol import KEPT, PROPERTY, Order, Result
+from helpers.check.spec import Spec
+from helpers.notebook.cells import cell_sources
+from helpers.notebook.frames import dumped
+from helpers.processes.by_value import by_value
 
 GRACE = 0.3  # seconds after the limit in which the child may still say where it hangs
 NAMING = 10.0  # seconds, beyond the exercise's own limit, for finding the name: up to 1 s on a quiet machine
 
 
-@dataclass
-class Result:
-    """What a check came to. found: Finding.as_dict(), or None if the answer is right."""
-
-    found: dict[str, Any] | None
-    mistake: str | None = None
-    output: str = ""
-    cut: bool = False
-    note: str = ""
-
-
-def checked(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
+def checked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
     """Checks `answer` in the first way that works."""
     if exercise.inside_kernel or sys.platform == "win32":
         return _in_kernel(exercise, answer, seed, seconds)
@@ -54,10 +41,8 @@ def checked(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Resul
     return _in_spare(exercise, answer, blob, seed, seconds)
 
 
-def _in_spare(exercise: Exercise, answer: Any, blob: bytes, seed: int, seconds: float) -> Result:
+def _in_spare(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: float) -> Result:
     import torch
-
-    from helpers.child import Order
 
     lab = next((prop.check.__module__ for prop in exercise.properties), "")
     order = pickle.dumps(
@@ -113,7 +98,7 @@ def _ordered(lab: str, order: bytes, seconds: float) -> Result:
     return result
 
 
-def _unpicklable(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
+def _unpicklable(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
     way = _forked if _can_fork() else _in_kernel
     return way(exercise, answer, seed, seconds)
 
@@ -128,7 +113,7 @@ def _can_fork() -> bool:
     return sys.platform == "linux" and not torch.cuda.is_initialized()
 
 
-def _forked(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
+def _forked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
     child = Fork(exercise, answer, seed, seconds)
     try:
         return _followed(child, seconds)
@@ -204,11 +189,12 @@ def _ending(child: Child) -> str:
     )
 
 
-def _in_kernel(exercise: Exercise, answer: Any, seed: int, seconds: float) -> Result:
+def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
     """In the kernel itself. A timer ends loops in Python; a loop in C++ it cannot end."""
-    from helpers import guard
-    from helpers.child import Output
-    from helpers.judge import TimeUp, frames_of, judge, mistake
+    from helpers.check import guard
+    from helpers.check.judge import TimeUp, judge, mistake
+    from helpers.check.worker import Output
+    from helpers.notebook.frames import frames_of
 
     stopped = False
 
@@ -263,50 +249,6 @@ class _Kept(io.TextIOBase):
         self.text += text[: max(0, KEPT - len(self.text))]
         self.count += len(text)
         return len(text)
-
-
-def by_value(answer: Any) -> bytes:
-    """The answer as bytes, with all of the notebook that it refers to. Raises if that cannot be done."""
-    import cloudpickle
-    import numpy
-    import torch
-
-    # The global generators: `from random import seed` in the notebook means the child's own one there.
-    single = {
-        id(random._inst): ("random", "_inst"),
-        id(numpy.random.mtrand._rand): ("numpy.random.mtrand", "_rand"),
-        id(torch.default_generator): ("torch", "default_generator"),
-    }
-
-    class Pickler(cloudpickle.Pickler):
-        def reducer_override(self, value: Any) -> Any:
-            if id(value) in single:
-                module, name = single[id(value)]
-                return getattr, (importlib.import_module(module), name)
-            # torch.backends.cudnn and torch.ops are modules of classes of their own, which pickle refuses.
-            if isinstance(value, types.ModuleType):
-                if sys.modules.get(value.__name__) is value:
-                    return importlib.import_module, (value.__name__,)
-                # torch._C._functions is a module that cannot be imported, only reached.
-                above, _, name = value.__name__.rpartition(".")
-                if above in sys.modules and getattr(sys.modules[above], name, None) is value:
-                    return getattr, (importlib.import_module(above), name)
-            # From Python 3.14 on a class's annotations are evaluated when they are first read, and cloudpickle takes along
-            # only those that have been: torch.jit.script would miss a Final, a dataclass its fields.
-            if isinstance(value, type) and vars(value).get("__annotate_func__") and _travels(value):
-                with contextlib.suppress(Exception):  # such as a name that is not known here
-                    _ = value.__annotations__
-            return super().reducer_override(value)
-
-    file = io.BytesIO()
-    Pickler(file, protocol=5).dump(answer)
-    return file.getvalue()
-
-
-def _travels(kind: type) -> bool:
-    """Whether a class goes along by value: it is the notebook's, or in no module. Others must not be touched."""
-    module = sys.modules.get(kind.__module__)
-    return kind.__module__ == "__main__" or getattr(module, kind.__qualname__, None) is not kind
 
 
 def _dumped_frames(dump: bytes) -> list[tuple[str, int, str]]:

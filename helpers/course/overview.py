@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import helpers
-from helpers import catalogue, progress
-from helpers.progress import Progress, Solved
+from helpers import paths
+from helpers.course import catalogue, progress
+from helpers.course.progress import Progress, Solved
 
 TITLE = re.compile(r"^#\s+(\d\d)\s+(.+?)\s*$", re.MULTILINE)
 QUESTION = re.compile(r"^\*\*Question\.\*\*\s+(.+?)\s*(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -69,7 +69,7 @@ class Lab:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Overview:
     """All labs. trouble: what is wrong with the file of progress, or "". unknown: what it names and no lab has."""
 
     labs: Sequence[Lab]
@@ -91,12 +91,12 @@ class Standing:
         return sum(len(lab.of(core, *states)) for lab in self.labs)
 
 
-def standing() -> Standing:
+def overview() -> Overview:
     """Where the learner of this folder stands. Never raises for a file that is damaged or missing."""
-    found = progress.read(helpers.WORK)
-    labs = [lab_of(path, found) for path in lab_files(helpers.LABS)]
+    found = progress.read(paths.WORK)
+    labs = [lab_of(path, found) for path in lab_files(paths.LABS)]
     known = {step.id for lab in labs for step in lab.steps}
-    return Standing(labs, found.trouble, sorted(set(found.solved) - known))
+    return Overview(labs, found.trouble, sorted(set(found.solved) - known))
 
 
 def lab_files(folder: Path) -> list[Path]:

@@ -1,37 +1,23 @@
-"""One result, as text and as an HTML card.
-
-The card is plain HTML with inline styles. It needs no script and no trust: an untrusted notebook drops
-<style>, <script> and every declaration that holds var(...), so a literal value stands before each variable,
-and words carry the result. `data-lm-suppress-shortcuts` keeps JupyterLab from taking keys that are typed
-while a <summary> has the focus ("dd" would delete the cell).
-"""
+"""One result, as text and as an HTML card."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
+from helpers.display.html import EDGE, FG2, MONO, card, fold, html_words, preformatted
+
 if TYPE_CHECKING:
-    from helpers.answers import Comparison
+    from helpers.display.comparison import Comparison
 
 BESIDE = "Your code beside the solution"
 MISTAKES = "Mistakes that people make here"
 VERDICTS = ("passed", "wrong", "crashed", "timed out", "not attempted")
 LINES_SHOWN = 50
 
-_FG = "color:#1f1f1f;color:var(--jp-ui-font-color1,#1f1f1f)"
-_FG2 = "color:#555;color:var(--jp-ui-font-color2,#555)"
-_BG = "background:#fff;background:var(--jp-layout-color1,#fff)"
-_LINE = "1px solid #ccc;border-color:var(--jp-border-color2,#ccc)"
-MONO = "font-family:monospace;font-family:var(--jp-code-font-family,monospace)"
-EDGE = {
-    "passed": "#2e7d32;border-left-color:var(--jp-success-color1,#2e7d32)",
-    "not attempted": "#757575;border-left-color:var(--jp-border-color1,#757575)",
-}
 _RED = "#c62828;border-left-color:var(--jp-error-color1,#c62828)"
 _SIGN = {"passed": "\u2713", "not attempted": "\u25cb"}
 _TITLE = {
@@ -146,13 +132,13 @@ class Report:
     def _repr_html_(self) -> str:
         head = (
             f"<div><strong>{_SIGN.get(self.verdict, chr(0x2717))} {_TITLE[self.verdict]}</strong> &nbsp; "
-            f'{escape(self.title)} <span style="{_FG2}">{escape(self.id)}</span></div>'
+            f'{escape(self.title)} <span style="{FG2}">{escape(self.id)}</span></div>'
         )
         body = "".join(_row(label, text) for label, text in self.rows())
         if self.passed:
             body += "".join(f"<div>\u2713 {html_words(said)}</div>" for said in self.properties)
         if closing := self.closing():
-            body += f'<div style="margin-top:8px;{_FG2}">{escape(closing)}</div>'
+            body += f'<div style="margin-top:8px;{FG2}">{escape(closing)}</div>'
         if self.passed and self.beside:
             body += fold(BESIDE, self.beside.table())
         if self.passed and self.known:
@@ -177,15 +163,6 @@ def strictly(report: Report) -> Report:
     return report
 
 
-def card(inside: str, edge: str, label: str) -> str:
-    """A framed box around HTML. edge: CSS colour of the left border, with a literal value first."""
-    return (
-        f'<section role="group" aria-label="{escape(label)}" style="border:{_LINE};border-left:6px solid {edge};'
-        f'border-radius:4px;{_BG};{_FG};padding:10px 14px;max-width:820px;font-size:13px;line-height:1.45;overflow-wrap:anywhere">'
-        f"{inside}</section>"
-    )
-
-
 def _row(label: str, text: str) -> str:
     value = html_words(text)
     if label in ("Input", "Expected", "Got", "Where"):
@@ -193,19 +170,3 @@ def _row(label: str, text: str) -> str:
     return (
         f'<div style="margin-top:6px">{f"<strong>{escape(label)}:</strong> " if label else ""}{value}</div>'
     )
-
-
-def html_words(text: str) -> str:
-    """Text as HTML, `code` set as code."""
-    return re.sub(r"`([^`\n]+)`", rf'<code style="{MONO};font-size:inherit">\1</code>', escape(text))
-
-
-def fold(title: str, inside: str) -> str:
-    return (
-        f'<details style="margin-top:8px"><summary data-lm-suppress-shortcuts="true" style="cursor:pointer;list-style:none">'
-        f"\u25b8 {escape(title)}</summary>{inside}</details>"
-    )
-
-
-def preformatted(text: str) -> str:
-    return f'<pre style="{MONO};white-space:pre-wrap;margin:4px 0">{escape(text)}</pre>'

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+NAME = re.compile(r"[a-z][a-z0-9_]*")
 COMMIT = re.compile(r"[0-9a-f]{7,40}")
 DIGEST = re.compile(r"[0-9a-f]*")
 NO_GPU = re.compile(r"\b(cpu|sim|simulated|rehearsal|xeon|epyc|ryzen|none)\b", re.IGNORECASE)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import linecache
-import os
 import re
-from collections.abc import Iterable
-
-Frame = tuple[str, int, str]  # file, line, function
 
 
 def cell_numbers() -> dict[str, int]:
@@ -60,29 +56,3 @@ def with_cell_numbers(text: str) -> str:
     for file, number in cell_numbers().items():
         text = text.replace(file, f"Cell In[{number}]")
     return text
-
-
-_DUMPED = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.M)
-_ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
-
-
-def dumped(text: str) -> list[Frame]:
-    """The frames in a text by faulthandler, innermost first. What is beyond ASCII it writes as `\\xf6` or `\\u0151`."""
-    plain = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), text)
-    return [(found[1], int(found[2]), found[3]) for found in _DUMPED.finditer(plain)]
-
-
-def places(frames: Iterable[Frame]) -> list[str]:
-    """Frames of the learner's code in words; others are left out."""
-    from helpers.judge import is_learners
-
-    numbers = cell_numbers()
-    found = []
-    for file, line, function in frames:
-        if file == "<string>" or not is_learners(file):
-            continue
-        number = numbers.get(file)
-        cell = f"Cell In[{number}]" if number else os.path.basename(file)
-        code = linecache.getline(file, line).strip()
-        found.append(f"{cell}, line {line}, in {function}" + (f": {code}" if code else ""))
-    return found

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-import helpers
-
-if TYPE_CHECKING:
-    from helpers.exercise import Exercise
+from helpers import paths
+from helpers.check.spec import Spec
+from helpers.prediction import Prediction
 
 T = TypeVar("T")
 
@@ -18,7 +16,7 @@ T = TypeVar("T")
 def lab_modules() -> list[str]:
     """Full names of the modules in helpers/labs, one a lab."""
     # Not `import helpers.labs`: in a kernel that starts the fork server of the checks.
-    folder = Path(__file__).with_name("labs")
+    folder = paths.ROOT / "helpers" / "labs"
     return sorted(f"helpers.labs.{module.name}" for module in pkgutil.iter_modules([str(folder)]))
 
 
@@ -27,23 +25,18 @@ def ids(stem: str) -> dict[str, list[str]]:
 
     Imports that lab alone.
     """
-    from helpers.exercise import Exercise
-    from helpers.prediction import Prediction
-
     names = [name for name in lab_modules() if name == f"helpers.labs.{stem}"]
     return {
-        "exercises": list(members(Exercise, names)),
+        "exercises": list(members(Spec, names)),
         "predictions": list(members(Prediction, names)),
     }
 
 
-def found(id: str) -> Exercise | None:
+def found(id: str) -> Spec | None:
     """The exercise of a lab by its id; None where the lab or the exercise is none of ours. Imports that lab alone."""
-    from helpers.exercise import Exercise
-
-    for page in helpers.LABS.glob(f"{id[:2]}_*.ipynb"):
+    for page in paths.LABS.glob(f"{id[:2]}_*.ipynb"):
         names = [name for name in lab_modules() if name == f"helpers.labs.{page.stem[3:]}"]
-        return members(Exercise, names).get(id)
+        return members(Spec, names).get(id)
     return None
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from helpers import catalogue
-from helpers.errors import meaning
-from helpers.exercise import Exercise
-from helpers.report import EDGE, Report, card, html_words
+from helpers.display.errors import meaning
+from helpers.display.html import EDGE, card, html_words
+from helpers.display.report import Report
 
+if TYPE_CHECKING:
+    from helpers.check.spec import Spec
+
+Falls = Mapping[str, tuple[str, str]]
 MOST = 3  # mistakes that are told at once
 NEAR = 0.85  # of 1: two messages say the same of other numbers
 FAR = 0.6  # of 1: below it, two messages speak of different things
@@ -67,10 +71,13 @@ class Hint:
 
 
 class Stages:
-    """How far somebody has come with the hints of one exercise, in one kernel."""
+    """How far somebody has come with the hints of one exercise, in one kernel.
 
-    def __init__(self, exercise: Exercise) -> None:
-        self.exercise = exercise
+    falls: how each known mistake falls: its name -> the property and the message of its report.
+    """
+
+    def __init__(self, exercise: Spec, falls: Falls) -> None:
+        self.exercise, self.falls = exercise, falls
         self.shown, self.told = 0, ""
 
     def after(self, report: Report | None) -> Hint:
@@ -79,7 +86,7 @@ class Stages:
         report: the last check's, None if there was none.
         """
         exercise, written = self.exercise, self.exercise.hints
-        seen = seen_in(exercise, report)
+        seen = seen_in(exercise, report, self.falls)
         new = seen.helps and seen.symptom() != self.told
         self.told = seen.symptom()
         if not new:
@@ -99,7 +106,7 @@ class Stages:
         return f"That was the last hint. `{call}` shows the solution beside your code."
 
 
-def seen_in(exercise: Exercise, report: Report | None) -> Seen:
+def seen_in(exercise: Spec, report: Report | None, falls: Falls) -> Seen:
     """What a report says to somebody who asks for a hint; nothing where a written hint is the better beginning."""
     if report is None:
         return Seen()
@@ -109,7 +116,7 @@ def seen_in(exercise: Exercise, report: Report | None) -> Seen:
         return Seen((report.message,)) if "still a stub" in report.message else Seen()
     if report.mistake:
         return Seen((f"The check knows your mistake, {report.mistake}: {report.known[report.mistake]}",))
-    says, maybe = list(_says(report)), tuple(_maybe(exercise, report))
+    says, maybe = list(_says(report)), tuple(_maybe(exercise, report, falls))
     helps = bool(maybe) or len(says) > bool(report.said)  # more than the card has told already
     if len(maybe) == 1:
         says.append("A known mistake fails there, too. Is it yours?")
@@ -132,15 +139,14 @@ def _says(report: Report) -> Iterator[str]:
         yield f"The last check stopped at this property: {report.said}."
 
 
-def _maybe(exercise: Exercise, report: Report) -> list[str]:
+def _maybe(exercise: Spec, report: Report, falls: Falls) -> list[str]:
     """The teacher's sentences on the known mistakes that fall most like this, the nearest first."""
-    known = catalogue.of_exercise(exercise.id)
-    if known is None or not report.said:
+    if not report.said:
         return []
     there = {
-        name: how.message
-        for name, how in known.wrong.items()
-        if how.said == report.said and name in exercise.mistakes
+        name: message
+        for name, (said, message) in falls.items()
+        if said == report.said and name in exercise.mistakes
     }
     near = {name: _nearness(report.message, message) for name, message in there.items()}
     order = sorted(near, key=lambda name: -near[name])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers import symptoms
+from helpers.check import symptoms
 
 _ops = torch._C._VariableFunctions
 _isclose, _isnan, _all, _any, _sub, _abs, _eq = (

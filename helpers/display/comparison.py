@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import ast
 import difflib
-import inspect
-import json
-import linecache
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
-import helpers
-from helpers.cells import newer_cell
-from helpers.exercise import Exercise
-from helpers.report import EDGE, MONO, card, preformatted
+from helpers.display.html import EDGE, MONO, card, preformatted
 
 # A long line is wrapped under its beginning: nothing is cut off in a narrow window or in large print.
 _CELL = (
@@ -113,85 +106,3 @@ def _code(source: str) -> str:
         return ast.dump(ast.parse(_without_docstrings(source)))
     except SyntaxError:
         return source
-
-
-def comparison(exercise: Exercise, answer: Any = ...) -> Comparison:
-    """The learner's source beside the solution's.
-
-    Raises:
-        FileNotFoundError: no notebook in solutions/ holds the exercise.
-    """
-    from helpers.check import in_notebook
-
-    if answer is ...:
-        answer, _ = in_notebook(exercise.names)
-    parts = answer if isinstance(answer, tuple) else (answer,)
-    yours = "\n\n".join(filter(None, (source_of(part) for part in parts)))
-    return Comparison(exercise.id, yours, solution_source(exercise))
-
-
-def source_of(thing: Any) -> str:
-    """The source of a function or class of the notebook, or "" where there is none."""
-    code, name = _code_of(thing)
-    if code is None:
-        return ""
-    text = "".join(linecache.getlines(code.co_filename))
-    return _definition(text, name)
-
-
-def older_answer(names: tuple[str, ...], answer: Any) -> str:
-    """In one sentence, that this is not the answer that was written last: its cell stopped with an error. Or ""."""
-    for name, part in zip(names, answer if isinstance(answer, tuple) else (answer,), strict=False):
-        code, _ = _code_of(part)
-        if code is not None and (found := newer_cell(code.co_filename, name)):
-            return (
-                f"This is about the {name} that ran as Cell In[{found[0]}]. Cell In[{found[1]}] has a newer one, but it "
-                "stopped with an error: mend that, run it, then check again."
-            )
-    return ""
-
-
-def solution_source(exercise: Exercise) -> str:
-    """The solution of an exercise, from its notebook in solutions/; without markers."""
-    number, _, name = exercise.id.partition(".")
-    wanted = name.replace("_", "-")
-    for path in sorted(helpers.SOLUTIONS.glob(f"{number}_*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell.get("id") == wanted:
-                source = "".join(cell["source"])
-                lines = [
-                    line
-                    for line in source.splitlines()
-                    if "### BEGIN SOLUTION" not in line and "### END SOLUTION" not in line
-                ]
-                text = "\n".join(lines)
-                parts = [_definition(text, part) for part in exercise.names]
-                return "\n\n".join(filter(None, parts)) or text
-    raise FileNotFoundError(f"no notebook in solutions/ has a cell {wanted!r} for {exercise.id}")
-
-
-def _code_of(thing: Any) -> tuple[Any, str]:
-    try:
-        thing = inspect.unwrap(thing)
-    except ValueError:  # it wraps itself
-        return None, ""
-    if isinstance(thing, type):
-        for member in vars(thing).values():
-            code = getattr(getattr(member, "__func__", member), "__code__", None)
-            if code is not None:
-                return code, thing.__name__
-        return None, ""
-    return getattr(thing, "__code__", None), getattr(thing, "__name__", "")
-
-
-def _definition(text: str, name: str) -> str:
-    """The text of the function or class `name`, decorators included."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return ""
-    for node in reversed(list(ast.walk(tree))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
-            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
-    return ""

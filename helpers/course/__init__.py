@@ -1,0 +1,1 @@
+"""The course and how far somebody has come in it. Needs no torch."""

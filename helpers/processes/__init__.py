@@ -1,0 +1,1 @@
+"""Processes: started from the fork server, ended with all that they started, sent objects by value."""
