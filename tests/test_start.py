@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import helpers
 from helpers import paths, start
 from helpers.course import catalogue, overview
 from helpers.course.catalogue import Entry, Fall
