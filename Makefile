@@ -21,19 +21,19 @@ help:
 	@echo "make lock      pin the newest versions that the two requirements.in allow"
 
 setup:
-	@$(PYTHON) ci/setup.py $(CHOSEN)
+	@$(PYTHON) ci/checkout/setup.py $(CHOSEN)
 
 lab: setup
 	@$(BIN)/python -m helpers.cli lab
 
 test: setup
-	@$(BIN)/python -m ci.test
+	@$(BIN)/python -m ci.checkout.test
 
 run: setup
 	@$(BIN)/python -m helpers.cli run
 
 test-all: setup
-	@$(BIN)/python -m ci.test --all
+	@$(BIN)/python -m ci.checkout.test --all
 
 site: setup
 	@$(BIN)/python -m ci.site

@@ -52,7 +52,7 @@ def finish(
     A fault that a person can mend is one line. `labs`, if not None, are lab numbers: unknown ones are
     wrong usage.
     """
-    from ci.notebooks import Problem, WrongUse, notebooks
+    from ci.notebooks.files import Problem, WrongUse, notebooks
 
     try:
         if labs is not None:
@@ -111,25 +111,25 @@ def status() -> None:
 @app.command()
 def derive(check: Check = False) -> None:
     """Write labs/ from solutions/."""
-    finish("ci.derive", "derive", check=check)
+    finish("ci.notebooks.derive", "derive", check=check)
 
 
 @app.command("format")
 def format_notebooks(check: Check = False) -> None:
     """Bring notebooks into the form in which they are stored."""
-    finish("ci.canonical", "format_notebooks", check=check)
+    finish("ci.notebooks.canonical", "format_notebooks", check=check)
 
 
 @app.command()
 def run(labs: Labs = None, force: Force = False, stock: Stock = False) -> None:
     """Run notebooks of solutions/ and store their outputs."""
-    finish("ci.regenerate", "run", labs=labs or [], force=force)
+    finish("ci.headless.run", "run", labs=labs or [], force=force)
 
 
 @app.command()
 def validate(labs: Labs = None, force: Force = False, stock: Stock = False) -> None:
     """Run notebooks of solutions/ and compare with the stored outputs."""
-    finish("ci.validate", "validate", labs=labs or [], force=force)
+    finish("ci.headless.validate", "validate", labs=labs or [], force=force)
 
 
 @app.command()
@@ -139,13 +139,13 @@ def portable(
     stock: Stock = False,
 ) -> None:
     """Try other settings, and look for digits near an edge."""
-    finish("ci.portable", "portable", labs=labs or [], unseen=unseen)
+    finish("ci.headless.portable", "portable", labs=labs or [], unseen=unseen)
 
 
 @app.command("labs")
 def unsolved_labs(labs: Labs = None, force: Force = False, stock: Stock = False) -> None:
     """Run labs unsolved; every exercise must say "not attempted"."""
-    finish("ci.unsolved", "labs", labs=labs or [], force=force)
+    finish("ci.headless.labs", "labs", labs=labs or [], force=force)
 
 
 @app.command()
@@ -156,7 +156,7 @@ def facts(
     ] = None,
 ) -> None:
     """Check the facts that the labs rest on, on the installed torch."""
-    finish("ci.facts", "facts", labs=labs or [], ledger=ledger)
+    finish("ci.facts.command", "facts", labs=labs or [], ledger=ledger)
 
 
 @app.command()
@@ -166,7 +166,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure, print a table, and store it in .labbook/bench/."""
-    finish("ci.bench", "bench", rows or [])
+    finish("ci.bench.command", "bench", rows or [])
 
 
 @app.command()
@@ -178,7 +178,7 @@ def record(
     commit: Annotated[str, typer.Option(help="the commit of this code, where it is no checkout")] = "",
 ) -> None:
     """Measure on the GPU at hand, and store it in data/recordings/."""
-    finish("ci.record", "record", names or [], listed=listed, commit=commit)
+    finish("ci.record.command", "record", names or [], listed=listed, commit=commit)
 
 
 def main() -> None:

@@ -22,9 +22,9 @@ COMMANDS = tuple(FOLDER)
 STRAY = "import subprocess, sys\nstray = subprocess.Popen(['sleep', '98762'], start_new_session=True)"
 REGISTRY = "def ids(stem):\n    return {'exercises': [], 'predictions': []}\n"
 CALL = {
-    "run": "from ci.regenerate import run as command",
-    "validate": "from ci.validate import validate as command",
-    "labs": "from ci.unsolved import labs as command",
+    "run": "from ci.headless.run import run as command",
+    "validate": "from ci.headless.validate import validate as command",
+    "labs": "from ci.headless.labs import labs as command",
 }
 NO_WRITING_AGAINST_PERMISSIONS = 24, 1  # prctl: drop from the bounding set; the capability DAC_OVERRIDE
 

@@ -18,8 +18,8 @@ from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from traitlets import default
 
-from ci.kernels import environment
-from ci.warm.client import ForkedProcess
+from ci.headless.kernels import environment
+from ci.headless.warm.client import ForkedProcess
 from helpers import paths
 
 PATIENCE = 120.0  # seconds, on a busy machine

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import helpers
 import helpers.digits  # imports torchvision, which cannot be imported first by code without a module, as the notebook's
-from ci.reference import answers
+from ci.notebooks.reference import answers
 from helpers.labs.autograd.run_backward.inputs import OPERATIONS, Graph, grown, wide
 from tests.labs import right_answers
 

@@ -9,45 +9,49 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ci import bench
-from ci.notebooks import Problem
+from ci.bench import command
+from ci.bench.table import ROWS, Table, row
+from ci.notebooks.files import Problem
 from tests.fixtures.project import said
 from tests.marked_processes import MARK, left_after, marked
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def fast(root: Path) -> bench.Table:
+def fast(root: Path) -> Table:
     """Two numbers.
 
     More words.
     """
-    return bench.Table(
-        "fast: two numbers", ["measured", "s"], [["one", 1.25]], "By hand.", {"one, s": [1.0, 1.5]}
-    )
+    return Table("fast: two numbers", ["measured", "s"], [["one", 1.25]], "By hand.", {"one, s": [1.0, 1.5]})
 
 
-def broken(root: Path) -> bench.Table:
+def broken(root: Path) -> Table:
     """Nothing: it fails."""
     raise Problem("`papermill` ended with exit code 3")
 
 
 @pytest.fixture
-def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two tiny rows in place of the real ones; the signals of this process stay as they are."""
-    monkeypatch.setattr(bench.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(bench, "ROWS", {})
-    monkeypatch.setattr(bench, "_load_rows", lambda: None)
-    bench.row("broken", minutes=2)(broken)
-    bench.row("fast", minutes=0.5)(fast)
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    kept = dict(ROWS)
+    ROWS.clear()
+    monkeypatch.setattr(command, "load_rows", lambda: None)
+    row("broken", minutes=2)(broken)
+    row("fast", minutes=0.5)(fast)
+    yield
+    ROWS.clear()
+    ROWS.update(kept)
 
 
 def test_without_a_row_the_rows_are_listed_and_nothing_is_measured(rows: None, tmp_path: Path):
-    code, heard = said(lambda: bench.bench(tmp_path, []))
+    code, heard = said(lambda: command.bench(tmp_path, []))
     assert code == 0 and not list(tmp_path.iterdir())
     words = [line.strip("│ ").split("│") for line in heard.splitlines() if line.startswith("│")]
     assert [[word.strip() for word in line] for line in words] == [
@@ -57,13 +61,13 @@ def test_without_a_row_the_rows_are_listed_and_nothing_is_measured(rows: None, t
 
 
 def test_an_unknown_row_is_refused_with_the_list_before_anything_is_measured(rows: None, tmp_path: Path):
-    code, heard = said(lambda: bench.bench(tmp_path, ["fast", "slow"]))
+    code, heard = said(lambda: command.bench(tmp_path, ["fast", "slow"]))
     assert (code, heard) == (2, "labbook bench: no row slow; there are broken, fast, all\n")
     assert not list(tmp_path.iterdir())
 
 
 def test_raw_samples_and_the_machine_are_kept(rows: None, tmp_path: Path):
-    code, heard = said(lambda: bench.bench(tmp_path, ["fast"]))
+    code, heard = said(lambda: command.bench(tmp_path, ["fast"]))
     kept = json.loads((tmp_path / ".labbook" / "bench" / "fast.json").read_text())
     assert code == 0 and kept["samples"] == {"one, s": [1.0, 1.5]} and kept["lines"] == [["one", 1.25]]
     machine = kept["machine"]
@@ -72,34 +76,35 @@ def test_raw_samples_and_the_machine_are_kept(rows: None, tmp_path: Path):
 
 
 def test_a_row_that_fails_is_told_and_the_others_are_measured(rows: None, tmp_path: Path):
-    code, heard = said(lambda: bench.bench(tmp_path, ["all"]))
+    code, heard = said(lambda: command.bench(tmp_path, ["all"]))
     assert code == 1 and "labbook bench: row broken: `papermill` ended with exit code 3" in heard
     assert [path.name for path in (tmp_path / ".labbook" / "bench").iterdir()] == ["fast.json"]
 
 
 def test_every_row_says_in_a_sentence_what_it_measures_and_how_long_it_takes():
-    bench._load_rows()
+    command.load_rows()
     assert {"check", "ranks", "02", "03", "04", "headless", "course", "growth", "unchanged", "start"} <= set(
-        bench.ROWS
+        ROWS
     )
-    for name, row in bench.ROWS.items():
-        assert row.says.endswith(".") and (row.minutes is None or row.minutes > 0), name
-    assert list(bench.ROWS) == sorted(bench.ROWS)
+    for name, one in ROWS.items():
+        assert one.says.endswith(".") and (one.minutes is None or one.minutes > 0), name
+    assert list(ROWS) == sorted(ROWS)
 
 
 ENDLESS = """
 import os, signal, sys
-from ci import bench
-from ci.timing import commands
+from ci.bench import command
+from ci.bench.table import row
+from ci.bench.timing import commands
 
-@bench.row("endless", minutes=1)
+@row("endless", minutes=1)
 def endless(root):
     "It never ends."
     commands.timed([sys.executable, "-c", os.environ["ENDLESS"]], root, os.environ)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever those who started this have set
 commands.GRACE = 2.0
-bench._load_rows = lambda: None
+command.load_rows = lambda: None
 sys.argv = ["labbook", "bench", "endless"]
 from helpers.cli import main
 main()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ci import bench_headless as headless
-from ci.bench import Table
-from ci.bench_course import PLAIN, course_table
-from ci.bench_growth import Grown, growth_table
-from ci.bench_start import BARE, IMPORTS, fill, opened
-from ci.timing.machine import cores
+from ci.bench.rows import headless as headless
+from ci.bench.rows.course import PLAIN, course_table
+from ci.bench.rows.growth import Grown, growth_table
+from ci.bench.rows.start import BARE, IMPORTS, fill, opened
+from ci.bench.table import Table
+from ci.bench.timing.machine import cores
 from tests.fixtures.project import code, notebook, text
 
 WALL = {

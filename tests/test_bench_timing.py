@@ -12,12 +12,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
-from ci.notebooks import Problem, notebooks
-from ci.timing import memory, tools
-from ci.timing.commands import timed
-from ci.timing.project import numbers, small_notebooks
-from ci.timing.rounds import added, beyond, in_turn, ratio, spread
-from ci.timing.stock import seconds_inside
+from ci.bench.timing import peak_memory, tools
+from ci.bench.timing.commands import timed
+from ci.bench.timing.project import numbers, small_notebooks
+from ci.bench.timing.rounds import added, beyond, in_turn, ratio, spread
+from ci.bench.timing.stock import seconds_inside
+from ci.notebooks.files import Problem, notebooks
 from tests.fixtures.project import code, store
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,13 +75,13 @@ def test_memory_is_that_of_a_process_and_all_below_it(below: bool):
     source = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {holds!r}])" if below else holds
     with subprocess.Popen(python(source), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
-        with memory.Peak(process.pid) as peak:
+        with peak_memory.Peak(process.pid) as peak:
             end = time.monotonic() + 60
             while peak.mb is None and time.monotonic() < end:
                 time.sleep(0.05)
             assert 100 < peak.mb < 300
         process.communicate(b"\n")
-    assert memory.megabytes(process.pid) == 0
+    assert peak_memory.megabytes(process.pid) == 0
 
 
 def test_small_notebooks_stand_in_a_copy_that_uses_its_own_code():

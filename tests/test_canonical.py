@@ -14,10 +14,10 @@ import pytest
 from nbformat.v4 import new_output
 from PIL import Image
 
-from ci.canonical import WIDGET, canonical, format_notebooks, notebook_text
-from ci.notebooks import Problem, notebooks, read, write
-from ci.stored import CHANGES, as_stored, looks_same, sanitized
-from ci.validate import require_counts, thin
+from ci.headless.stored import CHANGES, as_stored, looks_same, sanitized
+from ci.headless.validate import require_counts, thin
+from ci.notebooks.canonical import WIDGET, canonical, format_notebooks, notebook_text
+from ci.notebooks.files import Problem, notebooks, read, write
 from tests.fixtures.project import code, exercise_project, notebook, said, store, text
 
 
@@ -230,14 +230,14 @@ def test_another_path_is_none_of_this_machine(words: str):
 
 
 def test_a_gpus_output_is_kept_where_there_is_none(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("ci.stored.has_gpu", lambda: False)
+    monkeypatch.setattr("ci.headless.stored.has_gpu", lambda: False)
     old, fresh = (
         ran("one", printed("on a GPU\n"), tags=("gpu",)),
         ran("one", printed("on a CPU\n"), tags=("gpu",)),
     )
     assert stored(fresh, old)[0].text == "on a GPU\n"
     assert stored(fresh, ran("one", tags=("gpu",)))[0].text == "on a CPU\n"
-    monkeypatch.setattr("ci.stored.has_gpu", lambda: True)
+    monkeypatch.setattr("ci.headless.stored.has_gpu", lambda: True)
     assert stored(fresh, old)[0].text == "on a CPU\n"
 
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from ci import test as stages
-from ci.notebooks import Problem
+from ci.checkout import test as stages
+from ci.notebooks.files import Problem
 from helpers import paths
 from helpers.cli import app
 
@@ -61,28 +61,28 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("update", "helpers.work.update", "update", (), {}),
         ("reset 03 01.seed_everything", "helpers.work.reset", "reset", (["03", "01.seed_everything"],), {}),
         ("undo", "helpers.work.undo", "undo", (), {}),
-        ("derive", "ci.derive", "derive", (), {"check": False}),
-        ("derive --check", "ci.derive", "derive", (), {"check": True}),
-        ("format", "ci.canonical", "format_notebooks", (), {"check": False}),
-        ("format --check", "ci.canonical", "format_notebooks", (), {"check": True}),
-        ("run", "ci.regenerate", "run", ([],), {"force": False}),
-        ("run 01 --force", "ci.regenerate", "run", (["01"],), {"force": True}),
-        ("validate 00 01", "ci.validate", "validate", (["00", "01"],), {"force": False}),
-        ("portable 01", "ci.portable", "portable", (["01"],), {"unseen": False}),
-        ("portable --unseen", "ci.portable", "portable", ([],), {"unseen": True}),
-        ("labs 01", "ci.unsolved", "labs", (["01"],), {"force": False}),
-        ("facts", "ci.facts", "facts", ([],), {"ledger": None}),
-        ("facts 01 --ledger here", "ci.facts", "facts", (["01"],), {"ledger": Path("here")}),
-        ("bench check ranks", "ci.bench", "bench", (["check", "ranks"],), {}),
-        ("record", "ci.record", "record", ([],), {"listed": False, "commit": ""}),
+        ("derive", "ci.notebooks.derive", "derive", (), {"check": False}),
+        ("derive --check", "ci.notebooks.derive", "derive", (), {"check": True}),
+        ("format", "ci.notebooks.canonical", "format_notebooks", (), {"check": False}),
+        ("format --check", "ci.notebooks.canonical", "format_notebooks", (), {"check": True}),
+        ("run", "ci.headless.run", "run", ([],), {"force": False}),
+        ("run 01 --force", "ci.headless.run", "run", (["01"],), {"force": True}),
+        ("validate 00 01", "ci.headless.validate", "validate", (["00", "01"],), {"force": False}),
+        ("portable 01", "ci.headless.portable", "portable", (["01"],), {"unseen": False}),
+        ("portable --unseen", "ci.headless.portable", "portable", ([],), {"unseen": True}),
+        ("labs 01", "ci.headless.labs", "labs", (["01"],), {"force": False}),
+        ("facts", "ci.facts.command", "facts", ([],), {"ledger": None}),
+        ("facts 01 --ledger here", "ci.facts.command", "facts", (["01"],), {"ledger": Path("here")}),
+        ("bench check ranks", "ci.bench.command", "bench", (["check", "ranks"],), {}),
+        ("record", "ci.record.command", "record", ([],), {"listed": False, "commit": ""}),
         (
             "record 06 first_call",
-            "ci.record",
+            "ci.record.command",
             "record",
             (["06", "first_call"],),
             {"listed": False, "commit": ""},
         ),
-        ("record --list", "ci.record", "record", ([],), {"listed": True, "commit": ""}),
+        ("record --list", "ci.record.command", "record", ([],), {"listed": True, "commit": ""}),
     ],
 )
 def test_each_command_calls_its_room(
@@ -102,7 +102,7 @@ def test_each_command_calls_its_room(
 
 @pytest.mark.parametrize("code", [1, 2, 130])
 def test_exit_code_of_the_room_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    monkeypatch.setitem(sys.modules, "ci.validate", Room("validate", code))
+    monkeypatch.setitem(sys.modules, "ci.headless.validate", Room("validate", code))
     assert labbook("validate")[0] == code
 
 
@@ -110,7 +110,7 @@ def test_unknown_lab_is_wrong_usage_and_names_the_known(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = Room("run")
-    monkeypatch.setitem(sys.modules, "ci.regenerate", room)
+    monkeypatch.setitem(sys.modules, "ci.headless.run", room)
     code, said = labbook("run", "77")
     assert code == 2 and room.calls == []
     assert "77" in said and "00, 01" in said
@@ -125,12 +125,12 @@ def test_wrong_usage(line: str) -> None:
 
 def test_fault_that_can_be_mended_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Problem("the markers are unbalanced", path="solutions/01.ipynb")
-    monkeypatch.setitem(sys.modules, "ci.derive", Room("derive", fault))
+    monkeypatch.setitem(sys.modules, "ci.notebooks.derive", Room("derive", fault))
     assert labbook("derive") == (1, "labbook: solutions/01.ipynb: the markers are unbalanced\n")
 
 
 def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ci.validate", Room("validate", KeyboardInterrupt()))
+    monkeypatch.setitem(sys.modules, "ci.headless.validate", Room("validate", KeyboardInterrupt()))
     assert labbook("validate") == (130, "")
 
 
@@ -192,7 +192,7 @@ def test_make_test_all_does_more(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_interrupted_stage_leaves_no_process() -> None:
     """A stage that sleeps is interrupted from outside: exit code 130, and the stage has ended."""
     code = (
-        "import sys\nfrom ci import test\n"
+        "import sys\nfrom ci.checkout import test\n"
         "test.STAGES = [test.Stage('sleeps', [sys.executable, '-c',"
         " 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'])]\n"
         "sys.exit(test.main([]))"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ci.derive import derive, lab
-from ci.guards import is_trivial
-from ci.markers import looks_like_marker
-from ci.notebooks import Problem
+from ci.notebooks.derive import derive, lab
+from ci.notebooks.files import Problem
+from ci.notebooks.markers import looks_like_marker
+from ci.notebooks.rules import is_trivial
 from tests.fixtures.project import (
     ADD,
     ADD_CHECK,

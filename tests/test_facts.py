@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.facts import checked, facts_files
+from ci.facts.command import checked, facts_files
 from helpers import paths
 
 

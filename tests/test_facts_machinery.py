@@ -9,9 +9,9 @@ import psutil
 import pytest
 import yaml
 
-import ci.facts
-from ci.fact_checks import run_checks
-from ci.facts import check_fault, facts, facts_files
+from ci.facts import command
+from ci.facts.checks import run_checks
+from ci.facts.command import check_fault, facts, facts_files
 from helpers.facts import FactsFault, facts_file, then_and_now
 from tests.fixtures.project import exercise_project, said
 
@@ -143,7 +143,7 @@ def test_facts_prints_each_fact_with_cell_and_result(project):
 
 
 def test_a_ledgers_gaps_are_listed_with_their_reasons(project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ci.facts, "_said", lambda checks, root: dict.fromkeys(checks, ""))
+    monkeypatch.setattr(command, "_said", lambda checks, root: dict.fromkeys(checks, ""))
     root = project(entry(covers=["sum-adds"]))
     folder = ledger(root, ("sum-adds", "sums"), ("sum-of-none", "sums"), ("far", "other"))
     code, heard = said(lambda: facts(root, [], ledger=folder))
@@ -155,7 +155,7 @@ def test_a_ledgers_gaps_are_listed_with_their_reasons(project, monkeypatch: pyte
 
 
 def test_what_the_ledger_does_not_hold_is_a_fault(project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ci.facts, "_said", lambda checks, root: dict.fromkeys(checks, ""))
+    monkeypatch.setattr(command, "_said", lambda checks, root: dict.fromkeys(checks, ""))
     root = project(entry(covers=["sum-ads"]), topics=("sums", "odd"))
     code, heard = said(lambda: facts(root, [], ledger=ledger(root, ("sum-adds", "sums"))))
     assert code == 1 and "sum covers sum-ads, which the ledger does not hold" in heard
@@ -169,7 +169,7 @@ def test_wrong_usage_is_exit_code_2(project):
 
 
 def test_a_ledger_that_is_not_there_is_wrong_usage(project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ci.facts, "_said", lambda checks, root: dict.fromkeys(checks, ""))
+    monkeypatch.setattr(command, "_said", lambda checks, root: dict.fromkeys(checks, ""))
     root = project(entry())
     assert said(lambda: facts(root, [], ledger=root / "nowhere"))[0] == 2
 

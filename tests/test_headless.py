@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ci import nbval_plugin
-from ci.regenerate import run
-from ci.stored import CHANGES
-from ci.unsolved import labs, silent
-from ci.validate import validate
+from ci.headless import nbval_plugin
+from ci.headless.labs import labs, silent
+from ci.headless.run import run
+from ci.headless.stored import CHANGES
+from ci.headless.validate import validate
 from helpers import paths
 from tests.fixtures.project import code, outputs, put_registry, said, store, text, without_outputs
 
@@ -118,7 +118,9 @@ def test_a_kernel_that_does_not_start_is_told_with_its_last_words(
 
 def test_a_missing_kernel_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = store(tmp_path / "solutions" / "01_one.ipynb", code("one", "1"))
-    monkeypatch.setattr("ci.validate.kernel_fault", lambda: "the Jupyter kernel is missing: run `make setup`")
+    monkeypatch.setattr(
+        "ci.headless.validate.kernel_fault", lambda: "the Jupyter kernel is missing: run `make setup`"
+    )
     before = path.read_bytes()
     assert said(lambda: validate(tmp_path, [])) == (
         1,

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ci.pool import Job, Outcome, outcomes
+from ci.headless.jobs import Job, Outcome
+from ci.headless.pool import outcomes
 from tests.fixtures.project import said, without_outputs
 from tests.headless_faults import COMMANDS, FOLDER, Running, contents, project, without_root_rights
 
@@ -28,8 +29,8 @@ OUT_OF_MEMORY = (
     "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\nmany = bytearray(2**34)"
 )
 JOB_DIES = (
-    "import os\nfrom ci import job\n"
-    "for process in job.marked(os.environ[job.MARK]):\n    if process.pid != os.getpid():\n        process.kill()\n"
+    "import os\nfrom ci.headless import child\n"
+    "for process in child.marked(os.environ[child.MARK]):\n    if process.pid != os.getpid():\n        process.kill()\n"
     "import time\ntime.sleep(60)"
 )
 GOOD = "pass"
@@ -221,11 +222,11 @@ def test_two_runs_at_once_do_not_harm_each_other(tmp_path: Path):
     assert failed == 0 and contents(root) == before, heard
 
 
-SILENT = "import time\nfrom ci import job\njob.begin()\njob.announce('cell', cell='last', index=1)\ntime.sleep(600)"
+SILENT = "import time\nfrom ci.headless import child\nchild.begin()\nchild.announce('cell', cell='last', index=1)\ntime.sleep(600)"
 
 
 def test_a_job_that_falls_silent_between_cells_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("ci.pool.START_SECONDS", 0)
+    monkeypatch.setattr("ci.headless.pool.START_SECONDS", 0)
     monkeypatch.setenv("LABBOOK_CELL_SECONDS", "5")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done: list[Outcome] = []
@@ -238,7 +239,7 @@ def test_a_job_that_falls_silent_between_cells_is_ended(tmp_path: Path, monkeypa
 
 
 def test_a_very_long_line_does_not_take_for_ever():
-    long = "from ci.stored import sanitized\nline = 'x' * 1_000_000\nassert sanitized(line) == line"
+    long = "from ci.headless.stored import sanitized\nline = 'x' * 1_000_000\nassert sanitized(line) == line"
     root = Path(__file__).parent.parent
     assert subprocess.run([sys.executable, "-c", long], cwd=root, timeout=120).returncode == 0
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ci import memory, pool
-from ci.notebooks import read
-from ci.pool import Job, outcomes
-from ci.schedule import MEGABYTES, History, Schedule, starts_ranks
+from ci.headless import free_memory, pool
+from ci.headless.jobs import Job
+from ci.headless.pool import outcomes
+from ci.headless.schedule import MEGABYTES, History, Schedule, starts_ranks
+from ci.notebooks.files import read
 from helpers import paths
 from tests.fixtures.project import code, notebook, said, text
 
@@ -154,11 +155,11 @@ def test_memory_that_processes_share_is_counted_once():
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         try:
             both = [psutil.Process(parent.pid), psutil.Process(int(parent.stdout.readline()))]
-            assert 2**27 < memory.held(both) < 2**28 < sum(process.memory_info().rss for process in both)
+            assert 2**27 < free_memory.held(both) < 2**28 < sum(process.memory_info().rss for process in both)
         finally:
             parent.stdin.close()
     psutil.wait_procs(both, timeout=30)
-    assert memory.held(both) == 0
+    assert free_memory.held(both) == 0
 
 
 def test_the_peak_of_a_job_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -169,7 +170,7 @@ def test_the_peak_of_a_job_is_learned(tmp_path: Path, monkeypatch: pytest.Monkey
         "while os.path.exists(seen) and time.monotonic() < end:\n    time.sleep(0.01)\n"
         "open(os.environ['LABBOOK_EVENTS'], 'a').write('{\"event\": \"result\"}\\n')\n"
     )
-    look = pool.memory.held
+    look = pool.free_memory.held
 
     def looked(processes: list[psutil.Process]) -> int:
         """Lets the job go on once it was seen with all that it holds."""
@@ -179,7 +180,7 @@ def test_the_peak_of_a_job_is_learned(tmp_path: Path, monkeypatch: pytest.Monkey
                 Path(process.environ()["LABBOOK_EVENTS"] + "-looked").unlink(missing_ok=True)
         return seen
 
-    monkeypatch.setattr(pool.memory, "held", looked)
+    monkeypatch.setattr(pool.free_memory, "held", looked)
     said(lambda: len(outcomes([Job("a", [sys.executable, "-c", waits])], tmp_path, "run")))
     assert 128 < History(tmp_path, "run").megabytes(Job("a", [])) < 1000
 
@@ -195,14 +196,14 @@ def control_group(folder: Path, limit: str, usage: int, cache: int) -> None:
 def test_a_container_limits_the_memory(tmp_path: Path, inside: str):
     own = tmp_path / "own"
     own.write_text(f"0::{inside}\n")
-    free = memory.available(tmp_path, own)
+    free = free_memory.available(tmp_path, own)
     assert free > 2**27  # no limit is set yet: the machine's
     control_group(tmp_path, "max", 2**40, 0)
-    assert memory.available(tmp_path, own) > 2**27
+    assert free_memory.available(tmp_path, own) > 2**27
     control_group(tmp_path, str(2**27), 2**26, 2**20)  # also the limit of a group further out
-    assert memory.available(tmp_path, own) == 2**27 - 2**26 + 2**20
+    assert free_memory.available(tmp_path, own) == 2**27 - 2**26 + 2**20
     control_group(tmp_path / "docker" / "one", str(2**20), 2**21, 0)
-    assert memory.available(tmp_path, own) == (0 if inside != "/" else 2**26 + 2**20)
+    assert free_memory.available(tmp_path, own) == (0 if inside != "/" else 2**26 + 2**20)
 
 
 def test_the_older_control_groups_limit_the_memory_too(tmp_path: Path):
@@ -212,27 +213,27 @@ def test_the_older_control_groups_limit_the_memory_too(tmp_path: Path):
     (group / "memory.limit_in_bytes").write_text(f"{2**27}\n")
     (group / "memory.usage_in_bytes").write_text(f"{2**26}\n")
     (group / "memory.stat").write_text("total_inactive_file 5\n")
-    assert memory.available(tmp_path, own) == 2**26 + 5
+    assert free_memory.available(tmp_path, own) == 2**26 + 5
 
 
 def test_without_control_groups_the_machine_counts(tmp_path: Path):
-    assert memory.available(tmp_path, tmp_path / "none") > 2**27
+    assert free_memory.available(tmp_path, tmp_path / "none") > 2**27
 
 
 # A job whose kernel finds its port taken, as many times as there are names in a list; then one that does its work.
 LOSES_ITS_PORT = """
 import sys
 from pathlib import Path
-from ci import job
-job.begin()
+from ci.headless import child
+child.begin()
 left = Path(sys.argv[1])
 names = left.read_text().split()
 if names:
     left.write_text(" ".join(names[1:]))
     print("zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:36855')", flush=True)
-    job.announce("fault", what="the Jupyter kernel did not start", log=True)
+    child.announce("fault", what="the Jupyter kernel did not start", log=True)
     sys.exit(1)
-job.announce("result", cells=1)
+child.announce("result", cells=1)
 """
 
 

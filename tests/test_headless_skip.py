@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ci import pool, surroundings
-from ci import test as stages
-from ci.passed import Passed
-from ci.regenerate import run
-from ci.unsolved import labs
-from ci.validate import validate
+from ci.checkout import test as stages
+from ci.headless import fingerprint, pool
+from ci.headless.cache import Passed
+from ci.headless.labs import labs
+from ci.headless.run import run
+from ci.headless.validate import validate
 from helpers.cli import app
 from tests.fixtures.project import code, put_registry, said, store
 
@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     put(root / "requirements.lock", "torch==1\n")
     put(tmp_path / "elsewhere.py", "1\n")
     (root / "helpers" / "link.py").symlink_to(tmp_path / "elsewhere.py")
-    monkeypatch.setattr(surroundings, "OWN", ())
+    monkeypatch.setattr(fingerprint, "OWN", ())
     monkeypatch.setenv("LABBOOK_KERNELS", "stock")
     return root
 
@@ -124,7 +124,7 @@ def test_another_package_gpu_or_compiler_is_noticed(project: Path, monkeypatch: 
     (site / "torch-1.dist-info").rename(site / "torch-2.dist-info")
     assert not remembered(project)
     passes(project)
-    monkeypatch.setattr(surroundings, "gpus", lambda: ("driver 1", "GPU"))
+    monkeypatch.setattr(fingerprint, "gpus", lambda: ("driver 1", "GPU"))
     assert not remembered(project)
     passes(project)
     monkeypatch.setenv("PATH", str(tools))

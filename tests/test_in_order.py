@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from ci import portable
+from ci.headless import portable
 from helpers.digits import digit_tensors
 from helpers.labs.reproducibility.shown.in_order import MOMENTUM, product, total, train_in_order
 from helpers.paths import ROOT

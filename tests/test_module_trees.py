@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import helpers
-from ci.reference import answers
+from ci.notebooks.reference import answers
 from helpers.labs.module.mini_module.exercise import STEPS
 from helpers.labs.module.mini_module.inputs import Side
 from helpers.labs.module.shared.trees import Node, grown

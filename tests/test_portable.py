@@ -22,13 +22,13 @@ import pytest
 import torch
 from nbformat.v4 import new_output
 
-from ci import portable
-from ci.edges import probe
-from ci.edges.numbers import disturbed, holds, is_exact, moved
-from ci.edges.run import Cell, found, shown_text, unseen
-from ci.edges.wrapping import Wrapper, answers
-from ci.pool import Outcome
-from ci.regenerate import run
+from ci.headless import portable
+from ci.headless.edges import probe
+from ci.headless.edges.numbers import disturbed, holds, is_exact, moved
+from ci.headless.edges.run import Cell, found, shown_text, unseen
+from ci.headless.edges.wrapping import Wrapper, answers
+from ci.headless.jobs import Outcome
+from ci.headless.run import run
 from helpers.paths import ROOT
 from tests.fixtures.project import code, outputs, said, store
 

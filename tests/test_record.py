@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.record import NoOrigin, as_text, chosen, code_digest, commit_of, keep, record
+from ci.record.command import NoOrigin, as_text, chosen, code_digest, commit_of, keep, record
 from helpers import paths
 from helpers.measurements.apart import MeasurementFailed, Result, result_of
 from helpers.measurements.registry import Measurement, measurement, measurements

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.record import CODE, code_digest
+from ci.record.command import CODE, code_digest
 from helpers import paths
 from helpers.measurements.registry import measurements
 from helpers.measurements.samples import summary_fault

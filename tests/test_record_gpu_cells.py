@@ -9,9 +9,9 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from ci import nbval_plugin
-from ci.kernels import has_gpu
-from ci.validate import validate
+from ci.headless import nbval_plugin
+from ci.headless.kernels import has_gpu
+from ci.headless.validate import validate
 from tests.fixtures.project import code, said, store, text
 
 

@@ -13,25 +13,25 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ci import setup
+from ci.checkout import setup
 from helpers import paths
 
-SCRIPT = paths.ROOT / "ci" / "setup.py"
+SCRIPT = paths.ROOT / "ci" / "checkout" / "setup.py"
 VERSION = namedtuple("VERSION", "major minor micro")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project of three files, nothing of it installed."""
-    (tmp_path / "ci").mkdir()
-    shutil.copy(SCRIPT, tmp_path / "ci")
+    (tmp_path / "ci" / "checkout").mkdir(parents=True)
+    shutil.copy(SCRIPT, tmp_path / "ci" / "checkout")
     (tmp_path / "requirements.lock").write_text("")
     (tmp_path / "pyproject.toml").write_text("")
     return tmp_path
 
 
 def set_up(project: Path, **environment: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "ci/setup.py"]
+    command = [sys.executable, "ci/checkout/setup.py"]
     settings = {**os.environ, "LABBOOK_NEED_GB": "0", **environment}
     return subprocess.run(command, cwd=project, env=settings, capture_output=True, text=True)
 
@@ -188,7 +188,14 @@ def test_lock_pins_every_requirement_with_a_hash() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["requirements.lock", "requirements.in", "environment.yml", "pyproject.toml", "Makefile", "ci/setup.py"],
+    [
+        "requirements.lock",
+        "requirements.in",
+        "environment.yml",
+        "pyproject.toml",
+        "Makefile",
+        "ci/checkout/setup.py",
+    ],
 )
 def test_no_file_of_the_set_up_names_an_address(name: str) -> None:
     assert "://" not in (paths.ROOT / name).read_text()

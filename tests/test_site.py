@@ -10,7 +10,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from ci.notebooks import PAGE, Problem, notebooks, number, read
+from ci.notebooks.files import PAGE, Problem, notebooks, number, read
 from ci.site import build, environment, pages
 from helpers import paths
 from tests.test_setup import names

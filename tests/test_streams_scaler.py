@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ci.reference import answers
+from ci.notebooks.reference import answers
 from helpers.labs.streams import mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.training import Step, run
 from tests.labs import right_answers

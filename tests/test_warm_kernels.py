@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ci.warm.owner import CHOICE, kernels
+from ci.headless.warm.owner import CHOICE, kernels
 from helpers import paths
 from tests.kernel_session import PATIENCE, Session, wait_until
 from tests.living import lives

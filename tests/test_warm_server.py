@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ci.warm import agreement, owner, provisioner, server
-from ci.warm.owner import CHOICE, Kernels, kernels, tally
+from ci.headless.warm import agreement, owner, provisioner, server
+from ci.headless.warm.owner import CHOICE, Kernels, kernels, tally
 from helpers import paths
 from tests.fixtures.project import code, said, store
 from tests.kernel_session import PATIENCE, Session, wait_until
@@ -39,7 +39,7 @@ def served() -> Iterator[Kernels]:
 def announced(served: Kernels, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """For each kernel that starts from here on why it is stock; "" for a forked one."""
     heard: list[str] = []
-    monkeypatch.setattr(provisioner.job, "announce", lambda event, stock: heard.append(stock))
+    monkeypatch.setattr(provisioner.child, "announce", lambda event, stock: heard.append(stock))
     for name, value in served.variables.items():
         monkeypatch.setenv(name, value)
     return heard
@@ -85,13 +85,13 @@ def test_another_environment_means_a_stock_kernel(announced: list[str], tmp_path
 
 def test_other_limits_mean_a_stock_kernel(announced: list[str], tmp_path: Path, monkeypatch):
     told = agreement.surroundings()
-    monkeypatch.setattr("ci.warm.client.surroundings", lambda: told | {"cores": [99]})
+    monkeypatch.setattr("ci.headless.warm.client.surroundings", lambda: told | {"cores": [99]})
     begun(tmp_path)
     assert announced == ["what it inherits differs: cores"]
 
 
 def test_another_command_means_a_stock_kernel(announced: list[str], tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("ci.warm.provisioner.COMMAND", ("-m", "another_launcher"))
+    monkeypatch.setattr("ci.headless.warm.provisioner.COMMAND", ("-m", "another_launcher"))
     begun(tmp_path)
     assert announced == ["another kernel than this Python's"]
 
@@ -211,7 +211,7 @@ def test_nothing_is_left_of_a_client_that_was_killed(served: Kernels, tmp_path: 
 def test_a_kernel_that_is_ended_is_buried_once(monkeypatch: pytest.MonkeyPatch):
     """It leads no group yet, and is still ending when those with its mark are killed, which waits for them."""
     kernel = psutil.Process(os.posix_spawnp("sleep", ["sleep", "600"], os.environ))
-    monkeypatch.setattr(server.job, "kill_marked", lambda mark, but: psutil.wait_procs([kernel], timeout=5))
+    monkeypatch.setattr(server.child, "kill_marked", lambda mark, but: psutil.wait_procs([kernel], timeout=5))
     assert told_at_the_end_of(kernel, "marked") == {"exit": -signal.SIGKILL}
     assert not lives(kernel)
 
@@ -219,7 +219,7 @@ def test_a_kernel_that_is_ended_is_buried_once(monkeypatch: pytest.MonkeyPatch):
 def test_the_server_ends_what_a_job_started_and_leaves_the_job_to_clear_up():
     mark = uuid.uuid4().hex
     kernel = psutil.Process(os.posix_spawnp("sleep", ["sleep", "600"], os.environ))
-    env = os.environ | {server.job.MARK: mark}
+    env = os.environ | {server.child.MARK: mark}
     with (
         subprocess.Popen(["sleep", "600"], env=env) as asks,
         subprocess.Popen(["sleep", "600"], env=env) as left,
@@ -257,9 +257,9 @@ def test_a_server_that_does_not_end_costs_no_result(monkeypatch: pytest.MonkeyPa
 OWNER = """
 import sys, time
 from pathlib import Path
-import helpers
-from ci.warm.agreement import SOCKET
-from ci.warm.owner import kernels
+from helpers import paths
+from ci.headless.warm.agreement import SOCKET
+from ci.headless.warm.owner import kernels
 from tests.test_warm_server import server_of
 with kernels(paths.ROOT) as served:
     print(Path(served.variables[SOCKET]).parent, server_of(served).pid, flush=True)
@@ -293,7 +293,7 @@ def test_nothing_is_left_of_a_run_however_it_ends(ending: str | signal.Signals):
 
 
 def test_the_jobs_of_a_run_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from ci.regenerate import run
+    from ci.headless.run import run
 
     monkeypatch.delenv(CHOICE, raising=False)
     monkeypatch.delenv(agreement.CHOSEN_BY, raising=False)
@@ -316,7 +316,7 @@ def test_the_jobs_of_a_run_are_counted(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_where_the_provisioner_is_not_installed_kernels_are_stock(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(CHOICE, raising=False)
-    monkeypatch.setattr("ci.warm.owner.entry_points", lambda **names: [])
+    monkeypatch.setattr("ci.headless.warm.owner.entry_points", lambda **names: [])
     with kernels(paths.ROOT) as served:
         assert served == Kernels(stock="the project is not installed anew: run `make setup`")
 

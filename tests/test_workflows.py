@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ci import test as stages
-from ci.large_files import LIMIT_KB, large_files
-from ci.unchanged import changed_files
+from ci.checkout import test as stages
+from ci.checkout.large_files import LIMIT_KB, large_files
+from ci.checkout.unchanged import changed_files
 from helpers import paths
 
 ROOT = paths.ROOT
@@ -105,13 +105,13 @@ def dry_run(*arguments: str, **environment: str) -> list[str]:
 
 @pytest.mark.parametrize("target", ["setup", "lab", "test", "run", "test-all", "site", "lock"])
 def test_every_target_sets_up_first(target: str) -> None:
-    assert "ci/setup.py" in dry_run(target)[0]
+    assert "ci/checkout/setup.py" in dry_run(target)[0]
 
 
 def test_python_can_be_chosen() -> None:
-    assert dry_run("setup") == ["python3 ci/setup.py "]
-    assert dry_run("setup", "PYTHON=python3.12") == ["python3.12 ci/setup.py --chosen"]
-    assert dry_run("setup", PYTHON="python3.12") == ["python3.12 ci/setup.py --chosen"]
+    assert dry_run("setup") == ["python3 ci/checkout/setup.py "]
+    assert dry_run("setup", "PYTHON=python3.12") == ["python3.12 ci/checkout/setup.py --chosen"]
+    assert dry_run("setup", PYTHON="python3.12") == ["python3.12 ci/checkout/setup.py --chosen"]
 
 
 def test_ci_script_is_sound_shell() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from ci.notebooks import Problem, shown
+from ci.notebooks.files import Problem, shown
 from ci.site.environment import site_python
 from ci.site.pages import write_sources
 

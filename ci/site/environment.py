@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ci import setup
-from ci.notebooks import Problem
+from ci.checkout import setup
+from ci.notebooks.files import Problem
 from helpers.files import put
 
 LOCK = Path("ci", "site", "requirements.lock")

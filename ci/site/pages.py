@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from ci.notebooks import PAGE, Problem, notebooks, number, read
+from ci.notebooks.files import PAGE, Problem, notebooks, number, read
 from helpers.course.overview import Lab, lab_of
 from helpers.course.progress import Progress
 from helpers.course.summary import size_of

@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from ci.notebooks import notebooks
+from ci.notebooks.files import notebooks
 from helpers import paths
 from helpers.course.overview import overview
 from helpers.display.comparison import Comparison

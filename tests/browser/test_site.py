@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from ci.notebooks import PAGE, notebooks, number
+from ci.notebooks.files import PAGE, notebooks, number
 from ci.site.build import run_sphinx
 from ci.site.environment import site_python
 from ci.site.pages import write_sources

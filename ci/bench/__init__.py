@@ -1,0 +1,1 @@
+"""`labbook bench`: rows that measure, and what times them."""

@@ -1,0 +1,92 @@
+"""Row 09 of `labbook bench`: what a call costs, eager, traced, scripted and exported, as ratios."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ci.bench.table import Table, row
+
+REPEATS = 101
+CALLS = 20  # a sample is so many calls: one of a small model is shorter than the clock's noise
+
+
+class Steps(nn.Module):
+    """A recurrent layer with a loop in Python; a branch on a size, which every tool takes."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.step = nn.Linear(2 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.zeros_like(x[0])
+        for place in range(x.shape[0]):
+            h = torch.tanh(self.step(torch.cat([x[place], h], 1)))
+        return h
+
+
+def models() -> dict[str, tuple[nn.Module, Tensor]]:
+    """Models and inputs: most of the time in Python, or in the operations."""
+    torch.manual_seed(0)
+    layers = nn.Sequential(*(nn.Linear(8, 8) for _ in range(8)))
+    wide = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512))
+    return {
+        "8 layers of width 8": (layers, torch.randn(4, 8)),
+        "loop of 16 steps, width 8": (Steps(8), torch.randn(16, 4, 8)),
+        "2 layers of width 512": (wide, torch.randn(64, 512)),
+    }
+
+
+def ways(model: nn.Module, x: Tensor) -> list[Callable[[Tensor], Tensor]]:
+    """The model in its four forms; script and trace are called a few times, since they optimise at first calls."""
+    from helpers.labs.torchscript.shared.quiet import quiet
+
+    with quiet():
+        made = [
+            model,
+            torch.jit.trace(model, x),
+            torch.jit.script(model),
+            torch.export.export(model, (x,)).module(),
+        ]
+        for way in made:
+            for _ in range(5):
+                torch.testing.assert_close(way(x), model(x))
+    return made
+
+
+def medians(calls: list[Callable[[Tensor], Tensor]], x: Tensor) -> list[float]:
+    """The median microseconds of processor time a call; they take turns, so that a slow moment meets all of them."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(REPEATS):
+        for call, own in zip(calls, times, strict=True):
+            start = time.thread_time()
+            for _ in range(CALLS):
+                call(x)
+            own.append((time.thread_time() - start) / CALLS * 1e6)
+    return [statistics.median(own) for own in times]
+
+
+@row("09", minutes=0.6)
+def torchscript(root: Path) -> Table:
+    """What the four forms of a model cost to call, without a gradient, on one thread."""
+    table = Table(
+        "09: microseconds of processor time a call in eager mode, and the other forms as ratios to it (below 1 is quicker)",
+        ["model", "eager us", "traced", "scripted", "exported"],
+        note=f"Medians of {REPEATS} samples of {CALLS} calls in turn, one thread, no gradient. An exported program is "
+        "run as Python here: it is a file to compile, not a quicker module.",
+    )
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            for name, (model, x) in models().items():
+                eager, *others = medians(ways(model.eval(), x), x)
+                table.lines.append([name, eager, *(f"{one / eager:.2f}" for one in others)])
+    finally:
+        torch.set_num_threads(threads)
+    return table

@@ -1,0 +1,1 @@
+"""A checkout: set up, tested, looked through."""

@@ -1,0 +1,1 @@
+"""`labbook facts`: the facts of the labs, checked on the installed torch."""

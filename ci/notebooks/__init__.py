@@ -1,0 +1,1 @@
+"""A notebook as a file: read, written, brought into one form, derived."""

@@ -1,0 +1,1 @@
+"""`labbook record`: what a GPU measures is kept in data/recordings/."""
