@@ -133,7 +133,7 @@ def test_a_weakened_check_is_noticed(project: Path) -> None:
     module.write_text(weak, encoding="utf-8")
     try:
         said = run(
-            project, "-m", "pytest", "-q", "tests/test_exercises.py", "-k", "named and squared", code=1
+            project, "-m", "pytest", "-q", "tests/check/test_exercises.py", "-k", "named and squared", code=1
         )
         assert "11.double-squared" in said and "passed: 11.double" in said
     finally:

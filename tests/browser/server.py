@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 
 from helpers import paths
-from tests.marked_processes import MARK, left_after
+from tests.support.marked_processes import MARK, left_after
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+token=\w+")
 

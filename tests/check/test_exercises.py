@@ -1,0 +1,112 @@
+"""Every exercise's mistakes are rejected and named, its right ones accepted.
+
+Right answers stand in tests/labs/, a folder a lab: RIGHT = [answer, answer] in 01_reproducibility/seed_everything.py.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import helpers
+from helpers.check.spec import Mistake
+from helpers.display.report import Report
+from helpers.exercise import Exercise
+from tests.labs import right_answers
+from tests.support.bank import disguised, faults
+from tests.support.wrong_reports import SEED, checked, reports
+
+EXERCISES = helpers.exercises()
+MISTAKES = [
+    pytest.param(exercise, name, id=f"{exercise.id}-{name}")
+    for exercise in EXERCISES.values()
+    for name in exercise.mistakes
+]
+QUICK = [exercise for exercise in EXERCISES.values() if not exercise.processes]
+WITH_PROCESSES = [exercise for exercise in EXERCISES.values() if exercise.processes]
+
+
+def named(found: Report, name: str, mistake: Mistake) -> None:
+    """Fails unless the report rejects the answer and names the mistake."""
+    assert found.verdict in ("wrong", "crashed", "timed out"), str(found)
+    assert found.mistake == name, str(found)
+    assert mistake.why in str(found)
+
+
+@pytest.mark.parametrize(("exercise", "name"), MISTAKES)
+def test_mistake_is_rejected_and_named(exercise: Exercise, name: str) -> None:
+    named(reports(exercise.id)[name], name, exercise.mistakes[name])
+
+
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_disguises_and_variants_are_named(exercise: Exercise) -> None:
+    assert faults(exercise, SEED) == []
+
+
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_the_check_itself_finds_a_name(exercise: Exercise) -> None:
+    name, mistake = next(iter(exercise.mistakes.items()))
+    (found,) = checked(exercise, [mistake.answer])
+    assert found == reports(exercise.id)[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_the_check_itself_finds_every_name(exercise: Exercise) -> None:
+    found = checked(exercise, [mistake.answer for mistake in exercise.mistakes.values()])
+    for (name, mistake), report in zip(exercise.mistakes.items(), found, strict=True):
+        named(report, name, mistake)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+def test_no_draw_of_the_inputs_changes_a_verdict(exercise: Exercise) -> None:
+    seeds = [random.SystemRandom().randrange(1, 2**31) for _ in range(6)]
+    assert [fault for seed in seeds for fault in faults(exercise, seed)] == []
+    right = [found for seed in seeds for found in checked(exercise, right_answers(exercise.id), seed)]
+    assert [str(found) for found in right if not found.passed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", WITH_PROCESSES, ids=lambda exercise: exercise.id)
+def test_disguises_and_variants_with_processes_are_named(exercise: Exercise) -> None:
+    for name, mistake in exercise.mistakes.items():
+        for found in checked(exercise, [disguised(mistake.answer), *mistake.variants]):
+            named(found, name, mistake)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_right_answers_pass(exercise: Exercise) -> None:
+    answers = right_answers(exercise.id)
+    assert len(answers) >= 2, "an exercise has two right answers of different shape or more"
+    for found in checked(exercise, [*answers, *map(disguised, answers)]):
+        assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_exercise_is_complete(exercise: Exercise) -> None:
+    assert len(exercise.mistakes) >= 6
+    assert len(exercise.hints) >= 3 and all(exercise.hints)
+    assert exercise.title and exercise.objective and exercise.minutes > 0
+    assert len({mistake.why for mistake in exercise.mistakes.values()}) == len(exercise.mistakes)
+    said = [prop.said for prop in exercise.properties]
+    assert len(set(said)) == len(said), "two properties with one text"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_an_answer_of_no_sense_is_wrong_and_has_no_name(exercise: Exercise) -> None:
+    for found in checked(exercise, [None, "hello", 42, lambda *args, **kwargs: None]):
+        assert found.verdict == "wrong" and found.mistake is None, str(found)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_a_stub_is_not_attempted(exercise: Exercise) -> None:
+    def stub(*args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(exercise.id)
+
+    answer: Any = type("Stub", (), {"__init__": stub}) if exercise.kind == "class" else stub
+    several = len(exercise.names) > 1
+    assert exercise.check((answer,) * len(exercise.names) if several else answer).verdict == "not attempted"
+    assert exercise.check(...).verdict == "not attempted"

@@ -1,0 +1,115 @@
+"""Skipped tests are listed with their reasons, and CI fails on one that was not expected."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ALLOWED, piece, skip_faults
+
+TESTS = """
+import pytest
+
+def test_runs(): pass
+
+@pytest.mark.skip(reason="needs a GPU")
+def test_skipped(): pass
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A tiny project with our conftest, one test that runs and one that is skipped."""
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ALLOWED.with_name("conftest.py"), tmp_path / "tests")
+    (tmp_path / "tests" / "test_one.py").write_text(TESTS)
+    settings = '[tool.pytest.ini_options]\ntestpaths = ["tests"]\naddopts = "-rs -m \'not slow\'"\nmarkers = ["slow"]\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    return tmp_path
+
+
+def run(project: Path, allowed: list[str], *args: str, ci: str = "true") -> subprocess.CompletedProcess:
+    (project / "tests" / "allowed_skips.yaml").write_text(yaml.safe_dump({"cpu": allowed}))
+    settings = {"CI": ci, "LABBOOK_MACHINE": "cpu", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args]
+    return subprocess.run(command, cwd=project, env=os.environ | settings, capture_output=True, text=True)
+
+
+def test_unexpected_skip_fails_in_ci(project: Path) -> None:
+    done = run(project, [])
+    assert done.returncode == 1
+    assert "skipped, and not allowed here: needs a GPU" in done.stdout
+
+
+def test_expected_skip_passes_and_is_listed(project: Path) -> None:
+    done = run(project, ["needs a GPU"])
+    assert done.returncode == 0
+    assert "SKIPPED [1] tests/test_one.py" in done.stdout and "needs a GPU" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("allowed", "code"), [(["needs a GPU"], 0), ([], 1), (["needs a GPU", "needs a moon"], 1)]
+)
+def test_the_list_holds_for_tests_on_several_cores(project: Path, allowed: list[str], code: int) -> None:
+    (project / "tests" / "test_two.py").write_text(TESTS)
+    done = run(project, allowed, "-p", "xdist", "-n", "2", "--dist", "loadscope")
+    assert done.returncode == code, done.stdout
+    assert "2 passed, 2 skipped" in done.stdout
+
+
+def test_skip_that_did_not_occur_fails_in_ci(project: Path) -> None:
+    done = run(project, ["needs a GPU", "needs a moon"])
+    assert done.returncode == 1
+    assert "nothing was skipped for it: needs a moon" in done.stdout
+
+
+def test_part_of_the_tests_need_not_meet_the_whole_list(project: Path) -> None:
+    assert run(project, ["needs a GPU", "needs a moon"], "tests/test_one.py").returncode == 0
+
+
+def test_outside_ci_nothing_is_held_to_the_list(project: Path) -> None:
+    assert run(project, [], ci="").returncode == 0
+
+
+def test_faults_name_both_directions() -> None:
+    faults = skip_faults({"a"}, {"b"}, whole=True)
+    assert faults == [
+        "skipped, and not allowed here: a",
+        "allowed here, but nothing was skipped for it: b",
+    ]
+
+
+def test_list_knows_both_kinds_of_machine() -> None:
+    assert set(yaml.safe_load(ALLOWED.read_text())) == {"cpu", "gpu", "slow"}
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "what"),
+    [
+        ("tests/check/test_exercises.py::test_right_answers_pass[03.conv2d]", "answers-03"),
+        (
+            "tests/check/test_exercises.py::test_mistake_is_rejected_and_named[03.conv2d-no_bias]",
+            "answers-03",
+        ),
+        ("tests/check/test_messages.py::test_messages_are_as_they_were_read[03]", "answers-03"),
+        ("tests/browser/test_journey.py::test_the_whole_journey[03_autograd]", "journey-03"),
+        ("tests/ci/facts/test_facts.py::test_fact[03-leaf]", "tests/ci/facts/test_facts.py"),
+        ("tests/test_digits.py::test_an_unknown_split_is_named", "tests/test_digits.py"),
+    ],
+)
+def test_what_belongs_together(nodeid: str, what: str) -> None:
+    assert piece(nodeid) == what
+
+
+def test_a_piece_of_work_has_one_worker(project: Path) -> None:
+    shows = "import os, pytest\n\n@pytest.mark.parametrize('n', range(6))\ndef test(n): print('in', os.getppid(), os.getpid())\n"
+    (project / "tests" / "test_one.py").write_text(shows)
+    done = run(project, [], "-p", "xdist", "-n", "2", "--dist", "loadscope", "-rP")
+    workers = {line for line in done.stdout.splitlines() if line.startswith("in ")}
+    assert done.returncode == 0 and len(workers) == 1, done.stdout
