@@ -90,10 +90,14 @@ def note_solved(id: str, version: int, work: Path | None = None) -> None:
     """
     work = work or paths.WORK
     if not read(work).has(id, version):
-        today = datetime.date.today().isoformat()
         with _changing(work) as entries:
             if id not in entries or entries[id].version != version:
-                entries[id] = Solved(today, version)
+                entries[id] = Solved(today(), version)
+
+
+def today() -> str:
+    """The day, 2026-11-22."""
+    return datetime.date.today().isoformat()
 
 
 def forget(ids: Iterable[str], work: Path | None = None) -> dict[str, Solved]:

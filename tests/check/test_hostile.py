@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import queue
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import psutil
 import pytest
 
 from tests.support.hostile_answers import HOSTILE
-from tests.support.kernel_session import started_kernel, wait_until
+from tests.support.kernel import Kernel
+from tests.support.kernel_session import wait_until
 from tests.support.living import named
 
 SET_UP = """
@@ -37,55 +37,27 @@ print(json.dumps(dict(verdict=_report.verdict, text=str(_report), mistake=_repor
 """
 
 
-class Kernel:
+class Checking(Kernel):
     """A kernel with the exercises imported."""
 
-    def __init__(self) -> None:
-        self.manager, self.client = started_kernel()
-        self.process = psutil.Process(self.manager.provisioner.pid)
-        self.run(SET_UP)
-
-    def run(self, code: str, seconds: float = 180) -> str:
-        """What the code prints to stdout. Raises if it raises."""
-        message = self.client.execute(code, store_history=True)
-        printed = ""
-        while True:
-            try:
-                found = self.client.get_iopub_msg(timeout=seconds)
-            except queue.Empty:
-                raise TimeoutError(f"the kernel said nothing for {seconds} s") from None
-            if found["parent_header"].get("msg_id") != message:
-                continue
-            kind, content = found["msg_type"], found["content"]
-            if kind == "stream" and content["name"] == "stdout":
-                printed += content["text"]
-            elif kind == "error":
-                raise AssertionError("\n".join(content["traceback"]))
-            elif kind == "status" and content["execution_state"] == "idle":
-                return printed
-
     def check(self, source: str, exercise: str, seconds: float) -> dict[str, Any]:
-        self.run(source)
-        return json.loads(self.run(CHECK.format(exercise=exercise, seconds=seconds)).splitlines()[-1])
+        self.printed(source)
+        return json.loads(self.printed(CHECK.format(exercise=exercise, seconds=seconds)).splitlines()[-1])
 
     def strays(self) -> list[psutil.Process]:
         """Processes below the kernel that are no part of the check's machinery (server, tracker, spare)."""
         return [one for one in self.process.children(recursive=True) if named(one, "sleep")]
 
-    def stop(self) -> None:
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-
 
 @pytest.fixture(scope="module")
-def kernel() -> Iterator[Kernel]:
-    kernel = Kernel()
+def kernel() -> Iterator[Checking]:
+    kernel = Checking(SET_UP)
     yield kernel
     kernel.stop()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_answer(kernel: Kernel, name: str) -> None:
+def test_hostile_answer(kernel: Checking, name: str) -> None:
     hostile = HOSTILE[name]
     found = kernel.check(hostile.source, hostile.exercise, hostile.seconds)
     assert found["verdict"] in hostile.verdicts, found["text"]
@@ -101,7 +73,7 @@ def test_the_table_is_whole() -> None:
     assert len(HOSTILE) >= 63
 
 
-def test_after_all_that_a_right_answer_passes_and_a_known_mistake_is_named(kernel: Kernel) -> None:
+def test_after_all_that_a_right_answer_passes_and_a_known_mistake_is_named(kernel: Checking) -> None:
     assert kernel.check("answer = lambda x, k: x * k + 1", "scale", 20)["verdict"] == "passed"
     assert kernel.check("answer = lambda x, k: x * k", "scale", 20)["mistake"] == "one_forgotten"
 
@@ -121,7 +93,7 @@ UNPICKLABLE = {
         for name in UNPICKLABLE
     ],
 )
-def test_an_answer_that_cannot_be_pickled_is_checked_all_the_same(kernel: Kernel, name: str) -> None:
+def test_an_answer_that_cannot_be_pickled_is_checked_all_the_same(kernel: Checking, name: str) -> None:
     right = f"{UNPICKLABLE[name]}\ndef answer(x, k):\n    kept\n    return x * k + 1\n"
     assert kernel.check(right, "scale", 20)["verdict"] == "passed"
     found = kernel.check(right.replace("+ 1", ""), "scale", 20)
@@ -132,8 +104,8 @@ def test_an_answer_that_cannot_be_pickled_is_checked_all_the_same(kernel: Kernel
     )
 
 
-def test_a_check_inside_the_kernel_is_timed_and_leaves_the_state(kernel: Kernel) -> None:
-    kernel.run("exercises.scale.inside_kernel = True")
+def test_a_check_inside_the_kernel_is_timed_and_leaves_the_state(kernel: Checking) -> None:
+    kernel.printed("exercises.scale.inside_kernel = True")
     try:
         for name in (
             "good",
@@ -151,7 +123,7 @@ def test_a_check_inside_the_kernel_is_timed_and_leaves_the_state(kernel: Kernel)
             assert found["verdict"] in hostile.verdicts, found["text"]
             assert found["changed"] == []
     finally:
-        kernel.run("exercises.scale.inside_kernel = False")
+        kernel.printed("exercises.scale.inside_kernel = False")
 
 
 STOPPED = """
@@ -165,10 +137,10 @@ except KeyboardInterrupt:
 """
 
 
-def test_the_stop_button_stops_a_check(kernel: Kernel) -> None:
-    kernel.run(HOSTILE["swallows BaseException"].source)
-    kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
-    assert kernel.run(STOPPED).strip() == "stopped"
+def test_the_stop_button_stops_a_check(kernel: Checking) -> None:
+    kernel.printed(HOSTILE["swallows BaseException"].source)
+    kernel.printed('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+    assert kernel.printed(STOPPED).strip() == "stopped"
     assert kernel.check("answer = lambda x, k: x * k + 1", "scale", 20)["verdict"] == "passed"
 
 
@@ -184,15 +156,15 @@ def answer(x, k):
 """
 
 
-def test_the_death_of_the_fork_server_is_not_the_answers_fault(kernel: Kernel, tmp_path: Path) -> None:
+def test_the_death_of_the_fork_server_is_not_the_answers_fault(kernel: Checking, tmp_path: Path) -> None:
     found = kernel.check(KILLED_ONCE.format(path=str(tmp_path / "met")), "scale", 20)
     assert (tmp_path / "met").exists() and found["verdict"] == "passed", found["text"]
 
 
 def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:
     kernel = Kernel()
-    kernel.run(HOSTILE["time.sleep"].source)
-    kernel.run('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+    kernel.printed(HOSTILE["time.sleep"].source)
+    kernel.printed('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
     kernel.client.execute("exercises.scale.check(answer)")
     family = [kernel.process]
     for _ in range(100):
@@ -206,16 +178,16 @@ def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:
     assert alive == []
 
 
-def test_the_stop_button_stops_a_check_inside_the_kernel(kernel: Kernel) -> None:
-    kernel.run("exercises.scale.inside_kernel = True")
+def test_the_stop_button_stops_a_check_inside_the_kernel(kernel: Checking) -> None:
+    kernel.printed("exercises.scale.inside_kernel = True")
     try:
-        kernel.run('answer = lambda x, k: time.sleep(60)\nos.environ["LABBOOK_CHECK_SECONDS"] = "60"')
-        assert kernel.run(STOPPED).strip() == "stopped"
+        kernel.printed('answer = lambda x, k: time.sleep(60)\nos.environ["LABBOOK_CHECK_SECONDS"] = "60"')
+        assert kernel.printed(STOPPED).strip() == "stopped"
     finally:
-        kernel.run("exercises.scale.inside_kernel = False")
+        kernel.printed("exercises.scale.inside_kernel = False")
 
 
-def test_an_answer_sees_the_notebooks_environment_and_its_own_classes(kernel: Kernel) -> None:
+def test_an_answer_sees_the_notebooks_environment_and_its_own_classes(kernel: Checking) -> None:
     source = """
 import dataclasses, pickle
 os.environ["LAB_SEEN"] = "1"
@@ -249,18 +221,18 @@ MORE = {
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_more_hostile_answers(kernel: Kernel, name: str) -> None:
+def test_more_hostile_answers(kernel: Checking, name: str) -> None:
     body, verdict = MORE[name]
     sly = "import subprocess\nclass Sly(str):\n    def __reduce__(self): return os.system, ('touch sly',)\n"
     found = kernel.check(
         f"{sly}def answer(x, k):\n    {body}\n", "scale", 1 if verdict == "timed out" else 20
     )
     assert found["verdict"] in (verdict, "crashed" if "garbage" in name else verdict), found["text"]
-    assert kernel.run("print(os.path.exists('sly'))").strip() == "False"
+    assert kernel.printed("print(os.path.exists('sly'))").strip() == "False"
     wait_until(lambda: kernel.strays() == [])
 
 
-def test_a_passed_report_tells_no_path_and_no_address(kernel: Kernel) -> None:
+def test_a_passed_report_tells_no_path_and_no_address(kernel: Checking) -> None:
     source = "import warnings\ndef answer(x, k):\n    warnings.warn('old')\n    print(object())\n    return x * k + 1\n"
     text = kernel.check(source, "scale", 20)["text"]
     assert "Cell In[" in text and "/tmp/" not in text and "0x..." in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import multiprocessing
 import sys
@@ -19,7 +18,13 @@ from helpers.exercise import Exercise
 from tests.labs import right_answers
 from tests.support.hostile_exercises import scale
 
-TODAY = datetime.date.today().isoformat()
+TODAY = "2026-05-01"
+
+
+@pytest.fixture(autouse=True)
+def day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One day, also for tests that begin before midnight and end after it."""
+    monkeypatch.setattr(progress, "today", lambda: TODAY)
 
 
 @pytest.fixture

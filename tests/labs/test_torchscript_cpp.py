@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from helpers.labs.torchscript.shown.cpp import in_cpp
+from helpers.labs.torchscript.shown import in_cpp
 
 CAN_BUILD = pytest.mark.skipif(bool(in_cpp.missing()), reason=in_cpp.missing().removeprefix("skipped: "))
 
@@ -109,6 +109,8 @@ def test_a_failed_build_is_told_and_leaves_nothing(
 def test_the_name_follows_sources_and_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.cpp").write_text("int main() {}")
     keys = [in_cpp.key(tmp_path)]
+    (tmp_path / "__pycache__").mkdir()  # as an editor, or Python, may leave one
+    assert in_cpp.key(tmp_path) == keys[0]
     (tmp_path / "a.cpp").write_text("int main() { return 1; }")
     keys.append(in_cpp.key(tmp_path))
     monkeypatch.setattr(torch, "__version__", "2.99.0")

@@ -16,8 +16,7 @@ from helpers.notebook.stubs import missing_exercise
 from helpers.ranks import launch
 from helpers.ranks.crew import Crew, Member
 from tests.support.failing_ranks import FAILURES, LIMIT, noted, prints_and_hangs, raises, rank, stub
-from tests.support.living import carrying
-from tests.support.ranks_kernel import all_gone
+from tests.support.living import all_gone, carrying
 
 
 @pytest.mark.parametrize("name", FAILURES)

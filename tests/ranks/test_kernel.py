@@ -12,13 +12,18 @@ import psutil
 import pytest
 
 from helpers import paths
-from tests.support.living import lives
-from tests.support.ranks_kernel import SET_UP, Cell, Kernel, all_gone
+from tests.support.kernel import Cell, Kernel
+from tests.support.living import all_gone, lives
+
+SET_UP = """
+import os, sys, time, torch, torch.distributed as dist
+from helpers import ranks
+"""
 
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
-    kernel = Kernel()
+    kernel = Kernel(SET_UP)
     yield kernel
     kernel.stop()
 
@@ -148,7 +153,7 @@ def test_the_stop_button_ends_all_ranks(kernel: Kernel, how: str) -> None:
     "how", [IN_GLOO, pytest.param(HOLDS_THE_GIL, marks=pytest.mark.slow)], ids=["gloo", "gil"]
 )
 def test_no_process_is_left_when_the_kernel_is_killed(how: str) -> None:
-    kernel = Kernel()
+    kernel = Kernel(SET_UP)
     family: list[int] = []
 
     def kill(cell: Cell) -> None:

@@ -1,6 +1,9 @@
-"""Whether a process still lives: one may end between two looks at it."""
+"""Whether processes still live: one may end between two looks at it."""
 
 from __future__ import annotations
+
+import contextlib
+import time
 
 import psutil
 
@@ -31,3 +34,16 @@ def carrying(text: str) -> list[int]:
         except psutil.Error:  # gone, or somebody else's
             continue
     return found
+
+
+def all_gone(pids: list[int], seconds: float = 60) -> bool:
+    """Whether these processes end in time."""
+    left = []
+    for pid in pids:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            left.append(psutil.Process(pid))
+    until = time.monotonic() + seconds
+    while left and time.monotonic() < until:
+        _, left = psutil.wait_procs(left, timeout=0.05)
+        left = [one for one in left if lives(one)]
+    return not left

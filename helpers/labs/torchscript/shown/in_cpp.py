@@ -23,7 +23,7 @@ from torch import Tensor
 
 from helpers import paths
 
-SOURCES = Path(__file__).parent
+SOURCES = Path(__file__).with_name("cpp")
 KEPT = paths.STATE / "cpp"
 SECONDS = 600  # a build takes 10 on a quiet machine
 
@@ -50,7 +50,7 @@ def torch_folder() -> Path:
 def key(sources: Path = SOURCES) -> str:
     """What the program is made of, in 16 letters."""
     known = hashlib.sha256(f"{torch.__version__} {torch_folder()}".encode())
-    for path in sorted(sources.iterdir()):
+    for path in sorted(path for path in sources.iterdir() if path.is_file()):  # editors leave folders there
         known.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return known.hexdigest()[:16]
 

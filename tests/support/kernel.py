@@ -1,10 +1,8 @@
-"""A real kernel that runs cells with ranks, for the tests."""
+"""A real kernel that runs cells, for the tests."""
 
 from __future__ import annotations
 
-import contextlib
 import queue
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +10,6 @@ from typing import Any
 import psutil
 
 from tests.support.kernel_session import started_kernel
-from tests.support.living import lives
-
-SET_UP = """
-import os, sys, time, torch, torch.distributed as dist
-from helpers import ranks
-"""
 
 
 @dataclass
@@ -32,10 +24,12 @@ class Cell:
 
 
 class Kernel:
-    def __init__(self) -> None:
+    """A kernel that has run `set_up`."""
+
+    def __init__(self, set_up: str) -> None:
         self.manager, self.client = started_kernel()
         self.process = psutil.Process(self.manager.provisioner.pid)
-        self.run(SET_UP)
+        self.printed(set_up)
 
     def run(self, code: str, seen: Callable[[Cell], Any] | None = None, seconds: float = 120) -> Cell:
         """Runs a cell to its end. seen: called after each message, with the cell so far."""
@@ -62,19 +56,13 @@ class Kernel:
             if seen:
                 seen(cell)
 
+    def printed(self, code: str, seconds: float = 180) -> str:
+        """What a cell prints to stdout. Raises if it raises."""
+        cell = self.run(code, seconds=seconds)
+        if cell.error:
+            raise AssertionError(cell.shown)
+        return cell.out
+
     def stop(self) -> None:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
-
-
-def all_gone(pids: list[int], seconds: float = 60) -> bool:
-    """Whether these processes end in time."""
-    left = []
-    for pid in pids:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            left.append(psutil.Process(pid))
-    until = time.monotonic() + seconds
-    while left and time.monotonic() < until:
-        _, left = psutil.wait_procs(left, timeout=0.05)
-        left = [one for one in left if lives(one)]
-    return not left
