@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,9 @@ import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from helpers import paths
+from helpers.display.html import box, html_words
 
+_BLUE = "#1565c0;border-left-color:var(--jp-brand-color1,#1565c0)"
 STATUSES = ("holds", "changed", "told wrongly", "told loosely")
 KEYS = {"id", "fact", "status", "changed", "check", "reason", "cell", "covers", "torch", "gpu"}
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -151,20 +152,10 @@ class ThenAndNow:
         heads = "".join(f"<th scope='col' {cell}>{head}</th>" for head in ("Now", "Told or changed", "Then"))
         rows = [(fact.fact, fact.status, fact.changed) for fact in self.facts]
         body = "".join(
-            f"<tr>{''.join(f'<td {cell}>{_inline(text)}</td>' for text in row)}</tr>" for row in rows
-        )
-        box = (
-            "border-left:6px solid #1565c0;border-left-color:var(--jp-brand-color1,#1565c0);padding:2px 12px"
+            f"<tr>{''.join(f'<td {cell}>{html_words(text)}</td>' for text in row)}</tr>" for row in rows
         )
         table = f"<table style='border-collapse:collapse;font-size:inherit'><tr>{heads}</tr>{body}</table>"
-        return f"<div style='{box}'><p><strong>Then and now</strong></p>{table}</div>"
-
-
-def _inline(text: str) -> str:
-    """Text as HTML, with `code` between backquotes."""
-    return re.sub(
-        r"`([^`]+)`", r"<code style='overflow-wrap:anywhere'>\1</code>", html.escape(text, quote=False)
-    )
+        return box(f"<p><strong>Then and now</strong></p>{table}", edge=_BLUE)
 
 
 def then_and_now(lab: str, data: Path | None = None) -> ThenAndNow:

@@ -15,6 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from helpers import paths
+from helpers.display.html import box
 from helpers.measurements.samples import NAME, Samples, record_fault, rows
 
 if TYPE_CHECKING:
@@ -131,9 +132,7 @@ class Shown:
         head = "".join(f"<p style='margin:4px 0'>{escape(line)}</p>" for line in self._head())
         items = "".join(f"<li>{escape(line)}</li>" for line in self._lines())
         body = head + (f"<ul>{items}</ul>" if items else "")
-        # A literal colour stands before the variable: an untrusted notebook drops declarations with var().
-        edge = "border-left:6px solid #757575;border-left-color:var(--jp-border-color1,#757575)"
-        return {"text/html": f"<div style='{edge};padding:2px 12px'>{body}</div>", "text/plain": str(self)}
+        return {"text/html": box(body), "text/plain": str(self)}
 
 
 def show(name: str) -> Shown:

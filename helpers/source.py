@@ -7,8 +7,8 @@ import textwrap
 from html import escape
 from typing import Any
 
-# Literal colours stand before the variables: an untrusted notebook drops declarations with var().
-_EDGE = "border-left:6px solid #757575;border-left-color:var(--jp-border-color1,#757575)"
+from helpers.display.html import box
+
 _CODE = "font-family:monospace;font-size:13px;line-height:1.4;white-space:pre-wrap;margin:4px 0"
 
 
@@ -26,7 +26,7 @@ class Source:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         title, code = escape(self.title), escape(self.text, quote=False)
         inside = f"<div><em>{title}</em></div><pre style='{_CODE}'>{code}</pre>"
-        return {"text/html": f"<div style='{_EDGE};padding:2px 12px'>{inside}</div>", "text/plain": str(self)}
+        return {"text/html": box(inside), "text/plain": str(self)}
 
 
 def source(thing: Any, first: str = "", last: str = "") -> Source:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from html import escape
 
 from helpers.course.overview import Lab, Overview, Step, overview
 from helpers.course.summary import about, goal_in, goal_sentence, invitation, mark, summary, trouble
+from helpers.display.html import html_words
 
-CODE = re.compile(r"`([^`]+)`")
 GREEN, BLUE, GREY = "#2e7d32", "#1976d2", "#8a8a8a"  # of the edges; words say the same
 
 
@@ -32,12 +31,12 @@ class Course:
     def _repr_html_(self) -> str:
         goal = self.overview.next
         link = (
-            f'<a style="text-decoration:underline" href="{escape(goal[0].file)}">{html_text(goal_in(self.overview))}</a>.'
+            f'<a style="text-decoration:underline" href="{escape(goal[0].file)}">{html_words(goal_in(self.overview))}</a>.'
             if goal
             else ""
         )
-        words = html_text(f"{summary(self.overview)} {invitation(self.overview)}".strip())
-        top = [f"{words} {link}".strip(), html_text(trouble(self.overview))]
+        words = html_words(f"{summary(self.overview)} {invitation(self.overview)}".strip())
+        top = [f"{words} {link}".strip(), html_words(trouble(self.overview))]
         head = "".join(f'<p style="margin:0 0 0.8em 0">{line}</p>' for line in top if line)
         items = "".join(html_item(lab, goal) for lab in self.overview.labs)
         return f'{head}<ul style="list-style:none;margin:0;padding:0">{items}</ul>'
@@ -62,14 +61,9 @@ def course() -> Course:
 def html_item(lab: Lab, goal: tuple[Lab, Step] | None) -> str:
     """One lab as an item of a list. Styles stand inline, since untrusted notebooks lose all others."""
     edge = BLUE if goal and goal[0] is lab else GREEN if lab.solved else GREY
-    rest = "".join(f"<br>{html_text(line)}" for line in about(lab))
+    rest = "".join(f"<br>{html_words(line)}" for line in about(lab))
     return (
         f'<li style="margin:0 0 0.8em 0;padding-left:0.8em;border-left:4px solid {edge};text-align:left">'
-        f'<a href="{escape(lab.file)}"><b>{lab.number} {html_text(lab.title)}</b></a>'
+        f'<a href="{escape(lab.file)}"><b>{lab.number} {html_words(lab.title)}</b></a>'
         f"{f' <b>{state}</b>' if (state := mark(lab, goal)) else ''}{rest}</li>"
     )
-
-
-def html_text(words: str) -> str:
-    """One line of markdown as HTML; of its signs, only those of code are known."""
-    return CODE.sub(r"<code>\1</code>", escape(words))

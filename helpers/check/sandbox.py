@@ -23,6 +23,7 @@ from helpers.check.spec import Spec
 from helpers.notebook.cells import cell_sources
 from helpers.notebook.frames import dumped
 from helpers.processes.by_value import by_value
+from helpers.processes.endings import ending
 
 GRACE = 0.3  # seconds after the limit in which the child may still say where it hangs
 NAMING = 10.0  # seconds, beyond the exercise's own limit, for finding the name: up to 1 s on a quiet machine
@@ -169,24 +170,9 @@ _VERDICTS = ("wrong", "crashed", "not attempted")
 
 def _ending(child: Child) -> str:
     code = child.exit_code()
-    if code is None:
-        return "The process of the answer ended without a result."
-    if code >= 0:
+    if code is not None and code >= 0:
         return f"The answer ended its process (exit code {code})."
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    means = {
-        "SIGSEGV": "a segmentation fault",
-        "SIGABRT": "an abort",
-        "SIGKILL": "it was killed; too much memory?",
-    }
-    return (
-        f"The answer's process died: {name}, {means[name]}."
-        if name in means
-        else f"The answer's process died: {name}."
-    )
+    return f"The answer's process {ending(code)}."
 
 
 def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:

@@ -13,7 +13,7 @@
         "input": "seed = 69"
        },
 
-The lab modules need torch and take seconds to load; this takes milliseconds. tests/test_messages.py writes the files
+The lab modules need torch and take seconds to load; this takes milliseconds. tests/check/test_messages.py writes the files
 from what the checks say, and holds them to it.
 """
 

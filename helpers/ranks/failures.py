@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pickle
 import re
-import signal
 import textwrap
 from typing import Any, Literal
 
 from helpers.notebook.cells import with_cell_numbers
 from helpers.notebook.frames import Frame, dumped, is_learners, places
+from helpers.processes.endings import ending
 from helpers.ranks.crew import Crew, Member
 from helpers.ranks.rank import Order
 
@@ -91,7 +91,7 @@ def _whereabouts(member: Member, asked: bool) -> str:
     if ended["kind"] == "returned":
         return "had returned."
     if ended["kind"] == "died":
-        return f"then {_death(ended['code'])}."
+        return f"then {ending(ended['code'])}."
     if member.lost_another():
         return f"then lost its connection to another rank ({ended['error']}: {_short(_tidy(ended['text']))})."
     if "error" in ended:
@@ -173,7 +173,7 @@ def _told(crew: Crew, member: Member) -> tuple[str, Kind]:
         return text + _lines(ended["frames"]), "raised"
     if kind == "died":
         place = _dumped(member.dump)
-        text = f"{who}: its process {_death(ended['code'])}."
+        text = f"{who}: its process {ending(ended['code'])}."
         words = _last_words(crew.printed.last_words(member.rank))
         return text + _lines(reversed(place or ())) + (f"\n  {words}" if words else ""), "died"
     if kind == "unsendable":
@@ -230,23 +230,6 @@ def _last_words(text: str) -> str:
         came, held = sizes.groups()
         return f"A message of {came} bytes came for {held} bytes: the ranks disagree on a shape, a dtype or an operation."
     return _tidy(re.sub(r"^terminate called.*\n|what\(\): *", "", text))
-
-
-def _death(code: int | None) -> str:
-    if code is None:
-        return "ended without a result"
-    if code >= 0:
-        return f"ended without a result (exit code {code})"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    means = {
-        "SIGKILL": "was killed (SIGKILL): by hand, or because memory ran out",
-        "SIGSEGV": "died of a segmentation fault (SIGSEGV)",
-        "SIGABRT": "aborted (SIGABRT)",
-    }
-    return means.get(name, f"was ended by {name}")
 
 
 def _may_disagree(text: str) -> bool:

@@ -162,7 +162,7 @@ def test_the_death_of_the_fork_server_is_not_the_answers_fault(kernel: Checking,
 
 
 def test_no_process_is_left_when_the_kernel_is_killed_during_a_check() -> None:
-    kernel = Kernel()
+    kernel = Checking(SET_UP)
     kernel.printed(HOSTILE["time.sleep"].source)
     kernel.printed('os.environ["LABBOOK_CHECK_SECONDS"] = "60"')
     kernel.client.execute("exercises.scale.check(answer)")

@@ -25,7 +25,7 @@ def test_an_error_of_values_surfaces_at_the_next_synchronisation() -> None:
     note = caught.value.__notes__[-1]
     assert (
         note
-        == f"Raised by the kernel `index` on stream default, launched by test_streams_device.py, line {line}."
+        == f"Raised by the kernel `index` on stream default, launched by test_device.py, line {line}."
     )
     assert y.shape == (1,) and z.tolist() == [1, 1, 1]
     streams.synchronize()

@@ -257,7 +257,7 @@ def test_an_error_is_raised_by_the_next_synchronisation_and_only_there(way: str)
     line = fails.__code__.co_firstlineno
     assert f"line {line + 1}, in fails" in shown
     assert (
-        "Raised by the kernel `my kernel` on stream side, launched by test_streams_threads.py, line" in shown
+        "Raised by the kernel `my kernel` on stream side, launched by test_threads.py, line" in shown
     )
     assert log == ["after"]
     WAYS[way](side)

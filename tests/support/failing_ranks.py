@@ -55,7 +55,7 @@ def fails(
     return added
 
 
-HERE = r"ranks_failing.py, line \d+, in \w+"
+HERE = r"failing_ranks.py, line \d+, in \w+"
 
 
 @fails(

@@ -1,7 +1,7 @@
 """The fault table of the learner's work: cut off, full, at the same time. Nothing is lost, and it is said.
 
-Each row is one test. What is damaged or removed stands in test_work_damage.py, what learners do in test_work_edits.py,
-what is open in JupyterLab in test_work_open.py.
+Each row is one test. What is damaged or removed stands in test_damage.py, what learners do in test_edits.py,
+what is open in JupyterLab in test_opened.py.
 """
 
 from __future__ import annotations
