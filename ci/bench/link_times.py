@@ -14,9 +14,8 @@ import sys
 
 import torch
 
-import helpers
 from ci.bench.rows.ranks import ALPHA, BETA, Algorithm, reductions, slowest
-from ci.notebooks.reference import answers
+from ci.notebooks.reference import solutions_of
 from helpers import paths, ranks
 
 WAYS = {"naive": "naive_allreduce", "ring": "ring_allreduce", "tree": "tree_allreduce"}
@@ -38,7 +37,7 @@ def rows(ways: dict[str, Algorithm]) -> list[list[str | int | float]]:
 
 
 def main() -> None:
-    lab = answers(paths.ROOT / "solutions" / "08_allreduce.ipynb", helpers.exercises())
+    lab = solutions_of(paths.ROOT, "08")
     ways = {way: lab[f"08.{name}"] for way, name in WAYS.items()}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     kept = {

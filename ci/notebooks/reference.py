@@ -36,6 +36,14 @@ def answers(notebook: Path, exercises: dict[str, Exercise]) -> dict[str, Any]:
     return found
 
 
+def solutions_of(root: Path, lab: str) -> dict[str, Any]:
+    """The answers of one lab by the exercise's id. lab: its number, "04"."""
+    from helpers import exercises
+
+    (notebook,) = (root / "solutions").glob(f"{lab}_*.ipynb")
+    return answers(notebook, exercises())
+
+
 def _define(source: str, name: str, module: types.ModuleType) -> None:
     try:
         tree = ast.parse(source)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ci.bench.table import Table, row
+from ci.bench.timing.rounds import medians
+from ci.notebooks.reference import solutions_of
 
 REPEATS = 31
 
@@ -47,24 +45,10 @@ def nodes_and_leaves(root: Tensor) -> tuple[int, list[Tensor]]:
     return len(found), [node.variable for node in found if hasattr(node, "variable")]
 
 
-def in_turn(calls: list[Callable[[], Any]]) -> list[float]:
-    """The median seconds of each call; they take turns, so that a slow moment meets all of them."""
-    times: list[list[float]] = [[] for _ in calls]
-    for _ in range(REPEATS):
-        for call, own in zip(calls, times, strict=True):
-            start = time.perf_counter()
-            call()
-            own.append(time.perf_counter() - start)
-    return [statistics.median(own) for own in times]
-
-
 @row("03", minutes=0.1)
 def autograd(root: Path) -> Table:
     """The solution's `run_backward` against `torch.autograd.grad`, on the same graphs, one thread."""
-    import helpers
-    from ci.notebooks.reference import answers
-
-    run_backward = answers(root / "solutions" / "03_autograd.ipynb", helpers.exercises())["03.run_backward"]
+    run_backward = solutions_of(root, "03")["03.run_backward"]
     table = Table(
         "03: microseconds a node, the solution's engine beside torch's",
         ["graph", "nodes", "torch us", "run_backward us", "ratio"],
@@ -85,7 +69,7 @@ def autograd(root: Path) -> Table:
             def by_hand(result: Tensor = result, grad_out: Tensor = grad_out) -> None:
                 run_backward(result, grad_out)
 
-            torchs, own = in_turn([by_torch, by_hand])
+            torchs, own = medians({"torch": by_torch, "own": by_hand}, REPEATS).values()
             table.lines.append([name, nodes, torchs / nodes * 1e6, own / nodes * 1e6, own / torchs])
     finally:
         torch.set_num_threads(threads)

@@ -77,11 +77,10 @@ def loaders(root: Path) -> Table:
     """Samples a second of the solution's parallel_loader and of DataLoader, measured in turn."""
     import torch
 
-    import helpers
-    from ci.notebooks.reference import answers
+    from ci.notebooks.reference import solutions_of
 
     torch.set_num_threads(1)
-    solution = answers(root / "solutions" / "02_dataloader.ipynb", helpers.exercises())["02.parallel_loader"]
+    solution = solutions_of(root, "02")["02.parallel_loader"]
     table = Table(
         "02: parallel_loader (solution) against torch's DataLoader",
         ["data", "learner samples/s", "torch samples/s", "learner / torch %", "smallest", "largest"],

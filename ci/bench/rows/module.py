@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,8 @@ import torch
 from torch import nn
 
 from ci.bench.table import Table, row
+from ci.bench.timing.rounds import medians
+from ci.notebooks.reference import solutions_of
 
 REPEATS, CALLS = 41, 50
 
@@ -43,25 +43,10 @@ def hooked(module: nn.Module, pairs: int) -> Iterator[None]:
             handle.remove()
 
 
-def in_turn(calls: list[Callable[[], Any]], times: int) -> list[float]:
-    """The median seconds of each call; they take turns, so that a slow moment meets all of them."""
-    found: list[list[float]] = [[] for _ in calls]
-    for _ in range(REPEATS):
-        for call, own in zip(calls, found, strict=True):
-            start = time.perf_counter()
-            for _ in range(times):
-                call()
-            own.append((time.perf_counter() - start) / times)
-    return [statistics.median(own) for own in found]
-
-
 @row("05", minutes=0.1)
 def module(root: Path) -> Table:
     """The solution's `call`, `state_dict` and `ActivationRecorder` against torch, one thread."""
-    import helpers
-    from ci.notebooks.reference import answers
-
-    given = answers(root / "solutions" / "05_module.ipynb", helpers.exercises())
+    given = solutions_of(root, "05")
     table = Table(
         "05: microseconds, the solution's piece beside torch's",
         ["what", "torch us", "own us", "ratio"],
@@ -84,7 +69,8 @@ def call_lines(call: Callable[..., Any]) -> list[list[Any]]:
     lines, nothing = [], Nothing()
     for pairs in (0, 1, 4):
         with hooked(nothing, pairs):
-            torchs, own = in_turn([lambda: nothing(1), lambda: call(nothing, 1)], CALLS)
+            ways = {"torch": lambda: nothing(1), "own": lambda: call(nothing, 1)}
+            torchs, own = medians(ways, REPEATS, times=CALLS).values()
         lines.append([f"call, {pairs} pre-hooks and {pairs} hooks", torchs * 1e6, own * 1e6, own / torchs])
     return lines
 
@@ -95,12 +81,15 @@ def state_lines(answer: tuple[Callable[..., Any], Callable[..., Any]]) -> list[l
     model = blocks()
     state = model.state_dict()
     pairs = {
-        "state_dict": [model.state_dict, lambda: state_dict(model)],
-        "load_state_dict": [lambda: model.load_state_dict(state), lambda: load_state_dict(model, state)],
+        "state_dict": {"torch": model.state_dict, "own": lambda: state_dict(model)},
+        "load_state_dict": {
+            "torch": lambda: model.load_state_dict(state),
+            "own": lambda: load_state_dict(model, state),
+        },
     }
     lines = []
-    for name, calls in pairs.items():
-        torchs, own = in_turn(calls, 3)
+    for name, ways in pairs.items():
+        torchs, own = medians(ways, REPEATS, times=3).values()
         lines.append([f"{name}, {len(state)} tensors", torchs * 1e6, own * 1e6, own / torchs])
     return lines
 
@@ -115,5 +104,5 @@ def recorder_lines(recorder: Any) -> list[list[Any]]:
         watched(x)
 
     with torch.no_grad(), recording:
-        alone, inside = in_turn([lambda: plain(x), run], 1)
+        alone, inside = medians({"alone": lambda: plain(x), "inside": run}, REPEATS).values()
     return [["forward in a recorder", alone * 1e6, inside * 1e6, inside / alone]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,8 @@ import torch
 from torch import nn
 
 from ci.bench.table import Table, row
-from ci.notebooks.reference import answers
+from ci.bench.timing.rounds import medians
+from ci.notebooks.reference import solutions_of
 
 ROUNDS = 60
 SIZES = {"300 parameters of 100": [(100,)] * 300, "12 parameters of 256 x 256": [(256, 256)] * 12}
@@ -25,17 +24,6 @@ def with_gradients(shapes: list[tuple[int, ...]]) -> list[nn.Parameter]:
     for parameter in parameters:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
     return parameters
-
-
-def medians(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Median time of each call in milliseconds. The calls take turns, so that a busy moment meets all of them."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(ROUNDS + 5):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            times[name].append((time.perf_counter() - start) * 1e3)
-    return {name: statistics.median(found[5:]) for name, found in times.items()}
 
 
 def clipping(own: Callable[..., Any], shapes: list[tuple[int, ...]]) -> dict[str, Callable[[], Any]]:
@@ -70,9 +58,7 @@ def stepping(own: Callable[..., Any], shapes: list[tuple[int, ...]]) -> dict[str
 @row("04", minutes=0.1)
 def optim(root: Path) -> Table:
     """Own `clip_grad_norm_` and `adamw_step` (the solutions') against torch's for-loop, foreach and fused."""
-    import helpers
-
-    solved = answers(root / "solutions" / "04_optim.ipynb", helpers.exercises())
+    solved = solutions_of(root, "04")
     torch.set_num_threads(1)
     table = Table(
         "04: own pieces beside torch's, one thread",
@@ -91,9 +77,10 @@ def optim(root: Path) -> Table:
     pieces = {"clip_grad_norm_": clipping, "adamw_step": stepping}
     for name, ways in pieces.items():
         for size, shapes in SIZES.items():
-            took = medians(ways(solved[f"04.{name}"], shapes))
+            took = medians(ways(solved[f"04.{name}"], shapes), ROUNDS)
             cells = [
-                f"{took[way]:.3f}" if way in took else "-" for way in ("own", "for-loop", "foreach", "fused")
+                f"{took[way] * 1e3:.3f}" if way in took else "-"
+                for way in ("own", "for-loop", "foreach", "fused")
             ]
             ratios = [f"{took['own'] / took[way]:.2f}" for way in ("foreach", "for-loop")]
             table.lines.append([name, size, *cells, *ratios])

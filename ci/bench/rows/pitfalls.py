@@ -10,10 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ci.bench.rows.optim import ROUNDS, medians
 from ci.bench.table import Table, row
-from ci.notebooks.reference import answers
+from ci.bench.timing.rounds import medians
+from ci.notebooks.reference import solutions_of
 
+ROUNDS = 60
 SHAPES = ((64, 64), (512, 768), (64, 32, 256))
 EPS = 1e-5
 
@@ -49,9 +50,7 @@ def ways(solved: dict[str, Any], shape: tuple[int, ...]) -> dict[str, dict[str, 
 @row("10", minutes=0.1)
 def pitfalls(root: Path) -> Table:
     """Own `var`, `layer_norm` and its backward (the solutions') against torch's kernels, over the last dimension."""
-    import helpers
-
-    solved = answers(root / "solutions" / "10_pitfalls.ipynb", helpers.exercises())
+    solved = solutions_of(root, "10")
     torch.set_num_threads(1)
     table = Table(
         "10: own pieces beside torch's, one thread, float32",
@@ -60,9 +59,9 @@ def pitfalls(root: Path) -> Table:
     )
     for shape in SHAPES:
         for piece, calls in ways(solved, shape).items():
-            took = medians(calls)
+            took = medians(calls, ROUNDS)
             ratio = took["own"] / took["torch"]
             table.lines.append(
-                [piece, str(shape), f"{took['own']:.3f}", f"{took['torch']:.3f}", f"{ratio:.1f}"]
+                [piece, str(shape), f"{took['own'] * 1e3:.3f}", f"{took['torch'] * 1e3:.3f}", f"{ratio:.1f}"]
             )
     return table

@@ -134,13 +134,10 @@ def ranks_row(root: Path) -> Table:
 
     Aims are shown beside what was measured; nothing here fails when one is missed.
     """
-    import helpers
-    from ci.notebooks.reference import answers
+    from ci.notebooks.reference import solutions_of
     from helpers import ranks
 
-    exercises = helpers.exercises()
-    lab_07 = answers(root / "solutions" / "07_ddp.ipynb", exercises)
-    lab_08 = answers(root / "solutions" / "08_allreduce.ipynb", exercises)
+    lab_07, lab_08 = solutions_of(root, "07"), solutions_of(root, "08")
     naive, ring = lab_08["08.naive_allreduce"], lab_08["08.ring_allreduce"]
     link = ranks.Link(ALPHA, BETA)
     table = Table(

@@ -10,15 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ci.bench.rows.optim import ROUNDS, medians
 from ci.bench.table import Table, row
-from ci.notebooks.reference import answers
+from ci.bench.timing.rounds import medians
+from ci.notebooks.reference import solutions_of
 
+ROUNDS = 60
 OPS = 20  # of one sort in a row, on the device and on the CPU
 SIZES = ((10, 10), (256, 256))
 SCALING = {"init_scale": 2.0**16, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000}
 
-Line = tuple[str, str, float, str, float]  # piece, size, its ms, beside what, that one's ms
+Line = tuple[str, str, float, str, float]  # piece, size, its seconds, beside what, that one's seconds
 
 
 def device_lines() -> list[Line]:
@@ -31,7 +32,9 @@ def device_lines() -> list[Line]:
     for size in SIZES:
         given = torch.randn(size, generator=torch.Generator().manual_seed(0))
         for name, op in {"x + x": torch.add, "x @ x": torch.mm}.items():
-            took = medians({"device": repeated(op, given.to(streams.DEVICE)), "cpu": repeated(op, given)})
+            took = medians(
+                {"device": repeated(op, given.to(streams.DEVICE)), "cpu": repeated(op, given)}, ROUNDS
+            )
             lines.append((f"{OPS} times {name} on sim", str(size), took["device"], "on the CPU", took["cpu"]))
     return lines
 
@@ -58,7 +61,7 @@ def race_lines(find_races: Callable[[list[Any]], set[tuple[int, int]]]) -> list[
     short, long = pipeline(63)[:1000], pipeline(625)
     lines = []
     for name, way in {"find_races": find_races, "the check's own": races}.items():
-        took = medians({"long": lambda way=way: way(long), "short": lambda way=way: way(short)})
+        took = medians({"long": lambda way=way: way(long), "short": lambda way=way: way(short)}, ROUNDS)
         lines.append((name, f"{len(long)} ops", took["long"], "10 x 1000 ops", 10 * took["short"]))
     return lines
 
@@ -69,7 +72,11 @@ def rounding_lines(to_tf32: Callable[[Tensor, str], Tensor]) -> list[Line]:
     for size in SIZES:
         x = torch.randn(size, generator=torch.Generator().manual_seed(0))
         took = medians(
-            {"own": lambda x=x: to_tf32(x, "nearest-even"), "torch": lambda x=x: x.to(torch.bfloat16).float()}
+            {
+                "own": lambda x=x: to_tf32(x, "nearest-even"),
+                "torch": lambda x=x: x.to(torch.bfloat16).float(),
+            },
+            ROUNDS,
         )
         lines.append(("to_tf32", str(size), took["own"], "to bfloat16 and back", took["torch"]))
     return lines
@@ -81,7 +88,8 @@ def scaler_line(scaler: type) -> Line:
         {
             "own": training_step(scaler(**SCALING)),
             "torch": training_step(torch.amp.GradScaler("cpu", **SCALING)),
-        }
+        },
+        ROUNDS,
     )
     return ("MiniGradScaler, a step", "12 parameters", took["own"], "torch.amp.GradScaler", took["torch"])
 
@@ -105,9 +113,7 @@ def training_step(scaler: Any) -> Callable[[], None]:
 @row("06", minutes=0.3)
 def streams(root: Path) -> Table:
     """The simulated device beside the CPU; find_races ten times as long; to_tf32 and MiniGradScaler beside torch's."""
-    import helpers
-
-    solved = answers(root / "solutions" / "06_streams.ipynb", helpers.exercises())
+    solved = solutions_of(root, "06")
     torch.set_num_threads(1)
     table = Table(
         "06: the simulated device and own pieces, one thread",
@@ -120,5 +126,7 @@ def streams(root: Path) -> Table:
     lines += rounding_lines(solved["06.to_tf32"])
     lines.append(scaler_line(solved["06.mini_grad_scaler"]))
     for piece, size, own, beside, other in lines:
-        table.lines.append([piece, size, f"{own:.3f}", beside, f"{other:.3f}", f"{own / other:.1f}"])
+        table.lines.append(
+            [piece, size, f"{own * 1e3:.3f}", beside, f"{other * 1e3:.3f}", f"{own / other:.1f}"]
+        )
     return table

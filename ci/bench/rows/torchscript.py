@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from ci.bench.table import Table, row
+from ci.bench.timing.rounds import medians
 
 REPEATS = 101
 CALLS = 20  # a sample is so many calls: one of a small model is shorter than the clock's noise
@@ -59,18 +60,6 @@ def ways(model: nn.Module, x: Tensor) -> list[Callable[[Tensor], Tensor]]:
     return made
 
 
-def medians(calls: list[Callable[[Tensor], Tensor]], x: Tensor) -> list[float]:
-    """The median microseconds of processor time a call; they take turns, so that a slow moment meets all of them."""
-    times: list[list[float]] = [[] for _ in calls]
-    for _ in range(REPEATS):
-        for call, own in zip(calls, times, strict=True):
-            start = time.thread_time()
-            for _ in range(CALLS):
-                call(x)
-            own.append((time.thread_time() - start) / CALLS * 1e6)
-    return [statistics.median(own) for own in times]
-
-
 @row("09", minutes=0.6)
 def torchscript(root: Path) -> Table:
     """What the four forms of a model cost to call, without a gradient, on one thread."""
@@ -85,8 +74,9 @@ def torchscript(root: Path) -> Table:
     try:
         with torch.no_grad():
             for name, (model, x) in models().items():
-                eager, *others = medians(ways(model.eval(), x), x)
-                table.lines.append([name, eager, *(f"{one / eager:.2f}" for one in others)])
+                calls = {str(at): partial(way, x) for at, way in enumerate(ways(model.eval(), x))}
+                eager, *others = medians(calls, REPEATS, times=CALLS, clock=time.thread_time).values()
+                table.lines.append([name, eager * 1e6, *(f"{one / eager:.2f}" for one in others)])
     finally:
         torch.set_num_threads(threads)
     return table

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Samples = dict[str, list[float]]
+WARM = 5  # rounds
 
 
 def in_turn(calls: Mapping[str, Callable[[], float]], rounds: int, what: str) -> Samples:
@@ -72,3 +73,28 @@ def times_ms(call: Callable[[], Any], repeats: int, pause: float = 0.0) -> list[
         call()
         times.append((time.perf_counter() - start) * 1e3)
     return times
+
+
+def medians(
+    calls: Mapping[str, Callable[[], Any]],
+    rounds: int,
+    *,
+    times: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """The median seconds of each call. They take turns; the first rounds, in which things get warm, do not count.
+
+    Args:
+        calls: By name.
+        rounds: How many count.
+        times: How often each is called in a round.
+        clock: What tells the seconds: `time.thread_time` for processor time.
+    """
+    found: Samples = {name: [] for name in calls}
+    for _ in range(WARM + rounds):
+        for name, call in calls.items():
+            start = clock()
+            for _ in range(times):
+                call()
+            found[name].append((clock() - start) / times)
+    return {name: statistics.median(samples[WARM:]) for name, samples in found.items()}
