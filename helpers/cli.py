@@ -1,4 +1,4 @@
-"""The `labbook` command. Each command finds its room, walks in, and comes back with an exit code.
+"""The `labbook` command. Each command is a function in a module that is imported when it is called.
 
 Exit codes: 0 all well, 1 something failed, 2 wrong usage, 130 interrupted.
 """
@@ -45,9 +45,9 @@ Check = Annotated[bool, typer.Option("--check", help="change nothing, fail on an
 
 
 def finish(
-    room: str, function: str, *args: object, labs: Sequence[str] | None = None, **options: object
+    module: str, function: str, *args: object, labs: Sequence[str] | None = None, **options: object
 ) -> None:
-    """Calls `room.function(paths.ROOT, ...)` and ends the command with the exit code that it returns.
+    """Calls `module.function(paths.ROOT, ...)` and ends the command with the exit code that it returns.
 
     A fault that a person can mend is one line. `labs`, if not None, are lab numbers: unknown ones are
     wrong usage.
@@ -59,7 +59,7 @@ def finish(
             # Looked up first: a number that nobody knows stops the command before anything runs.
             notebooks(paths.SOLUTIONS, labs)
             args = (labs, *args)
-        code = getattr(importlib.import_module(room), function)(paths.ROOT, *args, **options)
+        code = getattr(importlib.import_module(module), function)(paths.ROOT, *args, **options)
     except WrongUse as problem:
         raise typer.BadParameter(str(problem)) from None
     except Problem as problem:

@@ -14,7 +14,7 @@ from helpers.check.spec import Spec
 from helpers.course import catalogue, progress
 from helpers.course.solutions import solution_source
 from helpers.display.comparison import Comparison
-from helpers.display.hints import Hint, Stages
+from helpers.display.hints import Hint, HintsShown
 from helpers.display.report import Report, strictly
 from helpers.notebook.cells import with_cell_numbers
 from helpers.notebook.frames import places
@@ -25,7 +25,7 @@ class Exercise(Spec):
     """One exercise of a lab. For what it is made of, see Spec."""
 
     _last: Report | None = None
-    _stages: Stages | None = None
+    _hints_shown: HintsShown | None = None
 
     def check(self, *answer: Any) -> Report:
         """Says whether `answer` is right and, if not, which mistake it is.
@@ -44,8 +44,8 @@ class Exercise(Spec):
 
     def hint(self) -> Hint:
         """What the last check in this kernel saw, the hints so far, and one more each time."""
-        self._stages = self._stages or Stages(self, catalogue.falls_of(self.id))
-        return self._stages.after(self._last)
+        self._hints_shown = self._hints_shown or HintsShown(self, catalogue.falls_of(self.id))
+        return self._hints_shown.after(self._last)
 
     def compare(self, answer: Any = ...) -> Comparison:
         """Own code beside the solution's.

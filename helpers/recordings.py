@@ -189,7 +189,7 @@ def measured_now(measurement: Measurement) -> Recording:
     today = datetime.date.today().isoformat()
     return Recording(
         measurement.name,
-        **result.facts,
+        **result.device,
         date=today,
         commit="",
         samples=result.samples,

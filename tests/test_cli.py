@@ -1,4 +1,4 @@
-"""The `labbook` command: which room each command calls, and its exit codes. And what `make test` does."""
+"""The `labbook` command: which function each command calls, and its exit codes. And what `make test` does."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from helpers.cli import app
 ROOT = paths.ROOT
 
 
-class Room(ModuleType):
+class FakeModule(ModuleType):
     """Stands in for a module: remembers its calls and returns, or raises, what it is told."""
 
     def __init__(self, function: str, answer: object = 0) -> None:
-        super().__init__("room")
+        super().__init__("module")
         self.calls: list[tuple[tuple, dict]] = []
         self.answer = answer
         setattr(self, function, self._called)
@@ -53,7 +53,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("line", "room", "function", "args", "options"),
+    ("line", "module", "function", "args", "options"),
     [
         ("doctor", "helpers.doctor", "doctor", (), {}),
         ("lab", "helpers.work.serve", "lab", (), {}),
@@ -85,34 +85,34 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("record --list", "ci.record.command", "record", ([],), {"listed": True, "commit": ""}),
     ],
 )
-def test_each_command_calls_its_room(
+def test_each_command_calls_its_function(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
     line: str,
-    room: str,
+    module: str,
     function: str,
     args: tuple,
     options: dict,
 ) -> None:
-    fake = Room(function)
-    monkeypatch.setitem(sys.modules, room, fake)
+    fake = FakeModule(function)
+    monkeypatch.setitem(sys.modules, module, fake)
     assert labbook(*line.split()) == (0, "")
     assert fake.calls == [((project, *args), options)]
 
 
 @pytest.mark.parametrize("code", [1, 2, 130])
-def test_exit_code_of_the_room_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    monkeypatch.setitem(sys.modules, "ci.headless.validate", Room("validate", code))
+def test_exit_code_of_the_function_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    monkeypatch.setitem(sys.modules, "ci.headless.validate", FakeModule("validate", code))
     assert labbook("validate")[0] == code
 
 
 def test_unknown_lab_is_wrong_usage_and_names_the_known(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = Room("run")
-    monkeypatch.setitem(sys.modules, "ci.headless.run", room)
+    module = FakeModule("run")
+    monkeypatch.setitem(sys.modules, "ci.headless.run", module)
     code, said = labbook("run", "77")
-    assert code == 2 and room.calls == []
+    assert code == 2 and module.calls == []
     assert "77" in said and "00, 01" in said
 
 
@@ -125,12 +125,12 @@ def test_wrong_usage(line: str) -> None:
 
 def test_fault_that_can_be_mended_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Problem("the markers are unbalanced", path="solutions/01.ipynb")
-    monkeypatch.setitem(sys.modules, "ci.notebooks.derive", Room("derive", fault))
+    monkeypatch.setitem(sys.modules, "ci.notebooks.derive", FakeModule("derive", fault))
     assert labbook("derive") == (1, "labbook: solutions/01.ipynb: the markers are unbalanced\n")
 
 
 def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ci.headless.validate", Room("validate", KeyboardInterrupt()))
+    monkeypatch.setitem(sys.modules, "ci.headless.validate", FakeModule("validate", KeyboardInterrupt()))
     assert labbook("validate") == (130, "")
 
 

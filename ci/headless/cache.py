@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ci.headless.fingerprint import digest, surroundings
+from ci.headless.fingerprint import digest, fingerprint
 from ci.notebooks.files import PAGE, number
 from helpers.files import put
 
 
-class Passed:
+class Cache:
     """The memory of one task (`run`, `validate`, `labs`), one small file a notebook in .labbook/passed/.
 
     Whatever is wrong with it, or cannot be read while a key is made, costs a run and nothing else.
@@ -64,7 +64,7 @@ class Passed:
 
     def _around(self) -> str | None:
         try:
-            return surroundings(self.root)
+            return fingerprint(self.root)
         except OSError:
             return None
 

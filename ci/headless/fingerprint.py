@@ -37,7 +37,7 @@ INDIFFERENT = ("LABBOOK_JOBS", "LABBOOK_FORCE", "LABBOOK_BROWSER", "LABBOOK_NO_B
 TOOLS = ("c++", "g++", "clang++", "cmake", "make", "ninja")  # that labs build C++ with
 
 
-def surroundings(root: Path, environ: Mapping[str, str] = os.environ) -> str:
+def fingerprint(root: Path, environ: Mapping[str, str] = os.environ) -> str:
     """The hash of all that a run of any notebook of the project can depend on, notebooks excepted.
 
     The contents of files count, never their times. What is not seen: a change by hand inside an installed

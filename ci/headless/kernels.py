@@ -1,4 +1,4 @@
-"""The kernel and the surroundings in which notebooks run headless, the same for run, validate and labs."""
+"""The kernel and the environment in which notebooks run headless, the same for run, validate and labs."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ci.headless.cache import Passed
+from ci.headless.cache import Cache
 from ci.headless.jobs import Job, Outcome
 from ci.headless.pool import outcomes
 from ci.headless.progress import print_table
@@ -90,10 +90,10 @@ def worked(
         force: Skip nothing.
         further: Tells further faults of a job that went well.
     """
-    passed, done, jobs = Passed(root, task), {}, []
+    cache, done, jobs = Cache(root, task), {}, []
     paths = {path.stem: path for path in notebooks(root / folder, labs)}
     for name, path in paths.items():
-        result = passed.recall(path)
+        result = cache.recall(path)
         if result is not None and not force:
             done[name] = Outcome(name, result=result, unchanged=True)
             continue
@@ -107,7 +107,7 @@ def worked(
             if not outcome.faults:
                 outcome.faults += further(outcome)
             if not outcome.faults:
-                passed.remember(paths[outcome.name], outcome.result, outcome.result.get("written", ""))
+                cache.remember(paths[outcome.name], outcome.result, outcome.result.get("written", ""))
 
         done |= {outcome.name: outcome for outcome in outcomes(jobs, root, task, judge)}
     return [done[name] for name in paths]

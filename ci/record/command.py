@@ -121,7 +121,7 @@ def keep(root: Path, result: Result, commit: str) -> None:
     if not isinstance(result, Result):
         raise TypeError(f"{type(result).__name__} is no result of a GPU and cannot be recorded")
     measurement = result.measurement
-    fields = result.facts | {
+    fields = result.device | {
         "date": datetime.date.today().isoformat(),
         "commit": commit,
         "code": code_digest(code_files(root)),

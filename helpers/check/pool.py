@@ -1,6 +1,6 @@
 """The processes in which answers are checked, from the kernel's side: started, listened to, ended.
 
-A spare child of the fork server waits ready, so that a check need not wait for one. The server has imported
+A warm worker of the fork server waits ready, so that a check need not wait for one. The server has imported
 torch but never computed, and stays on one thread.
 """
 
@@ -112,7 +112,7 @@ class Child:
         return None
 
 
-class Spare(Child):
+class WarmWorker(Child):
     """A child of the fork server."""
 
     def __init__(self, lab: str) -> None:
@@ -139,7 +139,7 @@ class Spare(Child):
 
     def kill(self) -> None:
         super().kill()
-        _graves.append(self.process)
+        _ended.append(self.process)
 
     def exit_code(self) -> int | None:
         self.process.join(0.5)
@@ -183,51 +183,51 @@ class Fork(Child):
         return self._code
 
 
-_graves: list[multiprocessing.Process] = []
+_ended: list[multiprocessing.Process] = []
 _lock = threading.Lock()
-_spare: Spare | None = None
+_warm: WarmWorker | None = None
 _owner = 0
 
 
 def prepare(lab: str = "") -> None:
-    """Starts the fork server and a spare child, in the background."""
+    """Starts the fork server and a warm worker, in the background."""
     if sys.platform != "win32":
-        threading.Thread(target=_refill, args=(lab,), daemon=True, name="spare child").start()
+        threading.Thread(target=_refill, args=(lab,), daemon=True, name="warm worker").start()
 
 
-def taken(lab: str) -> Spare:
-    """The spare child if there is one, else a new one."""
-    global _spare
+def warm_worker(lab: str) -> WarmWorker:
+    """The warm worker if there is one, else a new one."""
+    global _warm
     _reap()
     with _lock:
-        spare, _spare = _spare, None
-    if spare is not None and _owner == os.getpid():
-        return spare
-    return started(lambda: Spare(lab))
+        warm, _warm = _warm, None
+    if warm is not None and _owner == os.getpid():
+        return warm
+    return started(lambda: WarmWorker(lab))
 
 
 def _refill(lab: str) -> None:
-    global _spare, _owner
+    global _warm, _owner
     with _lock:
-        if _spare is None:
+        if _warm is None:
             try:
-                _spare, _owner = started(lambda: Spare(lab)), os.getpid()
+                _warm, _owner = started(lambda: WarmWorker(lab)), os.getpid()
             except Exception:
-                _spare = None  # the next check will try for itself and say what is wrong
+                _warm = None  # the next check will try for itself and say what is wrong
 
 
 @atexit.register
 def _drop() -> None:
-    global _spare
+    global _warm
     with _lock:
-        if _spare is not None and _owner == os.getpid():
-            _spare.kill()
-        _spare = None
+        if _warm is not None and _owner == os.getpid():
+            _warm.kill()
+        _warm = None
 
 
 def _reap() -> None:
     with _lock:  # checks may run in several threads
-        for process in _graves[:]:
+        for process in _ended[:]:
             if not process.is_alive():
                 process.join(0)
-                _graves.remove(process)
+                _ended.remove(process)

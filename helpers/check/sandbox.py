@@ -17,7 +17,7 @@ import sys
 import threading
 from typing import Any
 
-from helpers.check.pool import Child, Fork, prepare, taken
+from helpers.check.pool import Child, Fork, prepare, warm_worker
 from helpers.check.protocol import KEPT, PROPERTY, Order, Result
 from helpers.check.spec import Spec
 from helpers.notebook.cells import cell_sources
@@ -39,10 +39,10 @@ def checked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
         raise
     except BaseException:
         return _unpicklable(exercise, answer, seed, seconds)
-    return _in_spare(exercise, answer, blob, seed, seconds)
+    return _in_worker(exercise, answer, blob, seed, seconds)
 
 
-def _in_spare(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: float) -> Result:
+def _in_worker(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: float) -> Result:
     import torch
 
     lab = next((prop.check.__module__ for prop in exercise.properties), "")
@@ -77,12 +77,12 @@ def _in_spare(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: floa
 
 
 def _ordered(lab: str, order: bytes, seconds: float) -> Result:
-    """What a spare child says to this order. A second one is asked where the first one's server died under it."""
+    """What a warm worker says to this order. A second one is asked where the first one's server died under it."""
     for last in (False, True):
         child = None
         try:
-            for _ in range(3):  # a spare may have died while it waited
-                child = taken(lab)
+            for _ in range(3):  # a warm worker may have died while it waited
+                child = warm_worker(lab)
                 if child.ready():
                     try:
                         child.channel.send_bytes(order)
@@ -246,7 +246,7 @@ def _dumped_frames(dump: bytes) -> list[tuple[str, int, str]]:
     return dumped(ranks[0] if ranks else main)[::-1]
 
 
-_RANK = re.compile(r'ranks[/\\]stage\.py", line \d+ in _play$', re.M)
+_RANK = re.compile(r'ranks[/\\]scheduler\.py", line \d+ in _play$', re.M)
 _WAITS = re.compile(r'[^\n]*\n  File "[^"\n]*threading\.py"')  # the innermost frame
 
 

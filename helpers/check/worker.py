@@ -41,7 +41,7 @@ MEMORY = 4 << 30  # bytes that an answer may allocate
 
 
 def main(channel: Connection, output: Connection, dump: Connection, lab: str) -> None:
-    """A spare child: gets ready, waits for an order, obeys it and ends."""
+    """A warm worker: gets ready, waits for an order, obeys it and ends."""
     _take_over(output.fileno(), dump.fileno())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _warm_up(lab)

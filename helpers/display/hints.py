@@ -70,7 +70,7 @@ class Hint:
         return {"text/html": card("".join(parts), EDGE["not attempted"], "Hint"), "text/plain": str(self)}
 
 
-class Stages:
+class HintsShown:
     """How far somebody has come with the hints of one exercise, in one kernel.
 
     falls: how each known mistake falls: its name -> the property and the message of its report.

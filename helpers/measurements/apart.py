@@ -24,10 +24,10 @@ class MeasurementFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Result:
-    """What a process measured on the GPU. facts: device, driver, cuda, cudnn and torch."""
+    """What a process measured on the GPU. device: its name, driver, cuda, cudnn and torch."""
 
     measurement: Measurement
-    facts: dict[str, str]
+    device: dict[str, str]
     samples: Samples
 
 
@@ -49,7 +49,7 @@ def result_of(measurement: Measurement, quick: bool = False) -> Result:
         got = json.loads(path.read_text(encoding="utf-8"))
     if fault := form_fault(got["samples"]):
         raise MeasurementFailed(f"{measurement.name}: {fault}")
-    return Result(measurement, got["facts"], got["samples"])
+    return Result(measurement, got["device"], got["samples"])
 
 
 def _finished(command: list[str], name: str, seconds: float) -> str:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from helpers.notebook.cells import with_cell_numbers
 from helpers.notebook.frames import Frame, dumped, is_learners, places
 from helpers.processes.endings import ending
-from helpers.ranks.crew import Crew, Member
 from helpers.ranks.rank import Order
+from helpers.ranks.rank_processes import Member, RankProcesses
 
 Kind = Literal["raised", "died", "timed out", "not sent", "not started"]
 
@@ -48,15 +48,15 @@ class RankError(RuntimeError):
         return [f"{type(self).__name__}: {self}"]
 
 
-def failure(crew: Crew, seconds: float, order: Order) -> RankError:
-    """Why the ranks of this crew did not all return."""
-    first = _first(crew)
-    others = [member for member in crew.members if member is not first]
-    busy = crew.busy()  # before they are asked: one may end meanwhile
-    where = whereabouts(crew, others)
-    if first is None and not crew.is_ready():
+def failure(processes: RankProcesses, seconds: float, order: Order) -> RankError:
+    """Why the ranks of this processes did not all return."""
+    first = _first(processes)
+    others = [member for member in processes.members if member is not first]
+    busy = processes.busy()  # before they are asked: one may end meanwhile
+    where = whereabouts(processes, others)
+    if first is None and not processes.is_ready():
         return RankError("The processes did not start in time: the machine may be too busy.", "not started")
-    if first is None and not crew.has_joined():
+    if first is None and not processes.has_joined():
         said = "".join(f"\nrank {rank} {text}" for rank, text in where.items())
         return RankError(f"The ranks did not get ready in time.{said}", "not started", others=where)
     if first is None:
@@ -65,7 +65,7 @@ def failure(crew: Crew, seconds: float, order: Order) -> RankError:
         if waits and order.link is None:  # on a slow link, a message may only be under way
             text += f" {'It waits' if len(busy) == 1 else 'Each waits'} {DEADLOCK}"
     else:
-        text, kind = _told(crew, first)
+        text, kind = _told(processes, first)
         alike = [member for member in others if _same(member, first)]
         if alike:
             text += f"\nThe same on {_ranks(alike).rsplit(' ', 1)[0]}."
@@ -77,10 +77,10 @@ def failure(crew: Crew, seconds: float, order: Order) -> RankError:
     return RankError(text, kind, first.rank if first else None, _original(first), where)
 
 
-def whereabouts(crew: Crew, members: list[Member]) -> dict[int, str]:
+def whereabouts(processes: RankProcesses, members: list[Member]) -> dict[int, str]:
     """Where these ranks are, in words, by rank."""
     busy = [member for member in members if member.ended is None]
-    crew.ask(busy)
+    processes.ask(busy)
     return {member.rank: _whereabouts(member, asked=member in busy) for member in members}
 
 
@@ -135,12 +135,12 @@ def _dumped(dump: bytes) -> list[Frame] | None:
     return None
 
 
-def _first(crew: Crew) -> Member | None:
+def _first(processes: RankProcesses) -> Member | None:
     """The rank that failed first, errors that only tell of another's end left for last; of equal ones the lowest rank.
 
     Of ranks that fail alike it is chance which is first, and on a busy machine they may be far apart.
     """
-    failed = crew.failed()
+    failed = processes.failed()
     if not failed:
         return None
     first = min(failed, key=lambda member: (member.lost_another(), member.ended["at"]))
@@ -163,7 +163,7 @@ def _same(one: Member, other: Member) -> bool:
     return alike and _ADDRESS.sub("", a["text"]) == _ADDRESS.sub("", b["text"])
 
 
-def _told(crew: Crew, member: Member) -> tuple[str, Kind]:
+def _told(processes: RankProcesses, member: Member) -> tuple[str, Kind]:
     ended, who = member.ended, f"rank {member.rank}"
     kind = ended["kind"]
     if kind == "raised":
@@ -174,7 +174,7 @@ def _told(crew: Crew, member: Member) -> tuple[str, Kind]:
     if kind == "died":
         place = _dumped(member.dump)
         text = f"{who}: its process {ending(ended['code'])}."
-        words = _last_words(crew.printed.last_words(member.rank))
+        words = _last_words(processes.printed.last_words(member.rank))
         return text + _lines(reversed(place or ())) + (f"\n  {words}" if words else ""), "died"
     if kind == "unsendable":
         said = f"{ended['error']}: {_tidy(ended['text'])[:300]}"

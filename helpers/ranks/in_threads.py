@@ -1,7 +1,7 @@
 """One function on several ranks that are threads of this process: what the checks use.
 
 The same function runs unchanged on processes, by `helpers.ranks.run`. Here nothing is left to chance: one rank runs at
-a time, a deadlock is known at once, and a race comes out the same each time (see stage.py and memory_group.py).
+a time, a deadlock is known at once, and a race comes out the same each time (see scheduler.py and thread_group.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch.distributed.distributed_c10d as c10d
 from torch._C import _distributed_c10d as registry
 from torch.testing._internal.distributed.multi_threaded_pg import ThreadLocalWorld
 
-from helpers.ranks.memory_group import MemoryGroup, Wires
-from helpers.ranks.stage import Deadlock, Disagreement, Event, Stage, stage
+from helpers.ranks.scheduler import Deadlock, Disagreement, Event, Scheduler, scheduler
+from helpers.ranks.thread_group import ThreadGroup, Wires
 from helpers.ranks.traffic import Traffic
 
 __all__ = ["Deadlock", "Disagreement", "Event", "Run", "in_threads", "note"]
@@ -58,9 +58,9 @@ def in_threads(
     """
     if delivery not in ("late", "early"):
         raise ValueError(f"delivery is 'late' or 'early', not {delivery!r}")
-    if stage() is not None:
+    if scheduler() is not None:
         raise RuntimeError("in_threads was called on a rank of another run")
-    play = Stage(ranks, order)
+    play = Scheduler(ranks, order)
     wires = Wires(play, late=delivery == "late")
     store = dist.HashStore()
 
@@ -87,7 +87,7 @@ def in_threads(
 
 def note(what: str) -> None:
     """Puts an event of kind "note" into the log of the run around it; outside of a run it does nothing."""
-    if now := stage():
+    if now := scheduler():
         now.tell("note", what=what)
 
 
@@ -96,7 +96,7 @@ _here = threading.local()
 
 def _become(rank: int, ranks: int, wires: Wires, store: dist.Store) -> None:
     """Gives this thread a default process group, as init_process_group does for a process."""
-    group = MemoryGroup(wires, "world", rank, list(range(ranks)))
+    group = ThreadGroup(wires, "world", rank, list(range(ranks)))
     world = c10d._world
     world.pg_map[group] = (BACKEND, dist.PrefixStore("world", store))
     world.pg_names[group] = "world"
@@ -107,10 +107,10 @@ def _become(rank: int, ranks: int, wires: Wires, store: dist.Store) -> None:
     registry._register_process_group("world", group)  # for the functional collectives; this thread's table
 
 
-def _subgroup(options: Any, backend_options: Any) -> MemoryGroup:
+def _subgroup(options: Any, backend_options: Any) -> ThreadGroup:
     """What dist.new_group makes of some of the ranks."""
     members = list(options.global_ranks_in_group)
-    return MemoryGroup(_here.wires, options.group_id, options.group_rank, members)
+    return ThreadGroup(_here.wires, options.group_id, options.group_rank, members)
 
 
 dist.Backend.register_backend(BACKEND, _subgroup, extended_api=True, devices=["cpu"])

@@ -16,10 +16,10 @@ import torch
 import torch.distributed as dist
 
 from helpers.notebook.cells import cell_sources
-from helpers.ranks.crew import Crew, uninterrupted
 from helpers.ranks.failures import RankError, failure, whereabouts
 from helpers.ranks.payload import packed
 from helpers.ranks.rank import Order, generators, this_rank
+from helpers.ranks.rank_processes import RankProcesses, uninterrupted
 
 if TYPE_CHECKING:
     from helpers.ranks.link import Link
@@ -104,26 +104,26 @@ def run(
         environ=dict(os.environ),
         generators=generators(),
     )
-    crew = None
+    processes = None
     try:
         with uninterrupted():
-            crew = Crew(order, method)
-        crew.store = _store(place)
-        _follow(crew, timeout)
-        if crew.failed() or crew.busy():
-            raise failure(crew, timeout, order)
-        return _results(crew, traffic)
+            processes = RankProcesses(order, method)
+        processes.store = _store(place)
+        _follow(processes, timeout)
+        if processes.failed() or processes.busy():
+            raise failure(processes, timeout, order)
+        return _results(processes, traffic)
     except KeyboardInterrupt:
-        if crew:
+        if processes:
             with uninterrupted():
-                _tell_where(crew)
+                _tell_where(processes)
         raise
     finally:
         place.close()
         with uninterrupted():
-            if crew:
-                crew.end()
-                crew.printed.finish()
+            if processes:
+                processes.end()
+                processes.printed.finish()
 
 
 def _store(place: socket.socket) -> dist.TCPStore:
@@ -138,33 +138,33 @@ def _store(place: socket.socket) -> dist.TCPStore:
     )
 
 
-def _follow(crew: Crew, timeout: float) -> None:
+def _follow(processes: RankProcesses, timeout: float) -> None:
     """Listens until all have ended, the time is up, or a failure has settled."""
     until = time.monotonic() + STARTED
-    while not crew.is_ready() and not crew.failed() and crew.listen(until):
+    while not processes.is_ready() and not processes.failed() and processes.listen(until):
         pass
-    if not crew.is_ready():
+    if not processes.is_ready():
         return
     until = time.monotonic() + JOINED + timeout
-    while not crew.has_joined() and not crew.failed() and crew.listen(until):
+    while not processes.has_joined() and not processes.failed() and processes.listen(until):
         pass
-    if not crew.has_joined() and not crew.failed():
+    if not processes.has_joined() and not processes.failed():
         return
     until = time.monotonic() + timeout
-    while crew.busy() and not crew.failed() and crew.listen(until):
+    while processes.busy() and not processes.failed() and processes.listen(until):
         pass
-    if crew.failed():
+    if processes.failed():
         until = time.monotonic() + SETTLED
-        while crew.busy() and crew.listen(until):
+        while processes.busy() and processes.listen(until):
             pass
         until = time.monotonic() + BURIED
-        while all(member.lost_another() for member in crew.failed()) and crew.listen(until):
+        while all(member.lost_another() for member in processes.failed()) and processes.listen(until):
             pass
 
 
-def _results(crew: Crew, traffic: bool) -> Results:
+def _results(processes: RankProcesses, traffic: bool) -> Results:
     values = []
-    for member in crew.members:
+    for member in processes.members:
         try:
             values.append(pickle.loads(member.ended["result"]))
         except Exception as error:
@@ -174,13 +174,13 @@ def _results(crew: Crew, traffic: bool) -> Results:
                     "\nA DistributedDataParallel is of no use without its process group: return its .module."
                 )
             raise RankError(said, "not sent", member.rank) from None
-    return Results(values, [member.ended["traffic"] for member in crew.members] if traffic else None)
+    return Results(values, [member.ended["traffic"] for member in processes.members] if traffic else None)
 
 
-def _tell_where(crew: Crew) -> None:
+def _tell_where(processes: RankProcesses) -> None:
     """After the stop button: where the ranks were."""
-    where = whereabouts(crew, crew.members)
-    crew.printed.finish()
+    where = whereabouts(processes, processes.members)
+    processes.printed.finish()
     print("Stopped.", *(f"rank {rank} {said}" for rank, said in where.items()), sep="\n", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Messages and collectives under way, and what a program holds of them: for groups in memory (see memory_group.py)."""
+"""Messages and collectives under way, and what a program holds of them: for groups in memory (see thread_group.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.ranks import collectives
-from helpers.ranks.stage import Disagreement, Stage
+from helpers.ranks.scheduler import Disagreement, Scheduler
 
 LIBRARY = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 
@@ -27,7 +27,7 @@ class Wires:
     late: bytes are copied when a wait forces it; otherwise as soon as both sides are there.
     """
 
-    stage: Stage
+    scheduler: Scheduler
     late: bool
     sends: dict[Any, deque[Message]] = field(default_factory=lambda: defaultdict(deque))
     receives: dict[Any, deque[Message]] = field(default_factory=lambda: defaultdict(deque))
@@ -96,19 +96,19 @@ class Work(dist.Work):
         self.wires, self.kind, self.peer, self.place = wires, kind, peer, _place()
         self.ready, self._done = ready, done
         self.seen = self.finished = False
-        self.rank = wires.stage._me().number
+        self.rank = wires.scheduler._me().number
         self.source: Message | None = None
         self.tensors: list[Tensor] = []
         self._then: list[Callable[[], None]] = []
         wires.works.append(self)
 
     def wait(self, timeout: Any = None) -> bool:
-        self.wires.stage.wait_until(self.ready, self.kind, self.peer, self.place)
+        self.wires.scheduler.wait_until(self.ready, self.kind, self.peer, self.place)
         self.finish()
         if not self.seen:
             self.seen = True
             done = {"send": "sent", "isend": "sent", "recv": "received", "irecv": "received"}
-            self.wires.stage.tell(done.get(self.kind, "waited"), self.peer, what=self.kind)
+            self.wires.scheduler.tell(done.get(self.kind, "waited"), self.peer, what=self.kind)
         return True
 
     def finish(self) -> None:
@@ -119,8 +119,8 @@ class Work(dist.Work):
                 then()
 
     def is_completed(self) -> bool:
-        if not self.ready() and not self.wires.stage.let_others() and not self.ready():
-            self.wires.stage.fail_by_deadlock(self.kind, self.peer, self.place)
+        if not self.ready() and not self.wires.scheduler.let_others() and not self.ready():
+            self.wires.scheduler.fail_by_deadlock(self.kind, self.peer, self.place)
         if self.ready():
             self.finish()
             self.seen = True

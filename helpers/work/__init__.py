@@ -6,7 +6,7 @@ copies    the copy of a lab, and the lab that it was made from (its base)
 page      the list of labs on the start page
 opened    what is open in JupyterLab
 backups   what stood there before a command, and what the command did
-merge     a newer lab into a copy; guard: what a merge would lose
+merge     a newer lab into a copy; lost_lines: what a merge would lose
 commands  what update, reset and undo have in common
 serve     JupyterLab
 """

@@ -17,7 +17,7 @@ PATIENCE = 3  # seconds to wait for another command
 SAVING = 10  # seconds after which a file without its end is no longer one that is being saved
 
 
-class WrongUse(Exception):
+class WrongName(Exception):
     """Something was named that does not exist: exit code 2. The message says what there is."""
 
 
@@ -96,7 +96,7 @@ def carefully(command: str, root: Path, body: Callable[[Path], int]) -> int:
     try:
         with _alone(root / "work"):
             return body(root / "work")
-    except WrongUse as wrong:
+    except WrongName as wrong:
         print(f"{command}: {wrong}", file=sys.stderr)
         return 2
     except (WorkFailed, NotWritten) as failed:

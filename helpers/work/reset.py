@@ -10,7 +10,7 @@ from helpers.course import progress
 from helpers.work import backups
 from helpers.work.commands import (
     Change,
-    WrongUse,
+    WrongName,
     carefully,
     carry_out,
     present,
@@ -46,7 +46,7 @@ def _reset(root: Path, work: Path, names: Sequence[str]) -> int:
     wanted = chosen(lab_files(root), names)
     noted = progress.read(work).solved
     if not names:
-        raise WrongUse("say what: labbook reset 03, or labbook reset 03.conv2d. Nothing was changed.")
+        raise WrongName("say what: labbook reset 03, or labbook reset 03.conv2d. Nothing was changed.")
     plans, failed = [], False
     for lab, exercises in wanted.items():
         try:
@@ -104,7 +104,7 @@ def _carry_out(
 def chosen(labs: Sequence[Path], names: Sequence[str]) -> dict[Path, tuple[str, ...]]:
     """The labs that are named, each with the ids of the exercises that are named; () for the whole lab.
 
-    Raises: WrongUse, with what there is. WorkFailed, if a lab is damaged.
+    Raises: WrongName, with what there is. WorkFailed, if a lab is damaged.
     """
     numbers = {lab.name[:2]: lab for lab in labs}
     found: dict[Path, list[str]] = {}
@@ -112,14 +112,14 @@ def chosen(labs: Sequence[Path], names: Sequence[str]) -> dict[Path, tuple[str, 
         number, dot, _ = name.partition(".")
         lab = numbers.get(number.zfill(2)) if number else None
         if lab is None:
-            raise WrongUse(
+            raise WrongName(
                 f"there is no lab {number}. There are: {', '.join(numbers)}. An exercise is named with its lab: 03.conv2d. "
                 "Nothing was changed."
             )
         known = [f"{lab.name[:2]}.{id.replace('-', '_')}" for id in exercises(_lab(lab))]
         id = name.zfill(len(name) + 2 - len(number)).replace("-", "_")
         if dot and id not in known:
-            raise WrongUse(
+            raise WrongName(
                 f"lab {lab.name[:2]} has no exercise {name}. It has: {', '.join(known) or 'none'}. "
                 "Nothing was changed."
             )

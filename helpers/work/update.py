@@ -23,7 +23,7 @@ from helpers.work.copies import (
     stamp,
     stamped,
 )
-from helpers.work.guard import faults
+from helpers.work.lost_lines import faults
 from helpers.work.merge import Merged, merge, same_text
 from helpers.work.notebook import CHECK, Notebook, Unreadable, dumped, ids, parsed
 from helpers.work.opened import Opened, opened

@@ -45,7 +45,7 @@ class Checking(Kernel):
         return json.loads(self.printed(CHECK.format(exercise=exercise, seconds=seconds)).splitlines()[-1])
 
     def strays(self) -> list[psutil.Process]:
-        """Processes below the kernel that are no part of the check's machinery (server, tracker, spare)."""
+        """Processes below the kernel that are no part of the check's machinery (server, tracker, warm worker)."""
         return [one for one in self.process.children(recursive=True) if named(one, "sleep")]
 
 

@@ -20,7 +20,7 @@ import helpers
 from helpers import paths
 from helpers.course import catalogue
 from helpers.course.catalogue import Entry, Fall
-from helpers.display.hints import MOST, Stages
+from helpers.display.hints import MOST, HintsShown
 from helpers.display.report import Report
 from tests.support.wrong_reports import reports
 
@@ -139,5 +139,5 @@ def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(numb
         exercise = helpers.exercises()[id]
         for name, how in entry.wrong.items():
             report = Report(id, entry.title, "wrong", message=how.message, said=how.said)
-            offered = Stages(exercise, catalogue.falls_of(exercise.id)).after(report).seen.maybe
+            offered = HintsShown(exercise, catalogue.falls_of(exercise.id)).after(report).seen.maybe
             assert exercise.mistakes[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"

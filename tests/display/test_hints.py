@@ -15,7 +15,7 @@ from helpers.check.trial import Trial
 from helpers.course import catalogue
 from helpers.course.catalogue import Entry, Fall
 from helpers.display.errors import meaning
-from helpers.display.hints import MOST, Hint, Seen, Stages
+from helpers.display.hints import MOST, Hint, HintsShown, Seen
 from helpers.display.report import Report
 from helpers.exercise import Exercise
 from tests.support.hostile_exercises import scale
@@ -65,13 +65,13 @@ def report(message: str, verdict: str = "wrong", said: str = VALUES, **more: Any
     return Report("99.scale", "Scale", verdict, message=message, said=said, **more)
 
 
-def stages_of(tried: Exercise) -> Stages:
-    return Stages(tried, catalogue.falls_of(tried.id))
+def hints_of(tried: Exercise) -> HintsShown:
+    return HintsShown(tried, catalogue.falls_of(tried.id))
 
 
 def test_without_a_check_the_written_hints_come_one_more_each_time() -> None:
-    stages = stages_of(exercise())
-    shown = [stages.after(None) for _ in range(5)]
+    hints = hints_of(exercise())
+    shown = [hints.after(None) for _ in range(5)]
     assert [len(hint.hints) for hint in shown] == [1, 2, 3, 3, 3]
     assert all(hint.seen == Seen() for hint in shown)
     assert str(shown[1]) == "hint 2 of 3: 99.scale Scale\n  1. Multiply.\n  2. Then add."
@@ -79,15 +79,15 @@ def test_without_a_check_the_written_hints_come_one_more_each_time() -> None:
 
 def test_after_the_last_hint_the_solution_is_named() -> None:
     for names, call in ((None, "compare(scale)"), (("up", "down"), "compare((up, down))")):
-        stages = stages_of(exercise(names))
-        said = [f"lab.scale.{call}" in str(stages.after(None)) for _ in range(4)]
+        hints = hints_of(exercise(names))
+        said = [f"lab.scale.{call}" in str(hints.after(None)) for _ in range(4)]
         assert said == [False, False, True, True]
 
 
 def test_what_the_check_saw_comes_first_and_then_one_more_hint_each_time() -> None:
-    stages = stages_of(exercise())
+    hints = hints_of(exercise())
     seen = report("Every value is 2.5 below the expected one.")
-    first, second, third = (stages.after(seen) for _ in range(3))
+    first, second, third = (hints.after(seen) for _ in range(3))
     assert str(first) == (
         "hint: 99.scale Scale\n"
         f"  The last check stopped at this property: {VALUES}.\n"
@@ -106,34 +106,34 @@ def test_the_nearest_mistakes_come_first_and_no_more_than_a_few() -> None:
     wrong = {word: Fall(VALUES, f"Every value is 1.0 {word} the expected one.", "x") for word in words}
     entries = {"99.scale": Entry("99.scale", "Scale", 1, True, 1, wrong)}
     (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
-    maybe = stages_of(tried).after(report("Every value is 2.5 below the expected one.")).seen.maybe
+    maybe = hints_of(tried).after(report("Every value is 2.5 below the expected one.")).seen.maybe
     assert len(maybe) == MOST and maybe[:2] == ("It is below.", "It is just below.")
 
 
 def test_another_symptom_changes_the_beginning_and_keeps_the_hints() -> None:
-    stages = stages_of(exercise())
+    hints = hints_of(exercise())
     for _ in range(2):
-        stages.after(report("Every value is 2.5 below the expected one."))
-    changed = stages.after(report("Expected a tensor, got tuple."))
+        hints.after(report("Every value is 2.5 below the expected one."))
+    changed = hints.after(report("Expected a tensor, got tuple."))
     assert changed.seen.maybe == ("It is a list.",) and changed.hints == ("Multiply.",)
-    assert stages.after(report("Expected a tensor, got tuple.")).hints == ("Multiply.", "Then add.")
+    assert hints.after(report("Expected a tensor, got tuple.")).hints == ("Multiply.", "Then add.")
 
 
 def test_other_numbers_are_no_other_symptom() -> None:
-    stages = stages_of(exercise())
+    hints = hints_of(exercise())
     for count, number in enumerate((12, 7, 103)):  # the cell has been run again, other inputs were drawn
         place = f"Cell In[{number}], line 1, in scale: return x[3]"
-        hint = stages.after(report(f"The answer raised IndexError: {number}", "crashed", where=(place,)))
+        hint = hints.after(report(f"The answer raised IndexError: {number}", "crashed", where=(place,)))
         assert len(hint.hints) == count
 
 
 def test_a_symptom_without_help_does_not_cost_a_hint() -> None:
-    hint = stages_of(exercise()).after(report("Nothing that any known mistake says."))
+    hint = hints_of(exercise()).after(report("Nothing that any known mistake says."))
     assert hint.hints == ("Multiply.",) and hint.seen.maybe == () and VALUES in str(hint)
 
 
 def test_a_mistake_that_was_named_is_told_again_and_the_written_hints_come() -> None:
-    hint = stages_of(exercise()).after(report("m", mistake="no_tensor", known={"no_tensor": "It is a list."}))
+    hint = hints_of(exercise()).after(report("m", mistake="no_tensor", known={"no_tensor": "It is a list."}))
     assert hint.hints == ("Multiply.",) and "The check knows your mistake, no_tensor: It is a list." in str(
         hint
     )
@@ -141,33 +141,33 @@ def test_a_mistake_that_was_named_is_told_again_and_the_written_hints_come() -> 
 
 def test_a_crash_is_told_with_its_line_and_what_such_an_error_means() -> None:
     place = "Cell In[3], line 2, in scale: return x.nope"
-    stages = stages_of(exercise())
+    hints = hints_of(exercise())
     crash = report("The answer raised AttributeError: no", "crashed", where=("Cell In[2], line 1", place))
-    first = stages.after(crash)
+    first = hints.after(crash)
     assert first.hints == () and f"The answer stopped at {place}" in str(first)
     assert meaning("AttributeError") in str(first) and first.seen.maybe == ()
-    assert stages.after(crash).hints == ("Multiply.",)
+    assert hints.after(crash).hints == ("Multiply.",)
 
 
 def test_a_crash_like_that_of_a_known_mistake_names_it() -> None:
-    hint = stages_of(exercise()).after(report("The answer raised KeyError: 'z'", "crashed"))
+    hint = hints_of(exercise()).after(report("The answer raised KeyError: 'z'", "crashed"))
     assert hint.seen.maybe == ("No such key.",)
 
 
 def test_a_time_out_is_told_with_the_line_where_it_stood() -> None:
     place = "Cell In[3], line 4, in scale: while True:"
-    hint = stages_of(exercise()).after(report("No result after 5 seconds.", "timed out", where=(place,)))
+    hint = hints_of(exercise()).after(report("No result after 5 seconds.", "timed out", where=(place,)))
     assert f"Time ran out at {place}" in str(hint) and hint.hints == ()
 
 
 def test_an_end_that_nothing_is_known_of_does_not_cost_a_hint() -> None:
-    hint = stages_of(exercise()).after(report("The answer ended its process (exit code 3).", "crashed"))
+    hint = hints_of(exercise()).after(report("The answer ended its process (exit code 3).", "crashed"))
     assert hint.hints == ("Multiply.",)
 
 
 def test_a_fault_of_the_check_itself_is_not_explained_as_the_learners() -> None:
     broken = "The check itself failed, which is not your answer's fault: KeyError: 'x'"
-    hint = stages_of(exercise()).after(report(broken, "crashed", said=""))
+    hint = hints_of(exercise()).after(report(broken, "crashed", said=""))
     assert hint.seen == Seen() and hint.hints == ("Multiply.",)
 
 
@@ -179,23 +179,23 @@ def test_a_fault_of_the_check_itself_is_not_explained_as_the_learners() -> None:
     ],
 )
 def test_before_the_first_attempt_the_first_hint_comes(message: str, told: bool) -> None:
-    hint = stages_of(exercise()).after(report(message, "not attempted"))
+    hint = hints_of(exercise()).after(report(message, "not attempted"))
     assert hint.hints == ("Multiply.",) and (message in str(hint)) is told
 
 
 def test_once_it_has_passed_only_the_written_hints_are_left() -> None:
-    hint = stages_of(exercise()).after(report("", "passed"))
+    hint = hints_of(exercise()).after(report("", "passed"))
     assert hint.hints == ("Multiply.",) and "Your answer has passed." in str(hint)
 
 
 def test_a_lab_without_a_catalogue_has_its_hints() -> None:
     (catalogue.folder() / "99_scale.json").write_text("{")
-    hint = stages_of(exercise()).after(report("Every value is 2.5 below the expected one."))
+    hint = hints_of(exercise()).after(report("Every value is 2.5 below the expected one."))
     assert hint.hints == ("Multiply.",) and hint.seen.maybe == ()
 
 
 def test_a_hint_begins_with_the_last_check_in_this_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scale, "_stages", None)
+    monkeypatch.setattr(scale, "_hints_shown", None)
     assert scale.check(lambda x, k: [1]).verdict == "wrong"
     assert f"The last check stopped at this property: {scale.properties[0].said}." in str(scale.hint())
     assert scale.check(lambda x, k: x * k + 1).passed
@@ -203,9 +203,9 @@ def test_a_hint_begins_with_the_last_check_in_this_kernel(monkeypatch: pytest.Mo
 
 
 def test_text_says_all_that_the_card_says() -> None:
-    stages = stages_of(exercise())
+    hints = hints_of(exercise())
     for _ in range(4):
-        hint: Hint = stages.after(report("Expected a tensor, got `tuple`."))
+        hint: Hint = hints.after(report("Expected a tensor, got `tuple`."))
         card = hint._repr_mimebundle_()["text/html"]
         shown = set(re.findall(r"[\w()]+", unescape(re.sub(r"<[^>]+>", " ", card))))
         said = set(re.findall(r"[\w()]+", str(hint)))
@@ -214,7 +214,7 @@ def test_text_says_all_that_the_card_says() -> None:
 
 def test_a_learners_line_cannot_put_html_into_the_card() -> None:
     place = ("Cell In[1], line 1, in f: return '<script>'",)
-    hint = stages_of(exercise()).after(report("The answer raised ValueError", "crashed", where=place))
+    hint = hints_of(exercise()).after(report("The answer raised ValueError", "crashed", where=place))
     assert "<script>" not in hint._repr_mimebundle_()["text/html"]
 
 

@@ -50,7 +50,7 @@ def test_watching_tells_when_a_batch_was_drawn():
     assert [(task.given, task.arrived) for task in lazy] == [(0, False), (1, False), (2, False)]
     assert [task.given for task in watch(eager_loader, 1, 1, batches=3)] == [0, 0, 0]
     left = [child for child in multiprocessing.active_children() if "ForkServer" not in child.name]
-    assert not left  # a spare child of the checks may wait beside
+    assert not left  # a warm worker of the checks may wait beside
 
 
 def test_a_real_run_has_all_bars():

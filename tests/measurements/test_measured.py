@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from helpers import paths, recordings
-from helpers.measurements import apart, child, facts
+from helpers.measurements import apart, child, device_info
 from helpers.measurements.apart import MeasurementFailed
 from helpers.measurements.registry import Measurement, measurements
 from helpers.measurements.rehearsal import OnCpu
@@ -126,7 +126,7 @@ def test_a_process_that_dies_is_told_with_its_last_words():
     assert apart._finished(silent, "slow", 30) == "the process ended with exit code -6 and no word"
 
 
-FACTS = {key: RECORD[key] for key in ("device", "driver", "cuda", "torch")} | {"cudnn": "91002"}
+DEVICE = {key: RECORD[key] for key in ("device", "driver", "cuda", "torch")} | {"cudnn": "91002"}
 
 
 @pytest.fixture
@@ -140,14 +140,14 @@ def in_here(monkeypatch):
 
     asked = []
     monkeypatch.setattr(child, "Gpu", lambda quick: OnCpu())
-    monkeypatch.setattr(child, "device_facts", lambda: FACTS)
+    monkeypatch.setattr(child, "device_info", lambda: DEVICE)
     monkeypatch.setattr(apart, "_finished", run)
     return asked
 
 
-def test_the_process_hands_over_facts_and_samples(in_here):
+def test_the_process_hands_over_the_device_and_samples(in_here):
     result = apart.result_of(measurements()["first_pin"])
-    assert result.facts == FACTS and len(result.samples["pin_memory_ms"]) >= 5
+    assert result.device == DEVICE and len(result.samples["pin_memory_ms"]) >= 5
     assert in_here == [("first_pin", measurements()["first_pin"].seconds, [])]
 
 
@@ -186,15 +186,15 @@ def test_without_a_gpu_the_process_says_so_and_writes_nothing(monkeypatch, tmp_p
 def test_the_driver_is_asked_for_its_version(monkeypatch, tmp_path, smi, module, version):
     write_smi(monkeypatch, tmp_path, smi)
     (tmp_path / "version").write_text(module)
-    monkeypatch.setattr(facts, "KERNEL_MODULE", tmp_path / "version")
-    assert facts.driver_version() == version
+    monkeypatch.setattr(device_info, "KERNEL_MODULE", tmp_path / "version")
+    assert device_info.driver_version() == version
 
 
 def test_an_unknown_driver_is_a_fault(monkeypatch, tmp_path):
     write_smi(monkeypatch, tmp_path, "echo 'Failed to initialize NVML'")
-    monkeypatch.setattr(facts, "KERNEL_MODULE", tmp_path / "nothing")
-    with pytest.raises(facts.UnknownDriver):
-        facts.driver_version()
+    monkeypatch.setattr(device_info, "KERNEL_MODULE", tmp_path / "nothing")
+    with pytest.raises(device_info.UnknownDriver):
+        device_info.driver_version()
 
 
 def write_smi(monkeypatch, folder, script: str) -> None:
@@ -205,10 +205,10 @@ def write_smi(monkeypatch, folder, script: str) -> None:
     monkeypatch.setenv("PATH", str(folder), prepend=":")
 
 
-def test_the_facts_are_those_that_a_recording_needs(monkeypatch):
-    monkeypatch.setattr(facts, "driver_version", lambda: "570.1")
+def test_the_device_is_told_in_the_fields_that_a_recording_needs(monkeypatch):
+    monkeypatch.setattr(device_info, "driver_version", lambda: "570.1")
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA Here")
-    found = facts.device_facts()
+    found = device_info.device_info()
     assert set(found) == {"device", "driver", "cuda", "cudnn", "torch"} and all(
         isinstance(value, str) for value in found.values()
     )

@@ -14,7 +14,7 @@ import pytest
 from helpers import ranks
 from helpers.notebook.stubs import missing_exercise
 from helpers.ranks import launch
-from helpers.ranks.crew import Crew, Member
+from helpers.ranks.rank_processes import Member, RankProcesses
 from tests.support.failing_ranks import FAILURES, LIMIT, noted, prints_and_hangs, raises, rank, stub
 from tests.support.living import all_gone, carrying
 
@@ -61,11 +61,11 @@ def test_what_was_printed_before_a_hang_is_shown(capsys: pytest.CaptureFixture) 
 
 
 def test_a_rank_that_ends_while_it_is_asked_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(crew: Crew, members: list[Member]) -> None:
+    def ask(processes: RankProcesses, members: list[Member]) -> None:
         for member in members:
             member.ended = {"kind": "died", "code": 1}
 
-    monkeypatch.setattr(Crew, "ask", ask)
+    monkeypatch.setattr(RankProcesses, "ask", ask)
     with pytest.raises(ranks.RankError, match="rank 1 is still at work") as caught:
         ranks.run(prints_and_hangs, ranks=2, timeout=1)
     assert caught.value.kind == "timed out"

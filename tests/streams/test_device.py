@@ -23,10 +23,7 @@ def test_an_error_of_values_surfaces_at_the_next_synchronisation() -> None:
     with pytest.raises(IndexError) as caught:
         streams.synchronize()
     note = caught.value.__notes__[-1]
-    assert (
-        note
-        == f"Raised by the kernel `index` on stream default, launched by test_device.py, line {line}."
-    )
+    assert note == f"Raised by the kernel `index` on stream default, launched by test_device.py, line {line}."
     assert y.shape == (1,) and z.tolist() == [1, 1, 1]
     streams.synchronize()
 

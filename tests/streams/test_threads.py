@@ -256,9 +256,7 @@ def test_an_error_is_raised_by_the_next_synchronisation_and_only_there(way: str)
     assert "raise KeyError(message)" in shown
     line = fails.__code__.co_firstlineno
     assert f"line {line + 1}, in fails" in shown
-    assert (
-        "Raised by the kernel `my kernel` on stream side, launched by test_threads.py, line" in shown
-    )
+    assert "Raised by the kernel `my kernel` on stream side, launched by test_threads.py, line" in shown
     assert log == ["after"]
     WAYS[way](side)
 

@@ -9,7 +9,7 @@ import psutil
 
 
 def lives(process: psutil.Process) -> bool:
-    """False for one that is gone, also if it goes while this looks, and for one that only waits to be buried."""
+    """False for one that is gone, also if it goes while this looks, and for one that has ended and was not yet waited for."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

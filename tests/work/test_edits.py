@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from helpers.work import guard, merge, update
+from helpers.work import lost_lines, merge, update
 from helpers.work.notebook import parsed, woven
 from tests.support import work_projects as tiny
 from tests.support.work_projects import ANSWER, OUTPUT, SEED, Project
@@ -259,10 +259,10 @@ def test_merge_that_would_lose_something_is_not_taken(
     assert f"{SEED}: your copy was left alone, since " in said and "beside it: new-01_seeds.ipynb" in said
 
 
-def test_guard_finds_nothing_wrong_with_the_copy_itself(project: Project) -> None:
+def test_nothing_is_found_wrong_with_the_copy_itself(project: Project) -> None:
     base, copy = (parsed((project.root / folder / SEED).read_bytes()) for folder in ("labs", "work"))
-    assert guard.faults(base, copy, copy) == []
-    assert guard.faults(base, copy, base) != []
+    assert lost_lines.faults(base, copy, copy) == []
+    assert lost_lines.faults(base, copy, base) != []
 
 
 @pytest.mark.parametrize(

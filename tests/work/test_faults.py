@@ -204,12 +204,12 @@ def test_a_disk_that_is_really_full(project: Project, command: str) -> None:
     COMMANDS[command][1](project)
     kept, after = project.root.with_name("kept"), project.root.with_name("after")
     shutil.copytree(project.work, kept)
-    room = {
+    module = {
         "update": "update.update(root)",
         "reset": 'reset.reset(root, ["01.seed", "02"])',
         "undo": "undo.undo(root)",
     }
-    code = f"import sys, pathlib; from helpers.work import {command}; root = pathlib.Path(sys.argv[1]); sys.exit({room[command]})"
+    code = f"import sys, pathlib; from helpers.work import {command}; root = pathlib.Path(sys.argv[1]); sys.exit({module[command]})"
     codes = set()
     for free in (0, 16_384, 49_152, 196_608):
         shutil.rmtree(after, ignore_errors=True)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.work import guard
+from helpers.work import lost_lines
 from helpers.work.merge import merge
 from helpers.work.notebook import ids, parsed
 from tests.support import work_projects as tiny
@@ -69,7 +69,7 @@ def read(notebook: dict[str, Any]) -> dict[str, Any]:
 def test_nothing_is_lost_whatever_both_sides_did(versions: list[dict[str, Any]]) -> None:
     base, copy, lab = (read(version) for version in versions)
     merged = merge(base, copy, lab)
-    assert guard.faults(base, copy, merged.notebook) == []
+    assert lost_lines.faults(base, copy, merged.notebook) == []
     assert {id for id in ids(lab) if id not in ids(base)} <= set(ids(merged.notebook))
     again = merge(lab, merged.notebook, lab)
     assert again.notebook == merged.notebook, "the next update finds nothing to do"

@@ -58,7 +58,7 @@ def check(root: Path) -> Table:
             print(f"check: {id}: {spread(took)} ms", file=sys.stderr)
             table.lines.append([id, spread(took), REPEATS, inside, beyond, word])
     table.note = (
-        f"{REPEATS} checks each, 0.3 s apart, so that a spare child waits; 'inside' measured in one further run (0 for "
+        f"{REPEATS} checks each, 0.3 s apart, so that a warm worker waits; 'inside' measured in one further run (0 for "
         f"a class: its methods count as the check's). Over the aim of {AIM:g} ms: {over.count('over')} of {len(over)}, "
         f"and {over.count('starts processes')} that start processes."
     )

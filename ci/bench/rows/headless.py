@@ -35,7 +35,7 @@ NOTE = (
     "Adds: a command's wall time minus the cells' own time, which is measured in the same round, in a stock kernel that "
     "has torch, torchvision and matplotlib imported: imports count as added, on both sides. Floor: own time over "
     f"{cores()} cores. Ratio: of medians; behind it the smallest and largest of one round. In turn, in a copy of the "
-    "project. Plain tools have stock kernels and the surroundings of labbook's jobs. Of nbval on labs only the time "
+    "project. Plain tools have stock kernels and the environment of labbook's jobs. Of nbval on labs only the time "
     "counts: without labbook's plugin it compares volatile cells too. Labs of the course: one at a time, so that nothing "
     "runs side by side."
 )

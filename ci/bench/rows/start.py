@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from ci.bench.table import Table, row
 from ci.bench.timing.rounds import Samples, beyond, in_turn, ratio, spread
-from ci.bench.timing.tools import in_surroundings
+from ci.bench.timing.tools import as_a_job
 from ci.notebooks.files import PAGE, is_run, notebooks, number, read
 
 BARE = "bare kernel: import torch"
@@ -81,8 +81,8 @@ def fill(table: Table, kernels: Samples, imports: Samples) -> None:
 
 def _first(root: Path, notebook: Path) -> float:
     command = [sys.executable, "-m", "ci.bench.timing.stock", "first", str(notebook)]
-    return json.loads(in_surroundings(root, command, strict=False).said)[0]
+    return json.loads(as_a_job(root, command, strict=False).said)[0]
 
 
 def _import(root: Path, code: str) -> float:
-    return in_surroundings(root, [sys.executable, "-c", code], strict=False).seconds
+    return as_a_job(root, [sys.executable, "-c", code], strict=False).seconds

@@ -64,7 +64,7 @@ def has_xdist() -> bool:
 def plain_seconds(
     project: Path, commands: Sequence[Command], *, strict: bool, ok: Sequence[int] = (0,)
 ) -> float:
-    """Seconds of commands, one after another, in the surroundings that `labbook` gives its jobs, with stock kernels.
+    """Seconds of commands, one after another, in the environment that `labbook` gives its jobs, with stock kernels.
 
     Args:
         project: The copy of the project.
@@ -72,11 +72,11 @@ def plain_seconds(
         strict: Whether a check that is not passed raises, as in `labbook run` and `validate`.
         ok: The exit codes with which the time counts.
     """
-    return sum(in_surroundings(project, command, strict=strict, ok=ok).seconds for command in commands)
+    return sum(as_a_job(project, command, strict=strict, ok=ok).seconds for command in commands)
 
 
-def in_surroundings(project: Path, command: Command, *, strict: bool, ok: Sequence[int] = (0,)) -> Ended:
-    """One command in the surroundings that `labbook` gives its jobs, with stock kernels."""
+def as_a_job(project: Path, command: Command, *, strict: bool, ok: Sequence[int] = (0,)) -> Ended:
+    """One command in the environment that `labbook` gives its jobs, with stock kernels."""
     with tempfile.TemporaryDirectory(prefix="labbook-bench-") as folder:
         env = environment(project, Path(folder), strict=strict) | {"LABBOOK_KERNELS": "stock"}
         env = {name: value for name, value in env.items() if name not in WARM}
@@ -86,7 +86,7 @@ def in_surroundings(project: Path, command: Command, *, strict: bool, ok: Sequen
 def own_seconds(project: Path, notebooks: Sequence[Path], *, strict: bool) -> float:
     """The cells' own time: their seconds in a stock kernel that has torch, torchvision and matplotlib imported."""
     command = _python("ci.bench.timing.stock", "own", *map(str, notebooks))
-    return sum(json.loads(in_surroundings(project, command, strict=strict).said))
+    return sum(json.loads(as_a_job(project, command, strict=strict).said))
 
 
 def labbook(

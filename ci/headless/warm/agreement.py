@@ -26,7 +26,7 @@ def early(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if not name.startswith(LATE)}
 
 
-def surroundings() -> dict[str, Any]:
+def conditions() -> dict[str, Any]:
     """What a process gets from the one that starts it, as JSON can hold it, the environment excepted."""
     limits = [name for name in dir(resource) if name.startswith("RLIMIT_")]
     return {

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ci.headless.warm.agreement import is_private, peer, surroundings
+from ci.headless.warm.agreement import conditions, is_private, peer
 
 PATIENCE = 120.0  # seconds: at the start of a run the server is still importing
 
@@ -96,7 +96,7 @@ def forked(
         "environment": dict(env),
         "folder": folder,
         "umask": umask,
-        "surroundings": surroundings(),
+        "conditions": conditions(),
     }
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:

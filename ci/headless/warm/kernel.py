@@ -59,7 +59,7 @@ def become(order: Order) -> None:
     try:
         app = _kernel(request["arguments"], order.server)
     except BaseException as error:
-        # No cell has run, so nothing is lost; torch's own end would bury these words, the last that a run shows.
+        # No cell has run, so nothing is lost; torch's own end would hide these words, the last that a run shows.
         if isinstance(error, SystemExit):
             print(error.code, file=sys.stderr, flush=True)
         else:

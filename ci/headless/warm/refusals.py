@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ci.headless.warm.agreement import early, surroundings
+from ci.headless.warm.agreement import conditions, early
 
 Stamp = tuple[int, int] | tuple[str, ...] | None
 
@@ -36,7 +36,7 @@ def request_fault(request: Mapping[str, Any], env: Mapping[str, str], stamps: Ma
         env: The server's environment as it began.
         stamps: What `stamped` gave when the server had imported all.
     """
-    mine, wanted = surroundings(), request["surroundings"]
+    mine, wanted = conditions(), request["conditions"]
     if differ := [name for name in mine if wanted.get(name) != mine[name]]:
         return f"what it inherits differs: {', '.join(differ)}"
     here, there = early(env), early(request["environment"])

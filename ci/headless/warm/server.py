@@ -69,7 +69,7 @@ class Server:
                 poll.register(fd, select.POLLIN)
             ready = {fd for fd, _ in poll.poll()}
             for fd in ready & pidfds.keys():
-                self.bury(pidfds[fd])
+                self.ended(pidfds[fd])
             for fd in ready & ends.keys():
                 if ends[fd] in self.kernels:  # a client never writes again: it is gone
                     self.end(ends[fd])
@@ -80,8 +80,8 @@ class Server:
             if self.listener.fileno() in ready and (order := self.answer()):
                 return order
 
-    def bury(self, kernel: Kernel) -> None:
-        """Tell a kernel's exit code to its client."""
+    def ended(self, kernel: Kernel) -> None:
+        """Tell the exit code of a kernel that has ended to its client."""
         code = os.waitstatus_to_exitcode(os.waitpid(kernel.pid, 0)[1])
         os.close(kernel.pidfd)
         self.kernels.remove(kernel)
@@ -104,7 +104,7 @@ class Server:
         for process in below:
             with suppress(psutil.Error):
                 process.kill()
-        self.bury(kernel)
+        self.ended(kernel)
         # Only now: it waits for all that carry the mark, and would take the kernel's exit code. A job that still lives
         # has its own things to clear away.
         if kernel.mark:

@@ -130,13 +130,13 @@ def shown(path: Path) -> str:
     return nbformat.read(path, 4).cells[-1].outputs[0].data["text/plain"]
 
 
-def test_the_plain_tools_run_in_the_surroundings_of_the_jobs_with_stock_kernels(project: Path):
+def test_the_plain_tools_run_in_the_environment_of_the_jobs_with_stock_kernels(project: Path):
     solved, unsolved = notebooks(project / "solutions"), notebooks(project / "labs")
     assert tools.plain_seconds(project, tools.papermill(solved, project), strict=True) > 0
     assert shown(project / "01_shows.ipynb") == "['1', 'stock']"
     assert tools.plain_seconds(project, tools.execute(unsolved), strict=False) > 0
     assert shown(project / "executed-01_shows.ipynb") == "[None, 'stock']"
     [nbval] = tools.nbval(solved)
-    assert "1 failed" in tools.in_surroundings(project, nbval, strict=True, ok=tools.RAN).said
+    assert "1 failed" in tools.as_a_job(project, nbval, strict=True, ok=tools.RAN).said
     with pytest.raises(Problem, match="exit code 1"):  # the stored notebook has no output
         tools.plain_seconds(project, [nbval], strict=True)

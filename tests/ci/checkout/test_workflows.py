@@ -69,8 +69,8 @@ def test_gpu_machine_never_runs_a_pull_request() -> None:
 def test_gpu_workflow_runs_papermill_and_nbval_by_the_same_targets() -> None:
     """`make test-all` runs every stage of `make test`, nbval among them, and regenerates with papermill."""
     commands = [" ".join(map(str, stage.command)) for stage in stages.STAGES + stages.MORE_STAGES]
-    for room in ("validate", "labs", "run --force"):
-        assert any(command.endswith(room) for command in commands), room
+    for words in ("validate", "labs", "run --force"):
+        assert any(command.endswith(words) for command in commands), words
 
 
 def test_recordings_are_made_by_hand_and_carried_away_by_a_person() -> None:

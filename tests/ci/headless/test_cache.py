@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from ci.checkout import test as stages
 from ci.headless import fingerprint, pool
-from ci.headless.cache import Passed
+from ci.headless.cache import Cache
 from ci.headless.labs import labs
 from ci.headless.run import run
 from ci.headless.validate import validate
@@ -47,12 +47,12 @@ def put(path: Path, content: str) -> None:
 
 def remembered(root: Path, task: str = "labs", notebook: str = "labs/01_one.ipynb") -> bool:
     """Whether the notebook would be skipped."""
-    return Passed(root, task).recall(root / notebook) is not None
+    return Cache(root, task).recall(root / notebook) is not None
 
 
 def passes(root: Path, task: str = "labs", notebook: str = "labs/01_one.ipynb") -> None:
     """The notebook has run, and passed."""
-    passed = Passed(root, task)
+    passed = Cache(root, task)
     passed.recall(root / notebook)
     passed.remember(root / notebook, RESULT)
     assert remembered(root, task, notebook)
@@ -60,7 +60,7 @@ def passes(root: Path, task: str = "labs", notebook: str = "labs/01_one.ipynb") 
 
 def test_the_result_comes_back_whole(project: Path):
     passes(project)
-    assert Passed(project, "labs").recall(project / "labs" / "01_one.ipynb") == RESULT
+    assert Cache(project, "labs").recall(project / "labs" / "01_one.ipynb") == RESULT
     assert not remembered(project, "validate") and not remembered(project, notebook="labs/02_two.ipynb")
 
 
@@ -162,7 +162,7 @@ def test_what_passed_in_a_forked_kernel_is_run_for_somebody_who_asks_for_stock(
 @pytest.mark.parametrize("edited", ["labs/01_one.ipynb", "helpers/__init__.py", "data/numbers.csv"])
 def test_what_is_edited_while_it_runs_is_not_remembered(project: Path, edited: str):
     """Nor is it once the edit is taken back: nobody knows which of the two has run."""
-    passed, before = Passed(project, "labs"), (project / edited).read_bytes()
+    passed, before = Cache(project, "labs"), (project / edited).read_bytes()
     passed.recall(project / "labs" / "01_one.ipynb")
     (project / edited).write_bytes(before + b"\n")
     passed.remember(project / "labs" / "01_one.ipynb", RESULT)
@@ -203,7 +203,7 @@ def test_a_damaged_memory_only_costs_a_run(project: Path, damage: Callable[[Path
 
 def test_a_memory_that_cannot_be_kept_or_made_only_costs_a_run(project: Path):
     put(project / ".labbook", "in the way")
-    passed = Passed(project, "labs")
+    passed = Cache(project, "labs")
     passed.recall(project / "labs" / "01_one.ipynb")
     passed.remember(project / "labs" / "01_one.ipynb", RESULT)
     assert not remembered(project)
@@ -270,14 +270,12 @@ def test_labs_are_skipped_and_their_row_is_whole(project: Path, monkeypatch: pyt
     assert rows(heard, "01_one") == ["01_one", "unchanged", "1", "0", "+", "1", "1", "not", "attempted"]
 
 
-@pytest.mark.parametrize(
-    ("command", "room"), [("run", "regenerate"), ("validate", "validate"), ("labs", "unsolved")]
-)
+@pytest.mark.parametrize(("command", "module"), [("run", "run"), ("validate", "validate"), ("labs", "labs")])
 def test_force_comes_from_the_option_or_the_environment(
-    monkeypatch: pytest.MonkeyPatch, command: str, room: str
+    monkeypatch: pytest.MonkeyPatch, command: str, module: str
 ):
     asked = []
-    monkeypatch.setattr(f"ci.{room}.{command}", lambda *_, force, **more: asked.append(force) or 0)
+    monkeypatch.setattr(f"ci.headless.{module}.{command}", lambda *_, force, **more: asked.append(force) or 0)
     for options, variable in (([], ""), (["--force"], ""), ([], "1")):
         assert CliRunner().invoke(app, [command, *options], env={"LABBOOK_FORCE": variable}).exit_code == 0
     assert asked == [False, True, True]

@@ -84,8 +84,8 @@ def test_another_environment_means_a_stock_kernel(announced: list[str], tmp_path
 
 
 def test_other_limits_mean_a_stock_kernel(announced: list[str], tmp_path: Path, monkeypatch):
-    told = agreement.surroundings()
-    monkeypatch.setattr("ci.headless.warm.client.surroundings", lambda: told | {"cores": [99]})
+    told = agreement.conditions()
+    monkeypatch.setattr("ci.headless.warm.client.conditions", lambda: told | {"cores": [99]})
     begun(tmp_path)
     assert announced == ["what it inherits differs: cores"]
 
@@ -115,7 +115,7 @@ def test_a_socket_that_others_can_reach_is_not_used(announced: list[str], served
 def test_what_is_no_request_harms_nobody(announced: list[str], served: Kernels, tmp_path: Path):
     import socket
 
-    for words in (b"", b"x", b"[]", b"{}", b'{"surroundings": 1}'):
+    for words in (b"", b"x", b"[]", b"{}", b'{"conditions": 1}'):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
             stranger.connect(served.variables[agreement.SOCKET])
             with open(os.devnull) as null:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from helpers.labs.ddp.shown.training_job import Job
 from helpers.ranks.in_threads import in_threads
-from helpers.ranks.stage import stage
+from helpers.ranks.scheduler import scheduler
 
 Train = Callable[[Path, Job, int], Any]
 PARTS = ("weights", "momentum", "generator", "epoch of the sampler", "samples")
@@ -115,7 +115,7 @@ class Watch:
             if self.kill_at == len(self.renames) - 1:
                 raise Killed
             for _ in range(20 if self.slow and not self.renames[-1] else 0):
-                if (now := stage()) and not now.let_others():
+                if (now := scheduler()) and not now.let_others():
                     break
         elif event == "os.rename" and self.is_path(args[0]):
             self.faults.append("moves the older file away first")

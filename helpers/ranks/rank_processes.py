@@ -51,7 +51,7 @@ class Member:
         return self.open if self.gone else [*self.open, self.process.sentinel]
 
 
-class Crew:
+class RankProcesses:
     """All ranks of a call."""
 
     def __init__(self, order: in_rank.Order, method: str) -> None:
@@ -82,7 +82,7 @@ class Crew:
                 self._read(live[end], end)
         for end in ready:
             if not isinstance(end, Connection):
-                self._bury(live[end])
+                self._ended(live[end])
         return bool(ready)
 
     def _read(self, member: Member, end: Connection) -> bool:
@@ -129,7 +129,7 @@ class Crew:
         member.ended = message
         self.printed.ended(member.rank)
 
-    def _bury(self, member: Member) -> None:
+    def _ended(self, member: Member) -> None:
         """A process is gone; what it had sent comes first."""
         member.gone = True
         if member.ended is None:

@@ -15,7 +15,7 @@ class UnknownDriver(RuntimeError):
     """The driver's version cannot be found out."""
 
 
-def device_facts() -> dict[str, str]:
+def device_info() -> dict[str, str]:
     """The GPU's name, the driver, CUDA, cuDNN and torch.
 
     Raises: UnknownDriver

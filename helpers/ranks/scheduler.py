@@ -2,7 +2,7 @@
 
 What a check asks of an answer for several ranks must come out the same each time and cost milliseconds. Here no time
 passes: a rank runs until it waits for another one, then the next one runs. When all wait, that is a deadlock, and it
-is known at once. Messages go over `helpers.ranks.memory_group`.
+is known at once. Messages go over `helpers.ranks.thread_group`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Rank:
     environment: Any = None
 
 
-class Stage:
+class Scheduler:
     """Lets one rank run at a time, and hands over when it waits."""
 
     def __init__(self, ranks: int, order: random.Random | None = None) -> None:
@@ -80,7 +80,7 @@ class Stage:
             threading.Thread(target=self._play, args=(rank, play), name=f"rank {rank.number}", daemon=True)
             for rank in self.ranks
         ]
-        _stages.append(self)
+        _schedulers.append(self)
         try:
             for thread in threads:
                 thread.start()
@@ -89,7 +89,7 @@ class Stage:
             for thread in threads:
                 thread.join()
         finally:
-            _stages.remove(self)
+            _schedulers.remove(self)
             start.put_back()
         if self.failure is not None:
             raise self.failure
@@ -227,9 +227,9 @@ class _Environment:
                 os.environ[name] = value
 
 
-_stages: list[Stage] = []
+_schedulers: list[Scheduler] = []
 
 
-def stage() -> Stage | None:
-    """The stage that runs now, None outside of one."""
-    return _stages[-1] if _stages else None
+def scheduler() -> Scheduler | None:
+    """The scheduler that runs now, None outside of one."""
+    return _schedulers[-1] if _schedulers else None

@@ -1,4 +1,4 @@
-"""The rooms stay rooms: names say what a file is about, and a folder can be taken in at a glance."""
+"""Folders stay small: names say what a file is about, and a folder can be taken in at a glance."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ def test_no_folder_of_a_lab_holds_more_than_seven_files() -> None:
     folders = [LABS, *(path for path in LABS.rglob("*") if path.is_dir())]
     count = {path: sum(file.stem != "__init__" for file in path.glob("*.py")) for path in folders}
     assert {path: files for path, files in count.items() if files > 7} == {}
+
+
+def test_helpers_holds_few_modules_beside_its_folders() -> None:
+    assert len(list((paths.ROOT / "helpers").glob("*.py"))) <= 14
 
 
 def test_every_exercise_has_its_folder_and_its_right_answers() -> None:

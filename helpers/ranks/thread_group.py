@@ -1,4 +1,4 @@
-"""A process group in memory, for ranks that are threads of one process (see stage.py).
+"""A process group in memory, for ranks that are threads of one process (see scheduler.py).
 
 The rules are gloo's: a blocking send is a rendezvous, messages are contiguous, what is sent and received must have
 the same size, the n-th collective of each rank is the same one. `torch.distributed` calls these methods on the group,
@@ -17,10 +17,10 @@ from torch.distributed.distributed_c10d import ReduceOp
 
 from helpers.ranks import collectives
 from helpers.ranks.requests import LIBRARY, Meeting, Message, Wires, Work, nbytes
-from helpers.ranks.stage import Disagreement
+from helpers.ranks.scheduler import Disagreement
 
 
-class MemoryGroup(dist.ProcessGroup):
+class ThreadGroup(dist.ProcessGroup):
     """The group of one rank. name: what tells this group from others, the same on all its ranks."""
 
     def __init__(self, wires: Wires, name: Any, rank: int, members: list[int]) -> None:
@@ -56,8 +56,8 @@ class MemoryGroup(dist.ProcessGroup):
         return self._post(tensors[0], None, tag, sends=False)
 
     def _post(self, tensor: Tensor, peer: int | None, tag: int, *, sends: bool) -> Work:
-        stage, wires = self.wires.stage, self.wires
-        stage.pause()
+        scheduler, wires = self.wires.scheduler, self.wires
+        scheduler.pause()
         if not tensor.is_contiguous():
             raise RuntimeError("input tensor has to be contiguous")
         if peer is not None and not 0 <= peer < self.size():
@@ -65,7 +65,7 @@ class MemoryGroup(dist.ProcessGroup):
         kind = _called(("send", "isend") if sends else ("recv", "irecv"))
         message = Message(self._rank, peer, tensor.detach())
         message.sends = sends
-        stage.tell(kind, peer, nbytes(tensor))
+        scheduler.tell(kind, peer, nbytes(tensor))
         self._match(message, tag)
         work = Work(wires, kind, peer, lambda: message.partner is not None, message.deliver)
         work.source, work.tensors = message, [tensor]
@@ -103,9 +103,9 @@ class MemoryGroup(dist.ProcessGroup):
     # Collectives ----------------------------------------------------------------------------------------------
 
     def _meet(self, call: collectives.Call) -> Work:
-        stage, wires = self.wires.stage, self.wires
-        stage.pause()
-        stage.tell(call.name, None, sum(map(nbytes, call.inputs)))
+        scheduler, wires = self.wires.scheduler, self.wires
+        scheduler.pause()
+        scheduler.tell(call.name, None, sum(map(nbytes, call.inputs)))
         meetings = wires.meetings[self.name]
         if self._met == len(meetings):
             meetings.append(Meeting(self.size()))
