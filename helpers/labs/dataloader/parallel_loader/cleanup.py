@@ -13,7 +13,7 @@ from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.processes import Stuck
 from helpers.labs.dataloader.shared.properties.order import gated
-from helpers.labs.dataloader.shared.run import Samples, Scene
+from helpers.labs.dataloader.shared.run import Loading, Samples
 
 WHOLE = "a whole epoch leaves no process, and no zombie"
 BREAK = "break leaves no process, though results are waiting"
@@ -53,25 +53,25 @@ def leaves(answer: Any, trial: Trial) -> None:
     said = (
         "12 batches of 0.3 MB, two workers; break after the first, when all workers have loaded what they may"
     )
-    with Scene(trial, answer, said, [[k] for k in range(12)], usual=_large) as scene:
-        scene.start()
-        scene.next()
-        scene.until("done", 4)
-        _see(trial, scene.leave(), "After break", "break")
+    with Loading(trial, answer, said, [[k] for k in range(12)], usual=_large) as loading:
+        loading.start()
+        loading.next()
+        loading.until("done", 4)
+        _see(trial, loading.leave(), "After break", "break")
 
 
 def garbage(answer: Any, trial: Trial) -> None:
     for how in ("After close()", "After the iterator was collected in a cycle", "Never begun"):
         said = f"8 batches, one worker. {how}"
-        with Scene(trial, answer, said, [[k] for k in range(8)], num_workers=1) as scene:
-            scene.start()
+        with Loading(trial, answer, said, [[k] for k in range(8)], num_workers=1) as loading:
+            loading.start()
             if how != "Never begun":
-                scene.next()
+                loading.next()
             if "cycle" in how:
-                cycle: list[Any] = [scene.iterator]
+                cycle: list[Any] = [loading.iterator]
                 cycle.append(cycle)
                 del cycle
-            _see(trial, scene.leave(close="close" in how), how, "garbage")
+            _see(trial, loading.leave(close="close" in how), how, "garbage")
 
 
 def _raises(samples: Samples, index: Any) -> Any:
@@ -90,25 +90,25 @@ def error(answer: Any, trial: Trial) -> None:
         ("After an error in worker_init_fn", plain, {"worker_init_fn": _hook, "num_workers": 1}),
     ]
     for how, batches, options in runs:
-        with Scene(trial, answer, how, batches, **options) as scene:
-            found = scene.error()
+        with Loading(trial, answer, how, batches, **options) as loading:
+            found = loading.error()
             del found
-            _see(trial, scene.leave(), how, "error")
+            _see(trial, loading.leave(), how, "error")
     _consumer(answer, trial)
 
 
 def _consumer(answer: Any, trial: Trial) -> None:
     how = "After an error in the body of the loop"
     acts = {2: _raises}
-    with Scene(
+    with Loading(
         trial, answer, f"two workers; sample 2 raises, too. {how}", [[k] for k in range(8)], acts=acts
-    ) as scene:
-        scene.start()
+    ) as loading:
+        loading.start()
 
         def train() -> None:
-            for _ in iter(scene.next, None):
-                scene.until("load", 3)
-                scene.crew.settle()
+            for _ in iter(loading.next, None):
+                loading.until("load", 3)
+                loading.started.settle()
                 raise ZeroDivisionError("loss")
 
         try:
@@ -116,7 +116,7 @@ def _consumer(answer: Any, trial: Trial) -> None:
         except ZeroDivisionError:
             pass
         try:
-            left = scene.leave(close=True)
+            left = loading.leave(close=True)
         except Exception as other:
             trial.fail(
                 f"Leaving the loop raised {type(other).__name__}: an error of a batch that nobody wants any more.",
@@ -137,11 +137,11 @@ def busy(answer: Any, trial: Trial) -> None:
     said = (
         "8 batches, two workers; break after batch 0, while worker 1 is in a sample that takes half a minute"
     )
-    with Scene(trial, answer, said, [[k] for k in range(8)], acts={1: _endless}, patience=16) as scene:
-        scene.start()
-        scene.next()
-        scene.until("endless", 1)
-        _see(trial, scene.leave(), "After break", "busy")
+    with Loading(trial, answer, said, [[k] for k in range(8)], acts={1: _endless}, patience=16) as loading:
+        loading.start()
+        loading.next()
+        loading.until("endless", 1)
+        _see(trial, loading.leave(), "After break", "busy")
 
 
 def _things() -> dict[str, int]:
@@ -156,14 +156,14 @@ def _things() -> dict[str, int]:
 
 def things(answer: Any, trial: Trial) -> None:
     said = "one worker: a whole epoch, then one that is left by break"
-    with Scene(trial, answer, said, [[k] for k in range(4)], num_workers=1) as scene:
-        scene.rest()  # what is opened once and kept is no leak
-        scene.leave()
+    with Loading(trial, answer, said, [[k] for k in range(4)], num_workers=1) as loading:
+        loading.rest()  # what is opened once and kept is no leak
+        loading.leave()
     before = _things()
-    with Scene(trial, answer, said, [[k] for k in range(4)], num_workers=1) as scene:
-        scene.start()
-        scene.next()
-        scene.leave()
+    with Loading(trial, answer, said, [[k] for k in range(4)], num_workers=1) as loading:
+        loading.start()
+        loading.next()
+        loading.leave()
     for _ in range(30):
         after = _things()
         more = {name: after[name] - before[name] for name in after if after[name] > before[name]}
@@ -182,36 +182,36 @@ def program(answer: Any, trial: Trial) -> None:
     said = "a program that starts a loader with one worker, takes one batch and ends"
     if "fork" not in multiprocessing.get_all_start_methods():
         return
-    with Scene(trial, answer, said, [[k] for k in range(8)], num_workers=1) as scene:
-        child = multiprocessing.get_context("fork").Process(target=_short_program, args=(scene,))
+    with Loading(trial, answer, said, [[k] for k in range(8)], num_workers=1) as loading:
+        child = multiprocessing.get_context("fork").Process(target=_short_program, args=(loading,))
         child.start()
         try:
-            with scene.crew.watched():
+            with loading.started.watched():
                 child.join()
         except Stuck:
             trial.fail(
                 "The program does not end: it waits for the workers, which wait for the program.",
                 expected="daemon processes, which end with the program",
-                got=scene.crew.last_words,
+                got=loading.started.last_words,
                 observed=("program", "hangs"),
             )
-        left = scene.crew.left()
+        left = loading.started.left()
         trial.true(
-            not left and ["took", 0] in scene.log.events(),
+            not left and ["took", 0] in loading.log.events(),
             "The program has ended, and its workers are still running.",
             expected="no process",
             observed=("program", left),
         )
 
 
-def _short_program(scene: Scene) -> None:
-    scene.start()
-    next(scene.iterator)
-    scene.log.note("took", 0)
-    _kept.append(scene)
+def _short_program(loading: Loading) -> None:
+    loading.start()
+    next(loading.iterator)
+    loading.log.note("took", 0)
+    _kept.append(loading)
 
 
-_kept: list[Scene] = []  # as a global of a program: its end is not the end of the iterator
+_kept: list[Loading] = []  # as a global of a program: its end is not the end of the iterator
 
 Step = Callable[[Any, Trial], None]
 

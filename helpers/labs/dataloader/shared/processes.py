@@ -117,7 +117,7 @@ def _used(pid: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-class Crew:
+class Started:
     """The processes that are started while it is watched; `log` is where they note what they do."""
 
     def __init__(self, log: Log) -> None:

@@ -18,7 +18,7 @@ from torch.utils.data import Dataset, get_worker_info
 
 from helpers.check import judge
 from helpers.check.trial import Trial
-from helpers.labs.dataloader.shared.processes import PATIENCE, Crew, Log, Stuck
+from helpers.labs.dataloader.shared.processes import PATIENCE, Log, Started, Stuck
 
 LEAVING = 16  # looks: a loader may give its workers a second before it kills them
 
@@ -69,7 +69,7 @@ def waits_for(*done: Any) -> Act:
     return act
 
 
-class Scene:
+class Loading:
     """A loader at work. In a `with` block: whatever it leaves behind is removed at the end.
 
     batches: what the sampler gives; an exception among them is raised. Lists and counts of what was asked,
@@ -95,19 +95,19 @@ class Scene:
         self.folder = tempfile.mkdtemp(prefix="loader")
         self.log = Log(self.folder)
         self.samples = Samples(self.log, acts, usual)
-        self.crew = Crew(self.log)
+        self.started = Started(self.log)
         self.iterator: Any = None
         self.received: list[Any] = []
         self.wanted = "every batch, then the end"
         trial.given(given)
 
-    def __enter__(self) -> Scene:
+    def __enter__(self) -> Loading:
         gc.freeze()  # a collection in `leave` then looks at what is new only
         return self
 
     def __exit__(self, *error: object) -> None:
         try:
-            self.crew.kill()
+            self.started.kill()
             if self.iterator is not None:
                 self._quietly_closed()
         finally:
@@ -117,7 +117,7 @@ class Scene:
     def _quietly_closed(self) -> None:
         """With its workers dead a loader has nothing to say that matters."""
         try:
-            with self.crew.watched(5):
+            with self.started.watched(5):
                 close = getattr(self.iterator, "close", None)
                 if close is not None:
                     close()
@@ -125,7 +125,7 @@ class Scene:
         except (Exception, Stuck):
             pass
         self.iterator = None
-        self.crew.kill()
+        self.started.kill()
 
     def asked(self) -> Iterator[Any]:
         """The sampler: notes what is asked of it."""
@@ -137,7 +137,7 @@ class Scene:
 
     def start(self) -> Any:
         """Calls the answer; wrong if what it returns is no iterator."""
-        with self.crew.watched(self.patience):
+        with self.started.watched(self.patience):
             found = self.answer(self.samples, self.asked(), self.collate_fn, **self.options)
             try:
                 self.iterator = iter(found)
@@ -152,7 +152,7 @@ class Scene:
 
     def next(self) -> Any:
         """The next batch; notes it."""
-        with self.crew.watched(self.patience):
+        with self.started.watched(self.patience):
             batch = next(self.iterator)
         self.log.note("got", len(self.received))
         self.received.append(batch)
@@ -194,14 +194,14 @@ class Scene:
         self.trial.fail(
             f"{when}: nothing happens any more{f', {why}' if why else ''}.",
             expected=self.wanted,
-            got=self.crew.last_words + line,
+            got=self.started.last_words + line,
             observed=("hangs", when),
         )
 
     def leave(self, close: bool = False) -> list[str]:
         """Drops the iterator (or closes it, if it can); what is left of its processes then."""
         try:
-            with self.crew.watched(max(self.patience, LEAVING)):
+            with self.started.watched(max(self.patience, LEAVING)):
                 if close and hasattr(self.iterator, "close"):
                     self.iterator.close()
                 self.iterator = None
@@ -213,7 +213,7 @@ class Scene:
                 "Leaving the loop hangs",
                 "and the workers have been killed by the check",
             )
-        return self.crew.left()
+        return self.started.left()
 
     def places(self, kind: str) -> list[Any]:
         """Second words of the events of a kind."""

@@ -12,9 +12,9 @@ from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages
 from helpers.labs.ddp.shared.models import (
     UNIT,
+    Inputs,
     Kinds,
     Layers,
-    Scene,
     after_last_gradient,
     all_reduces,
     between,
@@ -58,11 +58,11 @@ mini_ddp = Exercise(
 @mini_ddp.property("the exchange is your own: torch's DistributedDataParallel is not called")
 def own(answer: type, trial: Trial) -> None:
     trial.given("a module on two ranks, wrapped and called")
-    scene = Scene(trial, SIZES, ranks=2)
+    inputs = Inputs(trial, SIZES, ranks=2)
 
     def wrapped(answer: type) -> None:
-        ddp = answer(scene.module(), TWO)
-        ddp(scene.batches[0][dist.get_rank()][0])
+        ddp = answer(inputs.module(), TWO)
+        ddp(inputs.batches[0][dist.get_rank()][0])
 
     with calls_to(nn.parallel.DistributedDataParallel.__init__) as seen:
         on_each(trial, answer, wrapped, ranks=2)
@@ -150,15 +150,15 @@ def arguments(answer: type, trial: Trial) -> None:
 def mean(answer: type, trial: Trial) -> None:
     for delivery in ("late", "early"):
         trial.given(f"3 ranks with a batch of 4 each, weights of {SIZES} numbers, bucket_bytes={TWO}")
-        scene = Scene(trial, SIZES)
+        inputs = Inputs(trial, SIZES)
 
-        def step(answer: type, scene: Scene = scene) -> list[Tensor | None]:
-            module = scene.module()
-            scene.backward(answer(module, TWO), 0)
+        def step(answer: type, inputs: Inputs = inputs) -> list[Tensor | None]:
+            module = inputs.module()
+            inputs.backward(answer(module, TWO), 0)
             return gradients(module)
 
         run = on_each(trial, answer, step, ranks=3, delivery=delivery)
-        scene.same(trial, run.results, 0, when="After one backward")
+        inputs.same(trial, run.results, 0, when="After one backward")
 
 
 MANY = (7, 30, 4, 9, 25, 3, 40, 5, 8)
@@ -170,12 +170,12 @@ def of_many(answer: type, trial: Trial) -> list[list[Event]]:
     trial.given(
         f"2 ranks, a chain of weights of {MANY} numbers of {UNIT} bytes each, bucket_bytes={THIRTEEN}"
     )
-    scene = Scene(trial, MANY, ranks=2)
+    inputs = Inputs(trial, MANY, ranks=2)
 
     def step(answer: type) -> None:
-        ddp = answer(scene.module(), THIRTEEN)
+        ddp = answer(inputs.module(), THIRTEEN)
         note("step starts")
-        scene.backward(ddp, 0)
+        inputs.backward(ddp, 0)
         note("step ends")
 
     run = on_each(trial, answer, step, ranks=2)
@@ -244,28 +244,28 @@ def same_order(answer: type, trial: Trial) -> None:
             f"4 layers side by side, weights of {sizes} numbers, each a bucket; the ranks compute them in the orders "
             + ", ".join(map(str, ORDERS))
         )
-        scene = Scene(trial, sizes, how=lambda rank, step: {"order": ORDERS[rank], "side_by_side": True})
+        inputs = Inputs(trial, sizes, how=lambda rank, step: {"order": ORDERS[rank], "side_by_side": True})
 
-        def step(answer: type, scene: Scene = scene) -> list[Tensor | None]:
-            module = scene.module()
-            scene.backward(answer(module, 1), 0)
+        def step(answer: type, inputs: Inputs = inputs) -> list[Tensor | None]:
+            module = inputs.module()
+            inputs.backward(answer(module, 1), 0)
             return gradients(module)
 
-        def mixed(rank: int, scene: Scene = scene) -> Kinds:
-            return [(MIXED, mixture(scene, rank))]
+        def mixed(rank: int, inputs: Inputs = inputs) -> Kinds:
+            return [(MIXED, mixture(inputs, rank))]
 
         run = on_each(trial, answer, step, ranks=3)
-        scene.same(trial, run.results, 0, when="After one backward", more=mixed)
+        inputs.same(trial, run.results, 0, when="After one backward", more=mixed)
 
 
-def mixture(scene: Scene, rank: int) -> list[Tensor]:
+def mixture(inputs: Inputs, rank: int) -> list[Tensor]:
     """What rank `rank` gets for each weight if the k-th gradient of each rank meets the k-th of the others."""
-    own = [scene.own(0, r) for r in range(scene.ranks)]
+    own = [inputs.own(0, r) for r in range(inputs.ranks)]
     if len({len(grad) for grad in own[0]}) > 1:
         return own[rank]
     arriving = [order[::-1] for order in ORDERS]
     places = [arriving[rank].index(i) for i in range(len(own[rank]))]
-    return [sum(own[r][arriving[r][k]] for r in range(scene.ranks)) / scene.ranks for k in places]
+    return [sum(own[r][arriving[r][k]] for r in range(inputs.ranks)) / inputs.ranks for k in places]
 
 
 # More steps, no_sync, and small things asked of right answers.
@@ -280,22 +280,24 @@ LEFT_OVER = "this step's mean and, added to it, what the step before had left in
 def again(answer: type, trial: Trial) -> None:
     for to_none, delivery in ((False, "late"), (True, "early")):
         trial.given(f"2 steps on 3 ranks, before each module.zero_grad(set_to_none={to_none})")
-        scene = Scene(trial, SIZES, steps=2)
+        inputs = Inputs(trial, SIZES, steps=2)
 
-        def steps(answer: type, scene: Scene = scene, to_none: bool = to_none) -> list[list[Tensor | None]]:
-            module = scene.module()
+        def steps(
+            answer: type, inputs: Inputs = inputs, to_none: bool = to_none
+        ) -> list[list[Tensor | None]]:
+            module = inputs.module()
             ddp, found = answer(module, TWO), []
             for step in range(2):
                 module.zero_grad(set_to_none=to_none)
-                scene.backward(ddp, step)
+                inputs.backward(ddp, step)
                 found.append(gradients(module))
             return found
 
         run = on_each(trial, answer, steps, ranks=3, delivery=delivery)
         for step in range(2):
             found = [by_step[step] for by_step in run.results]
-            more = leftovers(scene) if step else []
-            scene.same(
+            more = leftovers(inputs) if step else []
+            inputs.same(
                 trial,
                 found,
                 step,
@@ -304,11 +306,11 @@ def again(answer: type, trial: Trial) -> None:
             )
 
 
-def leftovers(scene: Scene) -> Kinds:
+def leftovers(inputs: Inputs) -> Kinds:
     """What step 2 gives if the bucket still holds the result of step 1: once, or once from each rank."""
-    before, now = scene.mean(0), scene.mean(1)
+    before, now = inputs.mean(0), inputs.mean(1)
     return [
-        (LEFT_OVER, [count * b + n for b, n in zip(before, now, strict=True)]) for count in (scene.ranks, 1)
+        (LEFT_OVER, [count * b + n for b, n in zip(before, now, strict=True)]) for count in (inputs.ranks, 1)
     ]
 
 
@@ -317,18 +319,18 @@ def leftovers(scene: Scene) -> Kinds:
 )
 def no_sync(answer: type, trial: Trial) -> None:
     trial.given("two batches inside `with ddp.no_sync():` (forward and backward), a third outside; 3 ranks")
-    scene = Scene(trial, SIZES, steps=3)
+    inputs = Inputs(trial, SIZES, steps=3)
 
     def steps(answer: type) -> list[list[Tensor | None]]:
-        module = scene.module()
+        module = inputs.module()
         ddp, found = answer(module, TWO), []
         note("starts")
         with ddp.no_sync():
             for step in range(2):
-                scene.backward(ddp, step)
+                inputs.backward(ddp, step)
                 found.append(gradients(module))
         note("inside")
-        scene.backward(ddp, 2)
+        inputs.backward(ddp, 2)
         note("ends")
         return [*found, gradients(module)]
 
@@ -342,7 +344,7 @@ def no_sync(answer: type, trial: Trial) -> None:
         got=f"{len(inside)} all-reduces in two backward passes inside",
         observed=("sends inside", sends_in_backward(between(events, "starts", "inside"))),
     )
-    local = [[scene.own(step, rank) for step in range(3)] for rank in range(3)]
+    local = [[inputs.own(step, rank) for step in range(3)] for rank in range(3)]
     for step in range(2):
         for rank, grads in enumerate(run.results):
             want = [sum(g) for g in zip(*local[rank][: step + 1], strict=True)]
@@ -356,7 +358,7 @@ def no_sync(answer: type, trial: Trial) -> None:
                     "the plain sum of this rank's own gradients",
                     observed=("inside", step, kind if kind != "other" else None),
                 )
-    scene.same(
+    inputs.same(
         trial,
         [grads[2] for grads in run.results],
         0,
@@ -364,10 +366,10 @@ def no_sync(answer: type, trial: Trial) -> None:
         2,
         when="After two batches in no_sync and one outside",
         more=lambda rank: [
-            ("the mean of the LAST batch alone: what had added up before is lost", scene.mean(2)),
+            ("the mean of the LAST batch alone: what had added up before is lost", inputs.mean(2)),
             (
                 "this rank's own sum of no_sync, and of the last batch the mean: the sum itself was not exchanged",
-                [a + b + c for a, b, c in zip(*local[rank][:2], scene.mean(2), strict=True)],
+                [a + b + c for a, b, c in zip(*local[rank][:2], inputs.mean(2), strict=True)],
             ),
         ],
     )
@@ -407,72 +409,74 @@ class Frozen(Layers):
 @mini_ddp.property("a parameter under two names is exchanged once", once_right=True)
 def tied(answer: type, trial: Trial) -> None:
     trial.given("2 ranks; weight 0 has two names and is used twice")
-    scene = Scene(trial, SIZES, ranks=2, kind=Tied)
-    found = [grads for _, grads in after_a_step(answer, trial, scene)]
-    scene.same(trial, found, 0, when="After one backward")
+    inputs = Inputs(trial, SIZES, ranks=2, kind=Tied)
+    found = [grads for _, grads in after_a_step(answer, trial, inputs)]
+    inputs.same(trial, found, 0, when="After one backward")
 
 
 @mini_ddp.property("frozen parameters get rank 0's values, and no bucket waits for them", once_right=True)
 def frozen(answer: type, trial: Trial) -> None:
     trial.given("2 ranks; weight 1 of 3 is frozen")
-    scene = Scene(trial, SIZES, ranks=2, kind=Frozen)
-    steps = after_a_step(answer, trial, scene)
+    inputs = Inputs(trial, SIZES, ranks=2, kind=Frozen)
+    steps = after_a_step(answer, trial, inputs)
     for rank, (values, _) in enumerate(steps):
-        trial.equal(values, scene.starts[0][1], f"The frozen weight on rank {rank}", observed="not broadcast")
-    scene.same(trial, [grads for _, grads in steps], 0, when="After one backward", none_is_zero=True)
+        trial.equal(
+            values, inputs.starts[0][1], f"The frozen weight on rank {rank}", observed="not broadcast"
+        )
+    inputs.same(trial, [grads for _, grads in steps], 0, when="After one backward", none_is_zero=True)
 
 
-def after_a_step(answer: type, trial: Trial, scene: Scene) -> list[tuple[Tensor, list[Tensor | None]]]:
+def after_a_step(answer: type, trial: Trial, inputs: Inputs) -> list[tuple[Tensor, list[Tensor | None]]]:
     """By rank: the numbers in weight 1 after construction, the gradients after one backward."""
 
     def step(answer: type) -> tuple[Tensor, list[Tensor | None]]:
-        module = scene.module()
+        module = inputs.module()
         ddp = answer(module, TWO)
         values = module.weights[1].detach().clone()
-        scene.backward(ddp, 0)
+        inputs.backward(ddp, 0)
         return values, gradients(module)
 
-    return on_each(trial, answer, step, ranks=scene.ranks).results
+    return on_each(trial, answer, step, ranks=inputs.ranks).results
 
 
 @mini_ddp.property("without zero_grad, the mean gradient of the next backward is added", once_right=True)
 def adds(answer: type, trial: Trial) -> None:
     trial.given("two backward passes on 3 ranks with no zero_grad between them")
-    scene = Scene(trial, SIZES, steps=2)
+    inputs = Inputs(trial, SIZES, steps=2)
 
     def steps(answer: type) -> list[Tensor | None]:
-        module = scene.module()
+        module = inputs.module()
         ddp = answer(module, TWO)
         for step in range(2):
-            scene.backward(ddp, step)
+            inputs.backward(ddp, step)
         return gradients(module)
 
-    scene.same(trial, on_each(trial, answer, steps, ranks=3).results, 0, 1, when="After two backward passes")
+    inputs.same(trial, on_each(trial, answer, steps, ranks=3).results, 0, 1, when="After two backward passes")
 
 
 @mini_ddp.property("one rank alone gets its own gradients", once_right=True)
 def alone(answer: type, trial: Trial) -> None:
     trial.given("1 rank, one step")
-    scene = Scene(trial, SIZES, ranks=1)
-    found = [grads for _, grads in after_a_step(answer, trial, scene)]
-    scene.same(trial, found, 0, when="After one backward")
+    inputs = Inputs(trial, SIZES, ranks=1)
+    found = [grads for _, grads in after_a_step(answer, trial, inputs)]
+    inputs.same(trial, found, 0, when="After one backward")
 
 
 @mini_ddp.property("and on three processes over gloo, the same", once_right=True)
 def over_processes(answer: type, trial: Trial) -> None:
     trial.given("two steps on 3 processes over gloo")
-    scene = Scene(trial, SIZES, steps=2)
+    inputs = Inputs(trial, SIZES, steps=2)
 
     def steps() -> list[list[Tensor | None]]:
-        module = scene.module()
+        module = inputs.module()
         ddp, found = answer(module, TWO), []
         for step in range(2):
             module.zero_grad()
-            scene.backward(ddp, step)
+            inputs.backward(ddp, step)
             found.append(gradients(module))
         return found
 
     results = over_gloo(trial, steps, ranks=3)
     for step in range(2):
         found = [by_step[step] for by_step in results]
-        scene.same(trial, found, step, when=f"After the backward of step {step + 1} of 2")
+        inputs.same(trial, found, step, when=f"After the backward of step {step + 1} of 2")

@@ -59,7 +59,7 @@ def watch(module: Layers) -> None:
             weight.register_post_accumulate_grad_hook(lambda _, i=i: note(f"gradient {i}"))
 
 
-class Scene:
+class Inputs:
     """A module with other start values on each rank, and for each step and rank a batch and what comes back for it.
 
     sizes: of each weight. how: by rank and step, keyword arguments of forward.

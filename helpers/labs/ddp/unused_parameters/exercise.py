@@ -11,9 +11,9 @@ from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.exercise import SIZES, TWO, own
 from helpers.labs.ddp.shared.models import (
     UNIT,
+    Inputs,
     Kinds,
     Layers,
-    Scene,
     after_last_gradient,
     all_reduces,
     between,
@@ -47,24 +47,24 @@ unused_parameters = Exercise(
 unused_parameters.property("the exchange is your own: torch's DistributedDataParallel is not called")(own)
 
 
-def one_backward(answer: type, trial: Trial, scene: Scene, bucket_bytes: int) -> None:
+def one_backward(answer: type, trial: Trial, inputs: Inputs, bucket_bytes: int) -> None:
     """Wrong unless one backward gives the mean, with as many all-reduces on each rank."""
 
     def step(answer: type) -> list[Tensor | None]:
-        module = scene.module()
-        scene.backward(answer(module, bucket_bytes), 0)
+        module = inputs.module()
+        inputs.backward(answer(module, bucket_bytes), 0)
         return gradients(module)
 
-    run = on_each(trial, answer, step, ranks=scene.ranks)
-    scene.same(
+    run = on_each(trial, answer, step, ranks=inputs.ranks)
+    inputs.same(
         trial,
         run.results,
         0,
         when="After one backward",
-        more=lambda rank: users_only(scene),
+        more=lambda rank: users_only(inputs),
         none_is_zero=True,
     )
-    sent = [all_reduces(of_rank(run, rank)) for rank in range(scene.ranks)]
+    sent = [all_reduces(of_rank(run, rank)) for rank in range(inputs.ranks)]
     trial.true(
         all(other == sent[0] for other in sent),
         f"The ranks send other all-reduces: {sent} bytes. On gloo this hangs, or mixes up what does not belong together.",
@@ -73,16 +73,16 @@ def one_backward(answer: type, trial: Trial, scene: Scene, bucket_bytes: int) ->
     )
 
 
-def users_only(scene: Scene) -> Kinds:
+def users_only(inputs: Inputs) -> Kinds:
     """The gradients if each is divided by the number of ranks that used the weight."""
-    own_grads = [scene.own(0, rank) for rank in range(scene.ranks)]
+    own_grads = [inputs.own(0, rank) for rank in range(inputs.ranks)]
     return [
         (USERS, [sum(g) / max(1, sum(bool(one.any()) for one in g)) for g in zip(*own_grads, strict=True)])
     ]
 
 
 def taking(*orders: tuple[int, ...]) -> dict:
-    """Arguments of a Scene in which rank r computes the layers orders[r], side by side."""
+    """Arguments of a Inputs in which rank r computes the layers orders[r], side by side."""
     return {"how": lambda rank, step: {"order": orders[rank], "side_by_side": True}}
 
 
@@ -92,8 +92,8 @@ def one_rank(answer: type, trial: Trial) -> None:
         trial.given(
             f"weights of (3, 5, 2, 6) numbers, {told}; 3 ranks, of which rank 1 does not use weight 2"
         )
-        scene = Scene(trial, (3, 5, 2, 6), **taking((0, 1, 2, 3), (0, 1, 3), (0, 1, 2, 3)))
-        one_backward(answer, trial, scene, bucket_bytes)
+        inputs = Inputs(trial, (3, 5, 2, 6), **taking((0, 1, 2, 3), (0, 1, 3), (0, 1, 2, 3)))
+        one_backward(answer, trial, inputs, bucket_bytes)
 
 
 @unused_parameters.property("rank 0 alone does not use a parameter", after=(own,))
@@ -101,7 +101,7 @@ def rank_0_alone(answer: type, trial: Trial) -> None:
     trial.given(
         "weights of (3, 5, 2) numbers, each a bucket of its own; 3 ranks, of which rank 0 does not use weight 1"
     )
-    one_backward(answer, trial, Scene(trial, SIZES, **taking((0, 2), (0, 1, 2), (0, 1, 2))), 1)
+    one_backward(answer, trial, Inputs(trial, SIZES, **taking((0, 2), (0, 1, 2), (0, 1, 2))), 1)
 
 
 @unused_parameters.property("every rank leaves out another one, and all have the same shape", after=(own,))
@@ -110,8 +110,8 @@ def another_each(answer: type, trial: Trial) -> None:
         "5 weights of 4 numbers, each a bucket of its own; weight 4 is used by nobody, and the ranks leave out weight 1, "
         "weight 2 and weight 1"
     )
-    scene = Scene(trial, (4, 4, 4, 4, 4), **taking((0, 2, 3), (0, 1, 3), (0, 2, 3)))
-    one_backward(answer, trial, scene, 1)
+    inputs = Inputs(trial, (4, 4, 4, 4, 4), **taking((0, 2, 3), (0, 1, 3), (0, 2, 3)))
+    one_backward(answer, trial, inputs, 1)
 
 
 @unused_parameters.property("what is used may change from step to step", after=(one_rank, another_each))
@@ -123,23 +123,23 @@ def changing(answer: type, trial: Trial) -> None:
         ((0, 1, 2), (2, 1, 0), (0, 1, 2)),
         ((2,), (0,), (1,)),
     )
-    scene = Scene(
+    inputs = Inputs(
         trial, SIZES, steps=4, how=lambda rank, step: {"order": taken[step][rank], "side_by_side": True}
     )
 
     def steps(answer: type) -> list[list[Tensor | None]]:
-        module = scene.module()
+        module = inputs.module()
         ddp, found = answer(module, TWO), []
         for step in range(4):
             module.zero_grad(set_to_none=step < 3)
-            scene.backward(ddp, step)
+            inputs.backward(ddp, step)
             found.append(gradients(module))
         return found
 
     run = on_each(trial, answer, steps, ranks=3)
     for step in range(4):
         found = [by_step[step] for by_step in run.results]
-        scene.same(trial, found, step, when=f"After the backward of step {step + 1} of 4", none_is_zero=True)
+        inputs.same(trial, found, step, when=f"After the backward of step {step + 1} of 4", none_is_zero=True)
 
 
 @unused_parameters.property(
@@ -147,12 +147,12 @@ def changing(answer: type, trial: Trial) -> None:
 )
 def still_overlapped(answer: type, trial: Trial) -> None:
     trial.given("2 ranks, a chain of 6 weights, all used; each weight is a bucket")
-    scene = Scene(trial, (3, 5, 2, 6, 4, 7), ranks=2)
+    inputs = Inputs(trial, (3, 5, 2, 6, 4, 7), ranks=2)
 
     def step(answer: type) -> None:
-        ddp = answer(scene.module(), 1)
+        ddp = answer(inputs.module(), 1)
         note("starts")
-        scene.backward(ddp, 0)
+        inputs.backward(ddp, 0)
         note("ends")
 
     run = on_each(trial, answer, step, ranks=2)
@@ -182,48 +182,48 @@ def evaluation(answer: type, trial: Trial) -> None:
     trial.given(
         "rank 0 alone calls the module twice under eval() and torch.no_grad(); then all ranks train a step"
     )
-    scene = Scene(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
+    inputs = Inputs(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
 
     def validated_on_rank_0(answer: type) -> list[Tensor | None]:
-        module = scene.module()
+        module = inputs.module()
         ddp = answer(module, TWO)
         if dist.get_rank() == 0:
             set_mode(ddp, module, False)
             with torch.no_grad():
                 for order in ((0, 1), (0, 1, 2)):
-                    ddp(scene.batches[0][0][0], order=order, side_by_side=True)
+                    ddp(inputs.batches[0][0][0], order=order, side_by_side=True)
             set_mode(ddp, module, True)
-        scene.backward(ddp, 0)
+        inputs.backward(ddp, 0)
         return gradients(module)
 
     run = on_each(trial, answer, validated_on_rank_0, ranks=3)
-    scene.same(trial, run.results, 0, when="In the step after rank 0's evaluation", none_is_zero=True)
+    inputs.same(trial, run.results, 0, when="In the step after rank 0's evaluation", none_is_zero=True)
 
 
 @unused_parameters.property("a backward in eval() is as right as any other", after=(one_rank, another_each))
 def backward_in_eval(answer: type, trial: Trial) -> None:
     trial.given("a step in eval() on all ranks, as for a model with frozen statistics")
-    scene = Scene(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
+    inputs = Inputs(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
 
     def step(answer: type) -> list[Tensor | None]:
-        module = scene.module()
+        module = inputs.module()
         ddp = answer(module, TWO)
         set_mode(ddp, module, False)
-        scene.backward(ddp, 0)
+        inputs.backward(ddp, 0)
         return gradients(module)
 
     run = on_each(trial, answer, step, ranks=3)
-    scene.same(trial, run.results, 0, when="After a backward in eval()", none_is_zero=True)
+    inputs.same(trial, run.results, 0, when="After a backward in eval()", none_is_zero=True)
 
 
 @unused_parameters.property("and on three processes over gloo, the same", once_right=True)
 def over_processes(answer: type, trial: Trial) -> None:
     trial.given("3 processes over gloo, of which rank 1 does not use weight 1")
-    scene = Scene(trial, SIZES, **taking((0, 1, 2), (0, 2), (0, 1, 2)))
+    inputs = Inputs(trial, SIZES, **taking((0, 1, 2), (0, 2), (0, 1, 2)))
 
     def step() -> list[Tensor | None]:
-        module = scene.module()
-        scene.backward(answer(module, TWO), 0)
+        module = inputs.module()
+        inputs.backward(answer(module, TWO), 0)
         return gradients(module)
 
-    scene.same(trial, over_gloo(trial, step, ranks=3), 0, when="After one backward")
+    inputs.same(trial, over_gloo(trial, step, ranks=3), 0, when="After one backward")

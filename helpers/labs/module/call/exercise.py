@@ -11,7 +11,7 @@ from torch import nn
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.module.call.inputs import Boom, Hook, Scene, Spy, ending, played, require_same
+from helpers.labs.module.call.inputs import Boom, Hook, Inputs, Spy, ending, played, require_same
 
 Answer = Callable[..., Any]
 
@@ -36,13 +36,13 @@ call = Exercise(
 
 
 def number(trial: Trial) -> int:
-    """A random input; each is another one for a scene with few of them."""
+    """A random input; each is another one for a inputs with few of them."""
     return trial.random.randint(2, 99)
 
 
 @call.property("the hooks are called by the answer: module(...) runs nowhere inside")
 def by_hand(answer: Answer, trial: Trial) -> None:
-    module = Spy("module", [], Scene([]))
+    module = Spy("module", [], Inputs([]))
     module.register_forward_hook(lambda *_: None)
     trial.given("call(module, 3), with one hook; calls are watched")
     with calls_to(nn.Module._call_impl, nn.Module._wrapped_call_impl) as seen, contextlib.suppress(Exception):
@@ -58,7 +58,7 @@ def by_hand(answer: Answer, trial: Trial) -> None:
 
 @call.property("without hooks, the result of forward")
 def no_hooks(answer: Answer, trial: Trial) -> None:
-    require_same(answer, trial, Scene([], (number(trial),), {"scale": number(trial)}))
+    require_same(answer, trial, Inputs([], (number(trial),), {"scale": number(trial)}))
 
 
 @call.property("global before own, pre-hooks before forward, each in its dict's order")
@@ -66,58 +66,58 @@ def order(answer: Answer, trial: Trial) -> None:
     kinds = [("pre", "abcde"), ("post", "fghij")]
     trial.random.shuffle(kinds)
     places = ("own", "global", "own", "global", "own")
-    scene = [
+    inputs = [
         Hook(name, kind, place, prepend=at == 2)
         for kind, names in kinds
         for at, (name, place) in enumerate(zip(names, places, strict=True))
     ]
-    require_same(answer, trial, Scene(scene, (number(trial),), {"shift": number(trial)}))
+    require_same(answer, trial, Inputs(inputs, (number(trial),), {"shift": number(trial)}))
 
 
 @call.property("what a pre-hook returns becomes the arguments, for all that comes after it")
 def inputs(answer: Answer, trial: Trial) -> None:
     for returned in (number(trial), (number(trial), number(trial)), [number(trial), number(trial)]):
-        scene = [
+        inputs = [
             Hook("a", "pre", "global"),
             Hook("b", "pre", returns=returned),
             Hook("c", "pre"),
             Hook("d", "post"),
         ]
-        require_same(answer, trial, Scene(scene, (number(trial),), {"scale": number(trial)}))
+        require_same(answer, trial, Inputs(inputs, (number(trial),), {"scale": number(trial)}))
 
 
 @call.property("what a hook returns becomes the result, for all that comes after it")
 def results(answer: Answer, trial: Trial) -> None:
     for returned in (number(trial), (number(trial), None), [number(trial)]):
-        scene = [
+        inputs = [
             Hook("a", "post"),
             Hook("b", "post", "global", returns=returned),
             Hook("c", "post", returns=number(trial)),
             Hook("d", "post"),
         ]
-        require_same(answer, trial, Scene(scene[1:2], (number(trial),)))
-        require_same(answer, trial, Scene(scene, (number(trial),)))
+        require_same(answer, trial, Inputs(inputs[1:2], (number(trial),)))
+        require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
 @call.property("only None means no change: 0, False and an empty list are values")
 def falsy_inputs(answer: Answer, trial: Trial) -> None:
     for returned in (0, False, []):
         require_same(
-            answer, trial, Scene([Hook("a", "pre", returns=returned), Hook("b", "pre")], (number(trial),))
+            answer, trial, Inputs([Hook("a", "pre", returns=returned), Hook("b", "pre")], (number(trial),))
         )
 
 
 @call.property("a result of 0, False or an empty list is a result, too")
 def falsy_results(answer: Answer, trial: Trial) -> None:
     for returned in (0, False, [], ()):
-        scene = [Hook("a", "post", returns=returned), Hook("b", "post")]
-        require_same(answer, trial, Scene(scene, (number(trial),)))
+        inputs = [Hook("a", "post", returns=returned), Hook("b", "post")]
+        require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
 @call.property("hooks with with_kwargs see and replace the keyword arguments")
 def keywords(answer: Answer, trial: Trial) -> None:
     new = ((number(trial),), {"scale": number(trial), "shift": number(trial)})
-    scene = [
+    inputs = [
         Hook("a", "pre", with_kwargs=True),
         Hook("b", "pre", with_kwargs=True, returns=new),
         Hook("c", "pre"),
@@ -126,32 +126,32 @@ def keywords(answer: Answer, trial: Trial) -> None:
         Hook("f", "post", with_kwargs=True),
         Hook("g", "post"),
     ]
-    for hooks in (scene[:1], scene[4:], scene):
-        require_same(answer, trial, Scene(hooks, (number(trial),), {"scale": number(trial)}))
+    for hooks in (inputs[:1], inputs[4:], inputs):
+        require_same(answer, trial, Inputs(hooks, (number(trial),), {"scale": number(trial)}))
 
 
 @call.property("without an error an always_call hook is a hook like others, in its place")
 def always_in_its_place(answer: Answer, trial: Trial) -> None:
-    scene = [
+    inputs = [
         Hook("a", "post", always=True, returns=number(trial)),
         Hook("b", "post"),
         Hook("c", "post", "global", always=True),
         Hook("d", "post", "global"),
         Hook("e", "post", always=True, with_kwargs=True),
     ]
-    require_same(answer, trial, Scene(scene, (number(trial),), {"shift": number(trial)}))
+    require_same(answer, trial, Inputs(inputs, (number(trial),), {"shift": number(trial)}))
 
 
 @call.property("hooks may remove hooks: the list is made when its loop begins")
 def removals(answer: Answer, trial: Trial) -> None:
     for kind in ("pre", "post"):
         for place in ("own", "global"):
-            scene = [Hook("a", kind, place, removes=("a",)), Hook("b", kind, place), Hook("c", kind)]
-            require_same(answer, trial, Scene(scene, (number(trial),)))
-    scene = [Hook("a", "post", removes=("b",)), Hook("b", "post"), Hook("c", "post")]
-    require_same(answer, trial, Scene(scene, (number(trial),)))
-    scene = [Hook("a", "pre", removes=("b",)), Hook("b", "post"), Hook("c", "post")]
-    require_same(answer, trial, Scene(scene, (number(trial),)))
+            inputs = [Hook("a", kind, place, removes=("a",)), Hook("b", kind, place), Hook("c", kind)]
+            require_same(answer, trial, Inputs(inputs, (number(trial),)))
+    inputs = [Hook("a", "post", removes=("b",)), Hook("b", "post"), Hook("c", "post")]
+    require_same(answer, trial, Inputs(inputs, (number(trial),)))
+    inputs = [Hook("a", "pre", removes=("b",)), Hook("b", "post"), Hook("c", "post")]
+    require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
 def always_hooks(trial: Trial) -> list[Hook]:
@@ -167,52 +167,54 @@ def always_hooks(trial: Trial) -> list[Hook]:
 
 @call.property("forward raises: the always_call hooks run, with output None, and the error goes on")
 def forward_raises(answer: Answer, trial: Trial) -> None:
-    scene = [Hook("a", "pre", with_kwargs=True, returns=((number(trial),), {"scale": number(trial)}))]
+    inputs = [Hook("a", "pre", with_kwargs=True, returns=((number(trial),), {"scale": number(trial)}))]
     args = (number(trial),)
-    require_same(answer, trial, Scene(always_hooks(trial), args, {"shift": 1}, Boom("from forward")))
-    require_same(answer, trial, Scene(scene + always_hooks(trial), args, {"shift": 1}, Boom("from forward")))
+    require_same(answer, trial, Inputs(always_hooks(trial), args, {"shift": 1}, Boom("from forward")))
+    require_same(
+        answer, trial, Inputs(inputs + always_hooks(trial), args, {"shift": 1}, Boom("from forward"))
+    )
 
 
 @call.property("a pre-hook raises: the always_call hooks run as well, forward does not")
 def pre_hook_raises(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
-        scene = [Hook("a", "pre", place, raises=Boom("from a pre-hook")), Hook("b", "pre")]
-        require_same(answer, trial, Scene(scene + always_hooks(trial), (number(trial),), {"shift": 2}))
+        inputs = [Hook("a", "pre", place, raises=Boom("from a pre-hook")), Hook("b", "pre")]
+        require_same(answer, trial, Inputs(inputs + always_hooks(trial), (number(trial),), {"shift": 2}))
 
 
 @call.property("a hook raises: the always_call hooks that have not run yet run")
 def hook_raises(answer: Answer, trial: Trial) -> None:
-    scene = [
+    inputs = [
         Hook("a", "post", "global", always=True, returns=number(trial)),
         Hook("b", "post", always=True),
         Hook("c", "post", raises=Boom("from a hook")),
         Hook("d", "post"),
         Hook("e", "post", always=True),
     ]
-    require_same(answer, trial, Scene(scene, (number(trial),)))
+    require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
 @call.property("an always_call hook that raised is not called a second time")
 def always_hook_raises(answer: Answer, trial: Trial) -> None:
-    scene = [Hook("a", "post", always=True, raises=Boom("from a hook")), Hook("b", "post", always=True)]
-    require_same(answer, trial, Scene(scene, (number(trial),)))
+    inputs = [Hook("a", "post", always=True, raises=Boom("from a hook")), Hook("b", "post", always=True)]
+    require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
 @call.property("an error of an always_call hook becomes a warning while another error is on its way")
 def second_error(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
-        scene = [
+        inputs = [
             Hook("a", "post", place, always=True, raises=Boom("from the first hook")),
             Hook("b", "post", always=True),
             Hook("c", "post", always=True, raises=Boom("from the last hook")),
         ]
-        require_same(answer, trial, Scene(scene, (number(trial),), raises=Boom("from forward")))
+        require_same(answer, trial, Inputs(inputs, (number(trial),), raises=Boom("from forward")))
 
 
 @call.property("KeyboardInterrupt runs no hook")
 def interrupted(answer: Answer, trial: Trial) -> None:
-    scene = [Hook("a", "pre"), Hook("b", "post", always=True), Hook("c", "post", "global", always=True)]
-    require_same(answer, trial, Scene(scene, (number(trial),), raises=KeyboardInterrupt("stopped")))
+    inputs = [Hook("a", "pre"), Hook("b", "post", always=True), Hook("c", "post", "global", always=True)]
+    require_same(answer, trial, Inputs(inputs, (number(trial),), raises=KeyboardInterrupt("stopped")))
 
 
 @call.property("random sets of hooks make the events of module(...)")
@@ -221,7 +223,7 @@ def random_sets(answer: Answer, trial: Trial) -> None:
         require_same(answer, trial, random_scene(trial))
 
 
-def random_scene(trial: Trial) -> Scene:
+def random_scene(trial: Trial) -> Inputs:
     """Up to eight hooks of all kinds; at most one of them, or forward, raises."""
     draw = trial.random
     hooks = [random_hook(trial, name) for name in "abcdefgh"[: draw.randint(0, 8)]]
@@ -231,7 +233,7 @@ def random_scene(trial: Trial) -> Scene:
             draw.choice(hooks).raises = Boom("from a hook")
         else:
             raises = Boom("from forward")
-    return Scene(hooks, (number(trial),), {"scale": number(trial)}, raises, with_child=draw.random() < 0.3)
+    return Inputs(hooks, (number(trial),), {"scale": number(trial)}, raises, with_child=draw.random() < 0.3)
 
 
 def random_hook(trial: Trial, name: str) -> Hook:
@@ -256,9 +258,9 @@ def random_hook(trial: Trial, name: str) -> Hook:
 )
 def not_a_pair(answer: Answer, trial: Trial) -> None:
     for returned in (number(trial), (number(trial),)):
-        scene = Scene([Hook("a", "pre", with_kwargs=True, returns=returned)], (number(trial),))
-        trial.given(str(scene))
-        got = played(scene, answer)
+        inputs = Inputs([Hook("a", "pre", with_kwargs=True, returns=returned)], (number(trial),))
+        trial.given(str(inputs))
+        got = played(inputs, answer)
         trial.true(
             isinstance(got.error, Exception),
             "module(...) raises RuntimeError here: it expects a tuple (args, kwargs) from such a hook, or None.",

@@ -22,7 +22,7 @@ class Boom(Exception):
 
 @dataclass
 class Hook:
-    """One hook of a scene. kind: "pre" or "post"; removes: names of hooks that it removes when it runs."""
+    """One hook of a inputs. kind: "pre" or "post"; removes: names of hooks that it removes when it runs."""
 
     name: str
     kind: str
@@ -50,7 +50,7 @@ class Hook:
 
 
 @dataclass
-class Scene:
+class Inputs:
     """Hooks in the order in which they are registered, and one call of the module."""
 
     hooks: list[Hook]
@@ -78,10 +78,10 @@ class Played:
 class Spy(nn.Module):
     """forward(x, scale=1, shift=0) is x * scale + shift, and a line in the log."""
 
-    def __init__(self, name: str, log: list[str], scene: Scene) -> None:
+    def __init__(self, name: str, log: list[str], inputs: Inputs) -> None:
         super().__init__()
-        self.name, self.log, self.raises = name, log, scene.raises
-        self.child = Spy("child", log, Scene([])) if scene.with_child else None
+        self.name, self.log, self.raises = name, log, inputs.raises
+        self.child = Spy("child", log, Inputs([])) if inputs.with_child else None
         self.ended = self.broken = False  # whether forward has given a result; whether a hook has raised
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -95,18 +95,18 @@ class Spy(nn.Module):
         return result
 
 
-def played(scene: Scene, caller: Callable[..., Any]) -> Played:
+def played(inputs: Inputs, caller: Callable[..., Any]) -> Played:
     """Builds the module, registers the hooks, and calls `caller(module, *args, **kwargs)`."""
     log: list[str] = []
-    module = Spy("module", log, scene)
+    module = Spy("module", log, inputs)
     handles: dict[str, Any] = {}
     happened = Played(log)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            for hook in scene.hooks:
+            for hook in inputs.hooks:
                 handles[hook.name] = _registered(hook, module, log, handles)
-            happened.result = caller(module, *scene.args, **scene.kwargs)
+            happened.result = caller(module, *inputs.args, **inputs.kwargs)
         except NotImplementedError:
             raise
         except BaseException as error:
@@ -168,10 +168,10 @@ def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str
     return module.register_forward_hook(function, **options)
 
 
-def require_same(answer: Any, trial: Trial, scene: Scene) -> None:
+def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
     """Wrong unless the answer makes the events that module(...) makes, and ends as it does."""
-    trial.given(str(scene))
-    want, got = (played(scene, caller) for caller in (lambda module, *a, **k: module(*a, **k), answer))
+    trial.given(str(inputs))
+    want, got = (played(inputs, caller) for caller in (lambda module, *a, **k: module(*a, **k), answer))
     for at, (need, have) in enumerate(
         zip([*want.log, "the call ends"], [*got.log, "the call ends"], strict=False), 1
     ):

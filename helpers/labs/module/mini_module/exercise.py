@@ -11,7 +11,7 @@ from torch import nn
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.module.mini_module.inputs import DICTS, Stage, Step, has_dicts, plays
+from helpers.labs.module.mini_module.inputs import DICTS, Inputs, Step, has_dicts, plays
 
 mini_module = Exercise(
     "05.mini_module",
@@ -36,57 +36,57 @@ mini_module = Exercise(
 
 @mini_module.property("a Parameter that is assigned becomes an entry of _parameters, and is read back")
 def parameters(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
-    plays(stage, trial, [("set", "w", "p1"), ("get", "w"), ("set", "bias", "p2"), ("get", "bias")])
+    inputs = Inputs(answer, trial)
+    plays(inputs, trial, [("set", "w", "p1"), ("get", "w"), ("set", "bias", "p2"), ("get", "bias")])
 
 
 @mini_module.property("a module that is assigned becomes an entry of _modules, and is read back")
 def modules(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
-    plays(stage, trial, [("set", "child", "m1"), ("get", "child")])
+    inputs = Inputs(answer, trial)
+    plays(inputs, trial, [("set", "child", "m1"), ("get", "child")])
 
 
 @mini_module.property("a tensor, a number or None under a new name is a plain attribute")
 def plain_attributes(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     steps = [("set", "t", "t1"), ("get", "t"), ("set", "n", "3"), ("set", "nothing", "None"), ("get", "n")]
-    plays(stage, trial, [*steps, ("set", "t", "t2"), ("set", "n", "t1"), ("get", "nothing")])
+    plays(inputs, trial, [*steps, ("set", "t", "t2"), ("set", "n", "t1"), ("get", "nothing")])
 
 
 @mini_module.property("register_parameter, register_buffer and register_module make entries, None among them")
 def registered(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         plays(
-            stage, trial, [(f"register_{kind}", "a", value), ("get", "a"), (f"register_{kind}", "0", value)]
+            inputs, trial, [(f"register_{kind}", "a", value), ("get", "a"), (f"register_{kind}", "0", value)]
         )
         plays(
-            stage, trial, [(f"register_{kind}", "a", "None"), ("get", "a"), (f"register_{kind}", "a", value)]
+            inputs, trial, [(f"register_{kind}", "a", "None"), ("get", "a"), (f"register_{kind}", "a", value)]
         )
 
 
 @mini_module.property("an entry takes another value of its kind, and None: then it stays an entry")
 def taken_in(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for kind, one, other in (("parameter", "p1", "p2"), ("buffer", "t1", "t2"), ("module", "m1", "m2")):
-        plays(stage, trial, [(f"register_{kind}", "a", one), ("set", "a", other), ("get", "a")])
-        plays(stage, trial, [(f"register_{kind}", "a", one), ("set", "a", "None"), ("get", "a")])
-        plays(stage, trial, [(f"register_{kind}", "a", "None"), ("set", "a", other), ("get", "a")])
+        plays(inputs, trial, [(f"register_{kind}", "a", one), ("set", "a", other), ("get", "a")])
+        plays(inputs, trial, [(f"register_{kind}", "a", one), ("set", "a", "None"), ("get", "a")])
+        plays(inputs, trial, [(f"register_{kind}", "a", "None"), ("set", "a", other), ("get", "a")])
 
 
 @mini_module.property("a Parameter or a module takes a name over, and what stood there is gone")
 def taken_over(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
-    plays(stage, trial, [("set", "a", "3"), ("set", "a", "p1"), ("get", "a")])
-    plays(stage, trial, [("set", "a", "t1"), ("set", "a", "m1"), ("get", "a")])
-    plays(stage, trial, [("register_buffer", "a", "t1"), ("set", "a", "p1"), ("get", "a")])
-    plays(stage, trial, [("register_buffer", "a", "t1"), ("set", "a", "m1"), ("get", "a")])
-    plays(stage, trial, [("set", "a", "m1"), ("set", "a", "p1"), ("get", "a")])
+    inputs = Inputs(answer, trial)
+    plays(inputs, trial, [("set", "a", "3"), ("set", "a", "p1"), ("get", "a")])
+    plays(inputs, trial, [("set", "a", "t1"), ("set", "a", "m1"), ("get", "a")])
+    plays(inputs, trial, [("register_buffer", "a", "t1"), ("set", "a", "p1"), ("get", "a")])
+    plays(inputs, trial, [("register_buffer", "a", "t1"), ("set", "a", "m1"), ("get", "a")])
+    plays(inputs, trial, [("set", "a", "m1"), ("set", "a", "p1"), ("get", "a")])
 
 
 @mini_module.property("what is of another kind than the entry is TypeError, and the entry stays")
 def refused(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for first, *values in (
         (("register_parameter", "a", "p1"), "t1", "3", "m1"),
         (("register_parameter", "a", "None"), "t1", "m1"),
@@ -95,25 +95,25 @@ def refused(answer: Any, trial: Trial) -> None:
         (("register_buffer", "a", "t1"), "3", "'text'"),
     ):
         for value in values:
-            plays(stage, trial, [first, ("set", "a", value)])
+            plays(inputs, trial, [first, ("set", "a", value)])
 
 
 @mini_module.property("del takes an entry or a plain attribute away; then its name is free")
 def deleted(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         plays(
-            stage, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
+            inputs, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
         )
-    plays(stage, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
+    plays(inputs, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
 
 
 @mini_module.property("a name that is nowhere is an AttributeError that tells the name")
 def missing(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
-    plays(stage, trial, [("get", "nowhere"), ("del", "nowhere")])
-    plays(stage, trial, [("get", "broken")])
-    module = stage.ours.kind()
+    inputs = Inputs(answer, trial)
+    plays(inputs, trial, [("get", "nowhere"), ("del", "nowhere")])
+    plays(inputs, trial, [("get", "broken")])
+    module = inputs.ours.kind()
     trial.given("a property `broken` of the class, which reads self.nowhere")
     for name, reported in (("nowhere", ("nowhere",)), ("broken", ("broken", "nowhere"))):
         error = trial.raises(AttributeError, lambda name=name: getattr(module, name), f"for m.{name}")
@@ -133,15 +133,15 @@ CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over,
     "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError", after=CORE
 )
 def uninitialised(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1")):
-        plays(stage, trial, [step], initialised=False)
-    plays(stage, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
+        plays(inputs, trial, [step], initialised=False)
+    plays(inputs, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
 
 
 @mini_module.property("copy.deepcopy copies a module with all its entries", after=CORE)
 def copied(answer: Any, trial: Trial) -> None:
-    side = Stage(answer, trial).ours
+    side = Inputs(answer, trial).ours
     module = side.kind()
     module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
     module.register_buffer("b", side.values["t1"])
@@ -165,26 +165,26 @@ def copied(answer: Any, trial: Trial) -> None:
     "a name that the class or another place has already is KeyError", after=(*CORE, uninitialised, copied)
 )
 def taken_names(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         for name in ("forward", "scale"):
-            plays(stage, trial, [(f"register_{kind}", name, value)])
-        plays(stage, trial, [("set", "a", "3"), (f"register_{kind}", "a", value)])
+            plays(inputs, trial, [(f"register_{kind}", name, value)])
+        plays(inputs, trial, [("set", "a", "3"), (f"register_{kind}", "a", value)])
         for other, there in (("parameter", "p2"), ("buffer", "t2"), ("module", "m2")):
             if other != kind:
-                plays(stage, trial, [(f"register_{other}", "a", there), (f"register_{kind}", "a", value)])
-    plays(stage, trial, [("set", "forward", "p1")])
+                plays(inputs, trial, [(f"register_{other}", "a", there), (f"register_{kind}", "a", value)])
+    plays(inputs, trial, [("set", "forward", "p1")])
 
 
 @mini_module.property(
     "the names '' and 'a.b' are KeyError", after=(*CORE, uninitialised, copied, taken_names)
 )
 def bad_names(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for name in ("", "a.b"):
         for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
-            plays(stage, trial, [(f"register_{kind}", name, value)])
-        plays(stage, trial, [("set", name, "p1")])
+            plays(inputs, trial, [(f"register_{kind}", name, value)])
+        plays(inputs, trial, [("set", name, "p1")])
 
 
 @mini_module.property(
@@ -192,10 +192,10 @@ def bad_names(answer: Any, trial: Trial) -> None:
     after=(*CORE, uninitialised, copied, taken_names, bad_names),
 )
 def wrong_kinds(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for kind, values in (("parameter", ("t1", "3", "m1")), ("buffer", ("3", "m1")), ("module", ("t1", "3"))):
         for value in values:
-            plays(stage, trial, [(f"register_{kind}", "a", value)])
+            plays(inputs, trial, [(f"register_{kind}", "a", value)])
 
 
 @mini_module.property(
@@ -208,14 +208,14 @@ def wrong_kinds(answer: Any, trial: Trial) -> None:
     ),
 )
 def order(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for kind, values in (("parameter", ("p1", "p2")), ("buffer", ("t1", "t2")), ("module", ("m1", "m2"))):
-        module = stage.ours.kind()
+        module = inputs.ours.kind()
         for name in ("a", "b", "c"):
-            getattr(module, f"register_{kind}")(name, stage.ours.values[values[0]])
+            getattr(module, f"register_{kind}")(name, inputs.ours.values[values[0]])
         for name, value in (("a", values[1]), ("b", "None")):
             trial.given(f"entries a, b, c by register_{kind}; then m.a = {values[1]}; m.b = None")
-            setattr(module, name, stage.ours.values[value])
+            setattr(module, name, inputs.ours.values[value])
         got = list(getattr(module, f"_{kind}s"))
         trial.true(
             got == ["a", "b", "c"],
@@ -227,7 +227,7 @@ def order(answer: Any, trial: Trial) -> None:
 
 @mini_module.property("dir() lists the entries, too", after=(*CORE, taken_names, bad_names, wrong_kinds))
 def listed(answer: Any, trial: Trial) -> None:
-    side = Stage(answer, trial).ours
+    side = Inputs(answer, trial).ours
     module = side.kind()
     has_dicts(trial, module)
     module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
@@ -242,7 +242,7 @@ def listed(answer: Any, trial: Trial) -> None:
 @mini_module.property("a plain class: the work is done here, and not by nn.Module")
 def own_work(answer: Any, trial: Trial) -> None:
     names = ("__setattr__", "__getattr__", "__delattr__", "__dir__", "register_parameter", "register_buffer")
-    side = Stage(answer, trial).ours
+    side = Inputs(answer, trial).ours
     with calls_to(*(getattr(nn.Module, name) for name in (*names, "add_module"))) as seen:
         module = side.kind()
         module.w, module.child = side.values["p1"], side.values["m1"]
@@ -277,6 +277,6 @@ def program(rng: random.Random, length: int) -> list[Step]:
     "random programs leave the same names in the same places as on nn.Module", once_right=True
 )
 def programs(answer: Any, trial: Trial) -> None:
-    stage = Stage(answer, trial)
+    inputs = Inputs(answer, trial)
     for _ in range(4):
-        plays(stage, trial, program(trial.random, 25))
+        plays(inputs, trial, program(trial.random, 25))

@@ -16,7 +16,7 @@ Step = tuple[str, ...]  # ("set", name, value), ("del", name), ("get", name), ("
 Result = tuple[str, Any]
 
 
-class Stage:
+class Inputs:
     """A class built on the answer, one built on nn.Module, and values that both are given, by name."""
 
     def __init__(self, answer: type, trial: Trial) -> None:
@@ -133,11 +133,11 @@ def has_dicts(trial: Trial, module: Any) -> None:
         )
 
 
-def plays(stage: Stage, trial: Trial, steps: Iterable[Step], *, initialised: bool = True) -> None:
+def plays(inputs: Inputs, trial: Trial, steps: Iterable[Step], *, initialised: bool = True) -> None:
     """Takes the steps on both sides; wrong at the first after which they differ."""
     pair = [
         (side, side.kind() if initialised else side.kind.__new__(side.kind))
-        for side in (stage.theirs, stage.ours)
+        for side in (inputs.theirs, inputs.ours)
     ]
     if initialised:
         has_dicts(trial, pair[1][1])

@@ -9,7 +9,7 @@ from typing import Any
 
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
-from helpers.labs.dataloader.shared.run import Samples, Scene, text_of
+from helpers.labs.dataloader.shared.run import Loading, Samples, text_of
 
 RAISED = "an error of a sample is raised in the training loop, at its place in the order"
 TRACE = "the error has its type, and the worker's traceback"
@@ -53,13 +53,13 @@ def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | 
     trial.given(said)
     if key not in _broken:
         acts = {1: _slow_one, 2: decode_sample}
-        with Scene(trial, answer, said, [[k] for k in range(5)], acts=acts) as scene:
-            error = scene.error()
+        with Loading(trial, answer, said, [[k] for k in range(5)], acts=acts) as loading:
+            error = loading.error()
             kind, text = ("", "") if error is None else (type(error).__name__, text_of(error))
             plain = error if type(error) in (ValueError, RuntimeError) else None
             if error is not None:
                 error.__traceback__ = error.__context__ = None
-            _broken[key] = scene.received, kind, text, plain
+            _broken[key] = loading.received, kind, text, plain
     return _broken[key]
 
 
@@ -135,9 +135,9 @@ def stack_samples(samples: list) -> Any:
 
 def collate(answer: Any, trial: Trial) -> None:
     said = "3 batches, two workers; collate_fn raises KeyError for the last batch"
-    with Scene(trial, answer, said, [[k] for k in range(3)], collate_fn=stack_samples) as scene:
-        error = scene.error()
-        received = scene.received
+    with Loading(trial, answer, said, [[k] for k in range(3)], collate_fn=stack_samples) as loading:
+        error = loading.error()
+        received = loading.received
         _see(trial, error, KeyError, received, [[0], [1]], "collate")
         _see_trace(trial, text_of(error), "stack_samples", "cannot stack 2")
 
@@ -174,10 +174,10 @@ def open_shard(worker_id: int) -> None:
 
 def hook(answer: Any, trial: Trial) -> None:
     said = "4 batches, two workers; worker_init_fn raises LookupError in worker 1"
-    with Scene(trial, answer, said, [[k] for k in range(4)], worker_init_fn=open_shard) as scene:
-        error = scene.error()
-        want = [[0]] if scene.received else []  # before the first batch will do
-        _see(trial, error, LookupError, scene.received, want, "hook")
+    with Loading(trial, answer, said, [[k] for k in range(4)], worker_init_fn=open_shard) as loading:
+        error = loading.error()
+        want = [[0]] if loading.received else []  # before the first batch will do
+        _see(trial, error, LookupError, loading.received, want, "hook")
         _see_trace(trial, text_of(error), "open_shard", "no shard for worker 1")
 
 
@@ -187,8 +187,8 @@ def _corrupt(samples: Samples, index: Any) -> Any:
 
 def awkward(answer: Any, trial: Trial) -> None:
     said = "2 batches, one worker; sample 1 raises an exception whose class takes two arguments"
-    with Scene(trial, answer, said, [[0], [1]], acts={1: _corrupt}, num_workers=1) as scene:
-        error = scene.error()
+    with Loading(trial, answer, said, [[0], [1]], acts={1: _corrupt}, num_workers=1) as loading:
+        error = loading.error()
         text = "" if error is None else text_of(error)
         fine = isinstance(error, (Corrupt, RuntimeError)) and "_corrupt" in text and "train.tar" in text
         trial.true(
@@ -196,7 +196,7 @@ def awkward(answer: Any, trial: Trial) -> None:
             "An exception class that takes two arguments cannot be made from a text, and its own error is lost: "
             f"the training loop got {type(error).__name__}.",
             expected="a RuntimeError with the worker's traceback as its text, or the error itself",
-            got=last_line(text) or str(scene.received),
+            got=last_line(text) or str(loading.received),
             observed=("awkward", type(error).__name__, "_corrupt" in text),
         )
 
@@ -208,17 +208,17 @@ def _exhausted(samples: Samples, index: Any) -> Any:
 def stop(answer: Any, trial: Trial) -> None:
     said = "4 batches of two samples, two workers; sample 5 raises StopIteration, as next() on an empty stream does"
     batches = [[k, k + 1] for k in range(0, 8, 2)]
-    with Scene(trial, answer, said, batches, acts={5: _exhausted}) as scene:
-        error = scene.error()
-        short = [batch for batch in scene.received if type(batch) is list and len(batch) < 2]
+    with Loading(trial, answer, said, batches, acts={5: _exhausted}) as loading:
+        error = loading.error()
+        short = [batch for batch in loading.received if type(batch) is list and len(batch) < 2]
         trial.true(
             error is not None,
             "StopIteration from a sample ended "
             + ("its batch early" if short else "the epoch")
             + ", and nobody was told.",
             expected="an error, such as RuntimeError with the worker's traceback",
-            got=f"{scene.received}, then the end",
-            observed=("stop", bool(short), len(scene.received)),
+            got=f"{loading.received}, then the end",
+            observed=("stop", bool(short), len(loading.received)),
         )
         trial.true(
             "_exhausted" in text_of(error),
@@ -249,14 +249,14 @@ def exited(answer: Any, trial: Trial) -> None:
 
 
 def _dead(answer: Any, trial: Trial, said: str, acts: dict, how: str) -> None:
-    with Scene(trial, answer, said, [[k] for k in range(8)], acts=acts, patience=16) as scene:
-        scene.wanted = "RuntimeError within a second or so, which says that a worker died"
-        error = scene.error()
+    with Loading(trial, answer, said, [[k] for k in range(8)], acts=acts, patience=16) as loading:
+        loading.wanted = "RuntimeError within a second or so, which says that a worker died"
+        error = loading.error()
         trial.true(
             error is not None,
             "A worker died, its batches are missing, and the epoch ended as if all were well.",
             expected="RuntimeError",
-            got=f"{scene.received}, then the end of the epoch",
+            got=f"{loading.received}, then the end of the epoch",
             observed=("dead", how, "unnoticed"),
         )
         trial.true(
@@ -275,8 +275,10 @@ def _takes_its_time(samples: Samples, index: Any) -> Any:
 
 def patient(answer: Any, trial: Trial) -> None:
     said = "4 batches, two workers; sample 1 takes 1.6 seconds"
-    with Scene(trial, answer, said, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40) as scene:
-        error = scene.error()
+    with Loading(
+        trial, answer, said, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40
+    ) as loading:
+        error = loading.error()
         kind = type(error).__name__
         trial.true(
             error is None,
@@ -286,11 +288,11 @@ def patient(answer: Any, trial: Trial) -> None:
             observed=("impatient", kind),
         )
         trial.true(
-            scene.received == [[0], [1], [2], [3]],
+            loading.received == [[0], [1], [2], [3]],
             "A sample took its time, and not all batches came.",
             expected="[[0], [1], [2], [3]]",
-            got=scene.received,
-            observed=("impatient", len(scene.received)),
+            got=loading.received,
+            observed=("impatient", len(loading.received)),
         )
 
 

@@ -14,7 +14,7 @@ from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.processes import Stuck
-from helpers.labs.dataloader.shared.run import Samples, Scene, waits_for
+from helpers.labs.dataloader.shared.run import Loading, Samples, waits_for
 
 PROCESSES = "the samples are loaded by num_workers processes that the loader starts itself"
 ORDER = "batches come in the sampler's order, however long each takes"
@@ -30,10 +30,10 @@ _gated: dict[tuple[int, int], dict[str, Any]] = {}
 
 def processes(answer: Any, trial: Trial) -> None:
     said = "6 batches of one sample, with two workers"
-    with Scene(trial, answer, said, [[k] for k in range(6)]) as scene:
+    with Loading(trial, answer, said, [[k] for k in range(6)]) as loading:
         with calls_to(DataLoader, Pool, ProcessPoolExecutor) as calls:
-            received = scene.rest()
-        loads = scene.log.events("load")
+            received = loading.rest()
+        loads = loading.log.events("load")
         main = {thread for _, _, pid, thread, _ in loads if pid == os.getpid()}
         trial.true(
             not main,
@@ -83,16 +83,16 @@ def gated(answer: Any, trial: Trial) -> dict[str, Any]:
     trial.given(said)
     if key not in _gated:
         acts = {0: waits_for(1, 3)}
-        with Scene(trial, answer, said, [[k] for k in range(12)], acts=acts, prefetch_factor=2) as scene:
-            received = [batch[0] for batch in scene.rest()]
-            events = scene.log.events()
+        with Loading(trial, answer, said, [[k] for k in range(12)], acts=acts, prefetch_factor=2) as loading:
+            received = [batch[0] for batch in loading.rest()]
+            events = loading.log.events()
             before = events[: events.index(["done", 0])]
             _gated[key] = {
                 "received": received,
                 "beside": sorted(e[1] for e in before if e[0] == "done"),
                 "asked": sum(e[0] == "asked" for e in before),
                 "pids": [e[2] for e in sorted(e for e in events if e[0] == "load")],
-                "left": scene.crew.left(),
+                "left": loading.started.left(),
             }
     return _gated[key]
 
@@ -171,7 +171,7 @@ def slow(answer: Any, trial: Trial) -> None:
 
 def bound(answer: Any, trial: Trial) -> None:
     said = "20 batches, two workers, prefetch_factor 3, and a consumer that thinks long about each batch"
-    with Scene(
+    with Loading(
         trial,
         answer,
         said,
@@ -179,12 +179,12 @@ def bound(answer: Any, trial: Trial) -> None:
         usual=_tensor,
         num_workers=2,
         prefetch_factor=3,
-    ) as scene:
-        scene.start()
+    ) as loading:
+        loading.start()
         for received in range(1, 3):
-            scene.next()
-            scene.crew.settle()
-            asked, loaded = len(scene.places("asked")), len(scene.places("done")) // 2
+            loading.next()
+            loading.started.settle()
+            asked, loaded = len(loading.places("asked")), len(loading.places("done")) // 2
             ahead = asked - received
             trial.true(
                 ahead <= 6,
@@ -210,37 +210,37 @@ def _tensor(samples: Samples, index: Any) -> torch.Tensor:
 def late(answer: Any, trial: Trial) -> None:
     said = "6 batches of tensors, two workers; the consumer takes the last ones when the workers have long loaded them"
     batches = [[k, k + 1] for k in range(6)]
-    with Scene(trial, answer, said, batches, usual=_tensor, collate_fn=torch.stack) as scene:
-        scene.start()
+    with Loading(trial, answer, said, batches, usual=_tensor, collate_fn=torch.stack) as loading:
+        loading.start()
         try:
             for received in range(1, 7):
-                scene.next()
+                loading.next()
                 if received in (2, 4):
-                    scene.crew.settle()
-            scene.rest()
+                    loading.started.settle()
+            loading.rest()
         except StopIteration:
             trial.fail(
-                f"The epoch ended after {len(scene.received)} of 6 batches.",
+                f"The epoch ended after {len(loading.received)} of 6 batches.",
                 expected="6 batches",
-                observed=("short", len(scene.received)),
+                observed=("short", len(loading.received)),
             )
         except (OSError, EOFError) as error:
             trial.fail(
                 "A batch could not be taken from the queue: a tensor stays in its worker's hands until it is received, and "
                 "the worker had ended.",
                 expected="workers that live until the last batch has been received",
-                got=f"{type(error).__name__} at batch {len(scene.received)}",
+                got=f"{type(error).__name__} at batch {len(loading.received)}",
                 observed="workers ended too early",
             )
         except Stuck as stuck:
-            scene.hangs(stuck)
+            loading.hangs(stuck)
         want = [torch.tensor([[float(k)] * 3, [k + 1.0] * 3]) for k in range(6)]
-        trial.equal(scene.received, want, "The batches", observed=("late", len(scene.received)))
+        trial.equal(loading.received, want, "The batches", observed=("late", len(loading.received)))
 
 
 def edges(answer: Any, trial: Trial) -> None:
-    with Scene(trial, answer, "a sampler without batches, one worker", [], num_workers=1) as scene:
-        received = scene.rest()
+    with Loading(trial, answer, "a sampler without batches, one worker", [], num_workers=1) as loading:
+        received = loading.rest()
         trial.equal(received, [], "The batches", observed=("empty", len(received)))
 
     def collate(samples: list) -> Any:
@@ -248,8 +248,10 @@ def edges(answer: Any, trial: Trial) -> None:
 
     said = 'batches ["a", "b"], [] and ["c"]; collate_fn gives None for the empty one; four workers'
     batches = [["a", "b"], [], ["c"]]
-    with Scene(trial, answer, said, batches, collate_fn=collate, num_workers=4, prefetch_factor=1) as scene:
-        received = scene.rest()
+    with Loading(
+        trial, answer, said, batches, collate_fn=collate, num_workers=4, prefetch_factor=1
+    ) as loading:
+        received = loading.rest()
         trial.equal(received, ["ab", None, "c"], "The batches", observed=("edges", received))
 
 

@@ -19,7 +19,7 @@ from torch.utils.data import (
 
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
-from helpers.labs.dataloader.shared.run import Samples, Scene
+from helpers.labs.dataloader.shared.run import Loading, Samples
 from helpers.labs.dataloader.shown.workers import numpy_seed
 
 INFO = "a worker knows who it is, uses one thread, and runs worker_init_fn"
@@ -46,10 +46,10 @@ def seeds(answer: Any, trial: Trial) -> None:
     for epoch in (1, 2):
         said = f"noise of random, NumPy and torch; two workers, epoch {epoch} with one generator, seeded with {seed}"
         want.append(_expected(twin.set_state(generator.get_state())))
-        with Scene(
+        with Loading(
             trial, answer, said, batches, usual=_noise, collate_fn=default_collate, generator=generator
-        ) as scene:
-            noise.append(torch.cat(scene.rest())[:, 1:])
+        ) as loading:
+            noise.append(torch.cat(loading.rest())[:, 1:])
     wrong = [
         name
         for at, name in enumerate(("random", "NumPy", "torch"))
@@ -108,8 +108,8 @@ def draw(answer: Any, trial: Trial) -> None:
     want = list(want)
     batches = BatchSampler(RandomSampler(Noise(), generator=ours), 2, False)
     before = _globals()
-    with Scene(trial, answer, said, batches, usual=_noise, generator=ours, **options) as scene:
-        received = scene.rest()
+    with Loading(trial, answer, said, batches, usual=_noise, generator=ours, **options) as loading:
+        received = loading.rest()
     elsewhere = [name for name, state in _globals().items() if state != before[name]]
     indices = [[row[0] for row in batch.tolist()] for batch in received]
     moved = not torch.equal(ours.get_state(), torchs.get_state())
@@ -139,8 +139,10 @@ def _see_global_draw(answer: Any, trial: Trial) -> None:
     torch.empty((), dtype=torch.int64).random_()
     want = torch.get_rng_state()
     torch.set_rng_state(state)
-    with Scene(trial, answer, "generator=None, one worker", [[0]], num_workers=1, generator=None) as scene:
-        scene.rest()
+    with Loading(
+        trial, answer, "generator=None, one worker", [[0]], num_workers=1, generator=None
+    ) as loading:
+        loading.rest()
         trial.true(
             torch.equal(torch.get_rng_state(), want),
             "Without a generator the base seed is not one draw from torch's global generator.",
@@ -164,19 +166,19 @@ def info(answer: Any, trial: Trial) -> None:
     base_seed = torch.empty((), dtype=torch.int64).random_(generator=twin).item()
     threads = torch.get_num_threads()
     said = "two workers; worker_init_fn asks get_worker_info() and marks the data set; this process has two threads"
-    with Scene(trial, answer, said, [[k] for k in range(4)], usual=_marked, generator=generator) as scene:
-        scene.options["worker_init_fn"] = _Hook(scene.samples)
+    with Loading(trial, answer, said, [[k] for k in range(4)], usual=_marked, generator=generator) as loading:
+        loading.options["worker_init_fn"] = _Hook(loading.samples)
         torch.set_num_threads(2)
         try:
-            received = scene.rest()
+            received = loading.rest()
             own = torch.get_num_threads()
         finally:
             torch.set_num_threads(threads)
-        hooks = scene.log.events("hook")
+        hooks = loading.log.events("hook")
         _see_hooks(trial, hooks, base_seed, own)
-        loads = scene.log.events("load")
-        first = {hook[1]: scene.log.events().index(hook) for hook in hooks}
-        before = [load for load in loads if scene.log.events().index(load) < first.get(load[2], 0)]
+        loads = loading.log.events("load")
+        first = {hook[1]: loading.log.events().index(hook) for hook in hooks}
+        before = [load for load in loads if loading.log.events().index(load) < first.get(load[2], 0)]
         trial.true(
             not before,
             "A worker loaded a sample before worker_init_fn had run in it.",
