@@ -160,6 +160,12 @@ def facts(
 
 
 @app.command()
+def messages(labs: Labs = None) -> None:
+    """Keep what the checks say of each mistake; name those that are alike."""
+    finish("ci.messages.command", "messages", labs=labs or [])
+
+
+@app.command()
 def bench(
     rows: Annotated[
         list[str] | None, typer.Argument(metavar="ROW", help="rows to measure, or all; none: list them")

@@ -62,7 +62,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project
 
 
-@pytest.mark.parametrize("command", ["run", "validate", "labs", "facts"])
+@pytest.mark.parametrize("command", ["run", "validate", "labs", "facts", "messages"])
 def test_every_command_knows_the_new_lab(project: Path, command: str) -> None:
     assert "11" in run(project, "-m", "helpers.cli", command, "11")
 

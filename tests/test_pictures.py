@@ -16,12 +16,12 @@ import torch
 from nbconvert.filters.markdown import markdown2html
 
 import helpers
+from ci.messages.reports import checked
 from helpers import paths
 from helpers.course.progress import note_solved
 from helpers.display.report import BESIDE, Report
 from helpers.start import course
 from tests.browser import pictures
-from tests.support.wrong_reports import checked
 
 NAMES = ["card-passed.png", "card-wrong.png", "start-dark.png", "start.png"]
 ADVICE = "Take the pictures anew with `make pictures`, look at them, and commit them with words.json."

@@ -13,8 +13,8 @@
         "input": "seed = 69"
        },
 
-The lab modules need torch and take seconds to load; this takes milliseconds. tests/check/test_messages.py writes the files
-from what the checks say, and holds them to it.
+The lab modules need torch and take seconds to load; this takes milliseconds. `labbook messages` writes the files
+from what the checks say, and the tests hold them to it.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import helpers
+from ci.messages.bank import disguised, faults
+from ci.messages.reports import SEED, checked, reports
 from helpers.check.spec import Mistake
 from helpers.display.report import Report
 from helpers.exercise import Exercise
 from tests.labs import right_answers
-from tests.support.bank import disguised, faults
-from tests.support.wrong_reports import SEED, checked, reports
 
 EXERCISES = helpers.exercises()
 MISTAKES = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import helpers
+from ci.messages.bank import faults
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from tests.support.bank import faults
 
 
 def test_faults_of_a_bank_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
 
 
 def own_cores() -> int:
-    """The cores that this run of the tests may keep busy: its share, where workers of pytest-xdist run beside it."""
+    """The cores that this run may keep busy: its share, where workers of pytest-xdist run beside it."""
     return max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 

@@ -1,39 +1,38 @@
-"""The reports of all wrong answers, always from one seed: a test that fails fails again.
+"""The reports of all known mistakes, always from one seed: what changed once changes again.
 
-Made once for a whole run of the tests, on all cores: the answers run in processes of their own. A check runs the
+Made once for a whole run, on all cores: the answers run in processes of their own. A check runs the
 whole bank of an exercise to find one mistake's name, so the names of a bank cost its size squared; here they come
-from tests/support/bank.py, where each answer runs once.
+from bank.py, where each answer runs once.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
-from unittest import mock
 
 import torch
 
 import helpers
+from ci.environ import environ_with
+from ci.messages.bank import named, own_cores
+from ci.messages.nameless import Nameless
 from helpers.course.registry import lab_modules
 from helpers.display.report import Report
 from helpers.exercise import Exercise
 from helpers.processes import fork_server
-from tests.support.bank import named, own_cores
-from tests.support.nameless import Nameless
 
 SEED = 20260101
 torch.set_num_threads(1)  # as every lab does; an answer's process takes the number over
-# A child imports the lab of its answer: some tenths of a second, which a learner's spare child takes while it waits.
+# A child imports the lab of its answer: some tenths of a second, which a learner's warm worker takes while it waits.
 fork_server.IMPORTED += lab_modules()
 
 
 def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> list[Report]:
     """The reports on several answers, in their order. The time limit is long: the machine is busy with them."""
-    settings = mock.patch.dict(os.environ, LABBOOK_CHECK_SECONDS="40", LABBOOK_CHECK_SEED=str(seed))
+    settings = environ_with({"LABBOOK_CHECK_SECONDS": "40", "LABBOOK_CHECK_SEED": str(seed)})
     at_once = own_cores() * (2 if exercise.processes else 1)  # such answers wait, for the most part
     with settings, ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(exercise.check, answers))
