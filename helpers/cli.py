@@ -161,7 +161,7 @@ def facts(
 
 @app.command()
 def messages(labs: Labs = None) -> None:
-    """Keep what the checks say of each mistake; name those that are alike."""
+    """Keep what the checks say of each known mistake, to be read."""
     finish("ci.messages.command", "messages", labs=labs or [])
 
 

@@ -84,6 +84,8 @@ def test_only_the_labs_own_files_have_changed(project: Path) -> None:
         "solutions/11_tiny.ipynb",
         "labs/11_tiny.ipynb",
         "data/facts/11_tiny.yaml",
+        "data/exercises/11_tiny.json",
+        "tests/messages/11.txt",
     }
 
 
