@@ -124,7 +124,7 @@ def test_an_exercise_of_no_lab_travels_itself(double: Exercise) -> None:
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_what_a_mistake_breaks_stands_in_the_docstring(exercise: Exercise) -> None:
     given = {name: mistake.breaks for name, mistake in exercise.mistakes.items() if mistake.breaks}
-    text = docstrings(solution_source(exercise))
+    text = docstrings(solution_source(exercise.id, exercise.names))
     assert [
         f"{name}: {words!r}" for name, words in given.items() if " ".join(words.split()) not in text
     ] == []
