@@ -160,6 +160,15 @@ def facts(
 
 
 @app.command()
+def new(
+    id: Annotated[str, typer.Argument(metavar="ID", help="of the exercise: 11.double")],
+    lab: Annotated[str, typer.Option(help="the name of a lab that is not there yet: allocators")] = "",
+) -> None:
+    """Write the files of an exercise that is to be written."""
+    finish("ci.new.command", "new", id, lab=lab)
+
+
+@app.command()
 def messages(labs: Labs = None) -> None:
     """Keep what the checks say of each known mistake, to be read."""
     finish("ci.messages.command", "messages", labs=labs or [])

@@ -73,6 +73,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("labs 01", "ci.headless.labs", "labs", (["01"],), {"force": False}),
         ("facts", "ci.facts.command", "facts", ([],), {"ledger": None}),
         ("facts 01 --ledger here", "ci.facts.command", "facts", (["01"],), {"ledger": Path("here")}),
+        ("new 11.double --lab tiny", "ci.new.command", "new", ("11.double",), {"lab": "tiny"}),
         ("messages 01", "ci.messages.command", "messages", (["01"],), {}),
         ("bench check ranks", "ci.bench.command", "bench", (["check", "ranks"],), {}),
         ("record", "ci.record.command", "record", ([],), {"listed": False, "commit": ""}),

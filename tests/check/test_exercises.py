@@ -90,6 +90,13 @@ def test_exercise_is_complete(exercise: Exercise) -> None:
     assert len(exercise.mistakes) >= 6
     assert len(exercise.hints) >= 3 and all(exercise.hints)
     assert exercise.title and exercise.objective and exercise.minutes > 0
+    texts = [
+        exercise.title,
+        exercise.objective,
+        *exercise.hints,
+        *(prop.said for prop in exercise.properties),
+    ]
+    assert not [text for text in texts if "TODO" in text], "labbook new left a text to be written"
     assert len({mistake.why for mistake in exercise.mistakes.values()}) == len(exercise.mistakes)
     said = [prop.said for prop in exercise.properties]
     assert len(set(said)) == len(said), "two properties with one text"

@@ -1,0 +1,1 @@
+"""`labbook new`: the files of an exercise that is to be written."""
