@@ -49,7 +49,7 @@ def finish(
 ) -> None:
     """Calls `module.function(paths.ROOT, ...)` and ends the command with the exit code that it returns.
 
-    A fault that a person can mend is one line. `labs`, if not None, are lab numbers: unknown ones are
+    A error that a person can mend is one line. `labs`, if not None, are lab numbers: unknown ones are
     wrong usage.
     """
     from ci.notebooks.files import Problem, WrongUse, notebooks

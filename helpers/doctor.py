@@ -32,18 +32,18 @@ KERNEL_PROBE = """
 import json
 from jupyter_client.manager import start_new_kernel
 manager, client = start_new_kernel(kernel_name="python3", startup_timeout=60)
-said = []
+contents = []
 try:
     client.execute_interactive(
         "import sys, helpers; print(sys.prefix)",
         timeout=60,
-        output_hook=lambda message: said.append(message["content"]),
+        output_hook=lambda message: contents.append(message["content"]),
     )
 finally:
     client.stop_channels()
     manager.shutdown_kernel(now=True)
-text = "".join(content.get("text", "") for content in said).strip()
-error = [content["evalue"] for content in said if "evalue" in content]
+text = "".join(content.get("text", "") for content in contents).strip()
+error = [content["evalue"] for content in contents if "evalue" in content]
 print(json.dumps({"prefix": text, "error": error}))
 """
 
@@ -52,7 +52,7 @@ print(json.dumps({"prefix": text, "error": error}))
 class Finding:
     """One line of the doctor. `fix` is '' where nothing is wrong; `needed`: learning needs it."""
 
-    said: str
+    message: str
     fix: str = ""
     needed: bool = True
 
@@ -105,8 +105,8 @@ def python_finding(root: Path) -> Finding:
         return Finding(f"Python {version} is too old", "PYTHON=python3.12 make setup")
     if sys.version_info[:2] > NEWEST:
         tried = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
-        said = f"Python {version}: the lab book was tried with {tried}, and may work here, too"
-        return Finding(said, "if a lab fails: PYTHON=python3.14 make setup", False)
+        message = f"Python {version}: the lab book was tried with {tried}, and may work here, too"
+        return Finding(message, "if a lab fails: PYTHON=python3.14 make setup", False)
     return Finding(f"Python {version}, {sys.prefix}")
 
 
@@ -136,8 +136,8 @@ def kernel_finding(root: Path) -> Finding:
     if answer["error"]:
         return Finding(f"Jupyter kernel: {answer['error'][0]}", rebuild(root))
     if answer["prefix"] != sys.prefix:
-        said = f"the kernel named python3 belongs to another Python, {answer['prefix']}"
-        return Finding(said, "jupyter kernelspec remove python3")
+        message = f"the kernel named python3 belongs to another Python, {answer['prefix']}"
+        return Finding(message, "jupyter kernelspec remove python3")
     return Finding("a Jupyter kernel starts and finds the project")
 
 
@@ -203,7 +203,7 @@ def doctor(root: Path) -> int:
     ill = False
     for look in FINDINGS:
         finding = look(root)
-        print(f"{finding.sign:<5}  {finding.said}", flush=True)
+        print(f"{finding.sign:<5}  {finding.message}", flush=True)
         if finding.fix:
             print(f"       fix: {finding.fix}", flush=True)
         ill |= bool(finding.fix) and finding.needed

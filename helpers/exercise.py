@@ -37,8 +37,8 @@ class Exercise(Spec):
         try:
             report = _checked(self, answer[0] if len(answer) == 1 else answer or ...)
         except Exception as error:  # an answer whose own __class__ or __iter__ raises, say
-            said = f"The answer disturbed the check: {type(error).__name__}."
-            report = Report(self.id, self.title, "crashed", message=said)
+            message = f"The answer disturbed the check: {type(error).__name__}."
+            report = Report(self.id, self.title, "crashed", message=message)
         self._last = strictly(report)
         return self._last
 
@@ -72,12 +72,12 @@ def _checked(exercise: Exercise, answer: Any) -> Report:
         answer, missing = in_notebook(exercise.names)
     if answer is ... or (isinstance(answer, tuple) and any(part is ... for part in answer)):
         names = ", ".join(missing or exercise.names)
-        said = (
+        message = (
             f"There is no {names} in this notebook yet: run the cell that defines it."
             if missing
             else "Nothing is written here yet."
         )
-        return Report(exercise.id, exercise.title, "not attempted", message=said)
+        return Report(exercise.id, exercise.title, "not attempted", message=message)
     return _report(exercise, answer)
 
 
@@ -92,17 +92,17 @@ def _report(exercise: Exercise, answer: Any) -> Report:
     try:
         result = checked(exercise, answer, seed, seconds)
     except Exception as error:
-        said = f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
-        return Report(exercise.id, exercise.title, "crashed", message=said)
+        message = (
+            f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
+        )
+        return Report(exercise.id, exercise.title, "crashed", message=message)
     known = {name: mistake.why for name, mistake in exercise.mistakes.items()}
     note = " ".join(filter(None, [older_answer(exercise.names, answer), result.note]))
     common = dict(known=known, output=_plain(result.output), cut=result.cut, note=note)
     found = result.found
     if found is None:
         return _noted(exercise, _passed(exercise, answer, common))
-    text = {
-        name: found.get(name) or "" for name in ("message", "said", "given", "expected", "got", "symptom")
-    }
+    text = {name: found.get(name) or "" for name in ("message", "at", "given", "expected", "got", "symptom")}
     return Report(
         exercise.id,
         exercise.title,
@@ -122,8 +122,8 @@ def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:
         exercise.id,
         exercise.title,
         "passed",
-        properties=tuple(prop.said for prop in exercise.properties),
-        breaks={name: how.breaks for name, how in entry.wrong.items()} if entry else {},
+        properties=tuple(prop.description for prop in exercise.properties),
+        breaks={name: how.breaks for name, how in entry.mistakes.items()} if entry else {},
         beside=_beside(exercise, answer),
         **common,
     )
@@ -144,8 +144,8 @@ def _noted(exercise: Exercise, report: Report) -> Report:
     try:
         if in_the_course and progress.is_kept():
             progress.note_solved(exercise.id, exercise.version)
-    except progress.NotWritten as trouble:
-        return replace(report, note=" ".join(filter(None, [report.note, str(trouble)])))
+    except progress.NotWritten as error:
+        return replace(report, note=" ".join(filter(None, [report.note, str(error)])))
     return report
 
 

@@ -33,7 +33,7 @@ KEYS = {"id", "fact", "status", "changed", "check", "reason", "cell", "covers", 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
-class FactsFault(ValueError):
+class FactsError(ValueError):
     """A facts file is not as it must be; the message says where and what."""
 
 
@@ -72,43 +72,43 @@ def facts_file(path: Path) -> FactsFile:
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise FactsFault(f"{where} cannot be read: {' '.join(str(error).split())}") from None
+        raise FactsError(f"{where} cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict) or set(raw) != {"topics", "facts"}:
-        raise FactsFault(f"{where}: it holds two lists and nothing else, `topics` and `facts`")
+        raise FactsError(f"{where}: it holds two lists and nothing else, `topics` and `facts`")
     if not _is_texts(raw["topics"]) or not isinstance(raw["facts"], list) or not raw["facts"]:
-        raise FactsFault(f"{where}: `topics` is a list of names, `facts` a list of entries, not empty")
+        raise FactsError(f"{where}: `topics` is a list of names, `facts` a list of entries, not empty")
     facts = [_fact(entry, f"{where}, entry {at}") for at, entry in enumerate(raw["facts"], 1)]
     ids = [fact.id for fact in facts]
     if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise FactsFault(f"{where}: the id {twice[0]} stands twice")
+        raise FactsError(f"{where}: the id {twice[0]} stands twice")
     return FactsFile(path.stem, tuple(raw["topics"]), tuple(facts))
 
 
 def _fact(entry: Any, where: str) -> Fact:
     if not isinstance(entry, dict):
-        raise FactsFault(f"{where}: an entry has keys and values")
+        raise FactsError(f"{where}: an entry has keys and values")
     where = f"{where} ({entry.get('id', 'without id')})"
     if unknown := sorted(map(str, set(entry) - KEYS)):
-        raise FactsFault(f"{where}: unknown key {unknown[0]}; there are {', '.join(sorted(KEYS))}")
+        raise FactsError(f"{where}: unknown key {unknown[0]}; there are {', '.join(sorted(KEYS))}")
     if missing := [key for key in ("id", "fact", "status", "check", "cell") if key not in entry]:
-        raise FactsFault(f"{where}: {missing[0]} is missing")
+        raise FactsError(f"{where}: {missing[0]} is missing")
     texts = [key for key in KEYS - {"covers", "gpu", "torch"} if entry.get(key) is not None]
     if wrong := sorted(key for key in texts if not isinstance(entry[key], str) or not entry[key].strip()):
-        raise FactsFault(f"{where}: {wrong[0]} must be text, not {entry[wrong[0]]!r}")
+        raise FactsError(f"{where}: {wrong[0]} must be text, not {entry[wrong[0]]!r}")
     if absent := [key for key in ("id", "fact", "status", "cell") if entry[key] is None]:
-        raise FactsFault(f"{where}: {absent[0]} is empty")
+        raise FactsError(f"{where}: {absent[0]} is empty")
     if not NAME.fullmatch(entry["id"]):
-        raise FactsFault(f"{where}: an id is small letters, digits, '-', '_' and '.'")
+        raise FactsError(f"{where}: an id is small letters, digits, '-', '_' and '.'")
     if entry["status"] not in STATUSES:
-        raise FactsFault(f"{where}: status {entry['status']!r} is none of {', '.join(STATUSES)}")
+        raise FactsError(f"{where}: status {entry['status']!r} is none of {', '.join(STATUSES)}")
     if entry["status"] != "holds" and not entry.get("changed"):
-        raise FactsFault(f"{where}: it is {entry['status']}, so `changed` says what, or how it is told")
+        raise FactsError(f"{where}: it is {entry['status']}, so `changed` says what, or how it is told")
     if bool(entry["check"]) == bool(entry.get("reason")):
-        raise FactsFault(f"{where}: either a check, or null and the reason why there is none")
+        raise FactsError(f"{where}: either a check, or null and the reason why there is none")
     if not _is_texts(entry.get("covers", [])):
-        raise FactsFault(f"{where}: covers is a list of ids")
+        raise FactsError(f"{where}: covers is a list of ids")
     if not isinstance(entry.get("gpu", False), bool):
-        raise FactsFault(f"{where}: gpu is true or false")
+        raise FactsError(f"{where}: gpu is true or false")
     given = {key: value for key, value in entry.items() if value is not None}
     return Fact(
         **{key: " ".join(given[key].split()) for key in ("id", "fact", "status", "cell")},
@@ -124,7 +124,7 @@ def _versions(text: Any, where: str) -> SpecifierSet:
     try:
         return SpecifierSet(text)
     except (InvalidSpecifier, TypeError, AttributeError):
-        raise FactsFault(f"{where}: torch is a range of versions, as '>=2.13', not {text!r}") from None
+        raise FactsError(f"{where}: torch is a range of versions, as '>=2.13', not {text!r}") from None
 
 
 def _is_texts(value: Any) -> bool:
@@ -170,5 +170,5 @@ def then_and_now(lab: str, data: Path | None = None) -> ThenAndNow:
     """
     found = sorted(((data or paths.DATA) / "facts").glob(f"{lab}_*.yaml"))
     if len(found) != 1:
-        raise FactsFault(f"data/facts/ holds {len(found)} files for lab {lab}, not one")
+        raise FactsError(f"data/facts/ holds {len(found)} files for lab {lab}, not one")
     return ThenAndNow([fact for fact in facts_file(found[0]).facts if fact.status != "holds"])

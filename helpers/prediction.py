@@ -47,8 +47,10 @@ class Prediction:
         letter = choice.strip().upper() if isinstance(choice, str) else choice
         known = {item.mistake: item.why for item in self.choices.values() if item.mistake}
         if not isinstance(letter, str) or letter not in self.choices:
-            said = f"There is no choice {choice!r}. Write one letter of {', '.join(self.choices)}, in quotes."
-            return Report(self.id, self.title, "wrong", message=said, has_hints=False)
+            message = (
+                f"There is no choice {choice!r}. Write one letter of {', '.join(self.choices)}, in quotes."
+            )
+            return Report(self.id, self.title, "wrong", message=message, has_hints=False)
         chosen = self.choices[letter]
         if letter == self._right:
             return Report(self.id, self.title, "passed", message=chosen.why)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import paths
 from helpers.display.html import box
-from helpers.measurements.samples import NAME, Samples, record_fault, rows
+from helpers.measurements.samples import NAME, Samples, record_error, rows
 
 if TYPE_CHECKING:
     from helpers.measurements.registry import Measurement
@@ -26,7 +26,7 @@ MORE = ("cudnn", "unit", "command", "code")
 MOST_LINES = 40
 
 
-class RecordingFault(ValueError):
+class RecordingError(ValueError):
     """A recording is not as it must be; the message says which file and what is wrong."""
 
 
@@ -77,11 +77,11 @@ def recorded(name: str) -> Recording | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise RecordingFault(f"{where} cannot be read: {error}; record it again") from None
+        raise RecordingError(f"{where} cannot be read: {error}; record it again") from None
     if not isinstance(raw, dict):
-        raise RecordingFault(f"{where} holds no fields: it is an object with {', '.join(TEXTS)}, samples")
-    if fault := record_fault(raw, TEXTS):
-        raise RecordingFault(f"{where}: {fault}; record it again, a number is never typed in")
+        raise RecordingError(f"{where} holds no fields: it is an object with {', '.join(TEXTS)}, samples")
+    if problem := record_error(raw, TEXTS):
+        raise RecordingError(f"{where}: {problem}; record it again, a number is never typed in")
     return made(name, raw)
 
 
@@ -102,11 +102,11 @@ class Shown:
     """
 
     def __init__(
-        self, name: str, recording: Recording | None, measurement: Measurement | None = None, fault: str = ""
+        self, name: str, recording: Recording | None, measurement: Measurement | None = None, error: str = ""
     ) -> None:
         self.name, self.recording = name, recording
         self.samples = recording.samples if recording else None
-        self._measurement, self._fault = measurement, fault
+        self._measurement, self._error = measurement, error
 
     def __str__(self) -> str:
         return "\n".join([*self._head(), *(f"  {line}" for line in self._lines())])
@@ -114,7 +114,7 @@ class Shown:
     __repr__ = __str__
 
     def _head(self) -> list[str]:
-        head = [f"Not measured now: {self._fault}"] if self._fault else []
+        head = [f"Not measured now: {self._error}"] if self._error else []
         if self.recording is not None:
             return [*head, f"{self.name}: {self.recording.label}"]
         return [*head, f"No recording {self.name} is on file: this was not measured on a GPU yet."]
@@ -122,9 +122,9 @@ class Shown:
     def _lines(self) -> list[str]:
         """What is listed under the head: the samples in short, or what a GPU would measure."""
         if self.recording is None:
-            told = self._measurement
-            return [told.about, f"Predicted: {told.predicted}"] if told else []
-        lines = [f"{what}: {said}" for what, said in rows(self.recording.samples)]
+            text = self._measurement
+            return [text.about, f"Predicted: {text.predicted}"] if text else []
+        lines = [f"{what}: {description}" for what, description in rows(self.recording.samples)]
         more = len(lines) - MOST_LINES
         return lines if more <= 1 else [*lines[:MOST_LINES], f"... and {more} more lines like these"]
 
@@ -173,7 +173,7 @@ def measured(name: str) -> Shown:
     except MeasurementFailed as failure:
         if headless:
             raise
-        return Shown(name, record, found, fault=str(failure))
+        return Shown(name, record, found, error=str(failure))
     return Shown(name, record if headless else live, found)
 
 

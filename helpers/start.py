@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from helpers.course.overview import Lab, Overview, Step, overview
-from helpers.course.summary import about, goal_in, goal_sentence, invitation, mark, summary, trouble
+from helpers.course.summary import about, error_line, goal_in, goal_sentence, invitation, mark, summary
 from helpers.display.html import html_words
 
 GREEN, BLUE, GREY = "#2e7d32", "#1976d2", "#8a8a8a"  # of the edges; words say the same
@@ -21,7 +21,7 @@ class Course:
 
     def __repr__(self) -> str:
         goal = self.overview.next
-        top = [f"{summary(self.overview)} {goal_sentence(self.overview)}".strip(), trouble(self.overview)]
+        top = [f"{summary(self.overview)} {goal_sentence(self.overview)}".strip(), error_line(self.overview)]
         lines = [line for line in top if line]
         for lab in self.overview.labs:
             lines.append(f"{lab.number} {lab.title} {mark(lab, goal)}".rstrip())
@@ -36,7 +36,7 @@ class Course:
             else ""
         )
         words = html_words(f"{summary(self.overview)} {invitation(self.overview)}".strip())
-        top = [f"{words} {link}".strip(), html_words(trouble(self.overview))]
+        top = [f"{words} {link}".strip(), html_words(error_line(self.overview))]
         head = "".join(f'<p style="margin:0 0 0.8em 0">{line}</p>' for line in top if line)
         items = "".join(html_item(lab, goal) for lab in self.overview.labs)
         return f'{head}<ul style="list-style:none;margin:0;padding:0">{items}</ul>'

@@ -146,5 +146,5 @@ class expects:  # noqa: N801  # reads as a word: with expects(ZeroDivisionError)
 
 def one_line(error: BaseException) -> str:
     """An error's name and the first line of what it says."""
-    said: Any = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+    message: Any = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__

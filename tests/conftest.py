@@ -63,16 +63,16 @@ def machine_kind() -> str:
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
-def skip_faults(reasons: Collection[str], allowed: Collection[str], *, whole: bool) -> list[str]:
+def skip_errors(reasons: Collection[str], allowed: Collection[str], *, whole: bool) -> list[str]:
     """What is wrong with the reasons that occurred, one line each.
 
-    whole: every test ran, so a reason that did not occur is a fault, too.
+    whole: every test ran, so a reason that did not occur is an error, too.
     """
-    faults = [f"skipped, and not allowed here: {reason}" for reason in sorted(set(reasons) - set(allowed))]
+    errors = [f"skipped, and not allowed here: {reason}" for reason in sorted(set(reasons) - set(allowed))]
     if whole:
         unmet = sorted(set(allowed) - set(reasons))
-        faults += [f"allowed here, but nothing was skipped for it: {reason}" for reason in unmet]
-    return faults
+        errors += [f"allowed here, but nothing was skipped for it: {reason}" for reason in unmet]
+    return errors
 
 
 def skip_reasons(config: pytest.Config) -> set[str]:
@@ -95,18 +95,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     kind = machine_kind()
     lists, whole = yaml.safe_load(ALLOWED.read_text(encoding="utf-8")), is_whole(config)
     allowed = lists[kind] if whole else [*lists[kind], *lists.get("slow", [])]
-    config.stash[FAULTS] = skip_faults(skip_reasons(config), allowed, whole=whole)
-    if config.stash[FAULTS] and session.exitstatus == pytest.ExitCode.OK:
+    config.stash[ERRORS] = skip_errors(skip_reasons(config), allowed, whole=whole)
+    if config.stash[ERRORS] and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Says which skips were not expected, after the list of all skips."""
-    faults = config.stash.get(FAULTS, [])
-    if faults:
+    errors = config.stash.get(ERRORS, [])
+    if errors:
         terminalreporter.section("skips that tests/allowed_skips.yaml does not expect")
-        for fault in faults:
-            terminalreporter.write_line(fault)
+        for error in errors:
+            terminalreporter.write_line(error)
 
 
-FAULTS = pytest.StashKey[list[str]]()
+ERRORS = pytest.StashKey[list[str]]()

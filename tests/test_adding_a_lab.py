@@ -94,8 +94,8 @@ def test_an_answer_left_in_the_lab_by_a_misspelt_marker_is_noticed(project: Path
     whole = notebook.read_text(encoding="utf-8")
     notebook.write_text(whole.replace("### END SOLUTION", "### END SOLUTON"), encoding="utf-8")
     try:
-        said = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
-        assert "solutions/11_tiny.ipynb" in said and "double" in said and "misspelt" in said
+        message = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
+        assert "solutions/11_tiny.ipynb" in message and "double" in message and "misspelt" in message
     finally:
         notebook.write_text(whole, encoding="utf-8")
 
@@ -105,9 +105,9 @@ def test_an_edited_solution_and_an_edited_lab_are_noticed(project: Path) -> None
         notebook = project / folder / "11_tiny.ipynb"
         whole = notebook.read_text(encoding="utf-8")
         notebook.write_text(whole.replace("same dtype", "another dtype"), encoding="utf-8")
-        said = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
+        message = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
         notebook.write_text(whole, encoding="utf-8")
-        assert "labs/11_tiny.ipynb" in said and "another dtype" in said
+        assert "labs/11_tiny.ipynb" in message and "another dtype" in message
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_a_solution_that_is_wrong_or_gone_fails_the_run(project: Path, line: str
     notebook = project / "solutions" / "11_tiny.ipynb"
     whole = notebook.read_text(encoding="utf-8")
     notebook.write_text(whole.replace("return 2 * x", line), encoding="utf-8")
-    said = run(project, "-m", "helpers.cli", "run", "11", code=1)
+    message = run(project, "-m", "helpers.cli", "run", "11", code=1)
     notebook.write_text(whole, encoding="utf-8")
-    assert "11_tiny" in said and "double-check" in said and words in said
+    assert "11_tiny" in message and "double-check" in message and words in message
 
 
 def test_a_weakened_check_is_noticed(project: Path) -> None:
@@ -134,9 +134,9 @@ def test_a_weakened_check_is_noticed(project: Path) -> None:
     assert weak != whole
     module.write_text(weak, encoding="utf-8")
     try:
-        said = run(
+        message = run(
             project, "-m", "pytest", "-q", "tests/check/test_exercises.py", "-k", "named and squared", code=1
         )
-        assert "11.double-squared" in said and "passed: 11.double" in said
+        assert "11.double-squared" in message and "passed: 11.double" in message
     finally:
         module.write_text(whole, encoding="utf-8")

@@ -113,9 +113,9 @@ def test_unknown_lab_is_wrong_usage_and_names_the_known(
 ) -> None:
     module = FakeModule("run")
     monkeypatch.setitem(sys.modules, "ci.headless.run", module)
-    code, said = labbook("run", "77")
+    code, output = labbook("run", "77")
     assert code == 2 and module.calls == []
-    assert "77" in said and "00, 01" in said
+    assert "77" in output and "00, 01" in output
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_wrong_usage(line: str) -> None:
 
 
 def test_fault_that_can_be_mended_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fault = Problem("the markers are unbalanced", path="solutions/01.ipynb")
-    monkeypatch.setitem(sys.modules, "ci.notebooks.derive", FakeModule("derive", fault))
+    error = Problem("the markers are unbalanced", path="solutions/01.ipynb")
+    monkeypatch.setitem(sys.modules, "ci.notebooks.derive", FakeModule("derive", error))
     assert labbook("derive") == (1, "labbook: solutions/01.ipynb: the markers are unbalanced\n")
 
 
@@ -142,12 +142,12 @@ def test_help_lists_every_command_and_loads_no_torch() -> None:
         "try: app(['--help'])\nexcept SystemExit as end: print('code', end.code)\n"
         "print('loaded', {'torch', 'nbformat', 'rich'} & set(sys.modules))"
     )
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
+    output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
     commands = ["doctor", "lab", "derive", "format", "run", "validate", "portable", "labs", "facts"]
     commands += ["bench", "record"]
-    assert all(f"\n  {command} " in said for command in commands)
-    assert "code 0" in said and "loaded set()" in said
-    assert "..." not in said.replace("[ARGS]...", ""), "a description is cut off"
+    assert all(f"\n  {command} " in output for command in commands)
+    assert "code 0" in output and "loaded set()" in output
+    assert "..." not in output.replace("[ARGS]...", ""), "a description is cut off"
 
 
 PASSES = stages.Stage("one that passes", [sys.executable, "-c", ""])
@@ -159,8 +159,8 @@ def test_make_test_runs_every_stage_and_tells_which_failed(
 ) -> None:
     monkeypatch.setattr(stages, "STAGES", [FAILS, PASSES])
     assert stages.main([]) == 1
-    said = capsys.readouterr().out
-    assert "FAILED  one that fails" in said and "passed  one that passes" in said
+    output = capsys.readouterr().out
+    assert "FAILED  one that fails" in output and "passed  one that passes" in output
 
 
 def test_make_test_passes_when_every_stage_does(monkeypatch: pytest.MonkeyPatch) -> None:

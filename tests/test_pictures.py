@@ -83,8 +83,8 @@ def one_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_picture_and_its_words_were_taken_together(name: str) -> None:
     shown, png = pictures.stored()[name], (pictures.FOLDER / name).read_bytes()
-    said = f"{name}, or its words in words.json, was changed by itself. {ADVICE}"
-    assert pictures.digest(png, shown.words) == shown.sha256, said
+    message = f"{name}, or its words in words.json, was changed by itself. {ADVICE}"
+    assert pictures.digest(png, shown.words) == shown.sha256, message
     assert len(png) < 150_000
 
 
@@ -93,10 +93,10 @@ def test_every_picture_has_its_words_and_readme_shows_each_with_a_text_for_those
     assert sorted(pictures.stored()) == NAMES
     assert sorted(path.name for path in pictures.FOLDER.glob("*.png")) == NAMES
     assert sorted(re.findall(r"\.github/pictures/([\w.-]+)", readme)) == NAMES
-    told = re.findall(r"!\[([^]]*)\]\(", readme) + re.findall(r'<img [^>]*?alt="([^"]*)"', readme)
+    texts = re.findall(r"!\[([^]]*)\]\(", readme) + re.findall(r'<img [^>]*?alt="([^"]*)"', readme)
     # Three texts for four pictures: the dark page is the same picture as the light one.
-    assert len(told) == len(re.findall(r"!\[|<img", readme)) == 3
-    assert all(len(text.split()) >= 4 for text in told)
+    assert len(texts) == len(re.findall(r"!\[|<img", readme)) == 3
+    assert all(len(text.split()) >= 4 for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def changed(old: str, new: str) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "description"),
     [
         (changed("17", "18"), "reject 18 wrong answers"),
         (changed(" wrong", ""), "to reject 17 answers"),
@@ -137,11 +137,11 @@ def changed(old: str, new: str) -> Callable[[str], str]:
     ],
     ids=["a number", "a word less", "a sign", "a space less"],
 )
-def test_a_change_is_named_with_the_words_around_it(change: Callable[[str], str], said: str) -> None:
+def test_a_change_is_named_with_the_words_around_it(change: Callable[[str], str], description: str) -> None:
     text = "This check is known to reject 17 wrong answers. For a hint: lab.seed_everything.hint()"
     assert differences(text, text.replace(" ", "\n  ")) == []
     [found] = differences(text, change(text))
-    assert said in found.splitlines()[1] and "the picture says: " in found
+    assert description in found.splitlines()[1] and "the picture says: " in found
 
 
 def test_of_a_card_only_what_is_open_is_seen() -> None:

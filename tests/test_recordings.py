@@ -7,8 +7,8 @@ import json
 import pytest
 
 from helpers import paths
-from helpers.measurements.samples import in_short, rows, summary_fault
-from helpers.recordings import RecordingFault, recorded, show
+from helpers.measurements.samples import in_short, rows, summary_error
+from helpers.recordings import RecordingError, recorded, show
 
 WHOLE = {
     "device": "NVIDIA Testcard 1",
@@ -46,21 +46,21 @@ def test_a_recording_comes_back_with_its_samples(put):
 
 def test_it_is_shown_with_device_versions_and_date(put):
     put(json.dumps(WHOLE))
-    said = str(show("copy"))
+    message = str(show("copy"))
     for word in ("NVIDIA Testcard 1", "driver 570.1", "CUDA 12.8", "torch 2.11.0", "2026-05-01", "0123456"):
-        assert word in said
-    assert "copy_ms: median 2 of 3 (from 1 to 3)" in said and "digests: 2 different of 3" in said
+        assert word in message
+    assert "copy_ms: median 2 of 3 (from 1 to 3)" in message and "digests: 2 different of 3" in message
 
 
 @pytest.mark.parametrize("key", list(WHOLE))
 def test_a_file_without_a_field_is_refused(put, key):
     put(json.dumps({name: value for name, value in WHOLE.items() if name != key}))
-    with pytest.raises(RecordingFault, match=f"data/recordings/copy.json: {key} is missing"):
+    with pytest.raises(RecordingError, match=f"data/recordings/copy.json: {key} is missing"):
         recorded("copy")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "description"),
     [
         ({"device": ""}, "device must be text"),
         ({"torch": 2.11}, "torch must be text"),
@@ -76,16 +76,16 @@ def test_a_file_without_a_field_is_refused(put, key):
         ({"device": "sim, a simulated device"}, "device must be a GPU"),
     ],
 )
-def test_a_wrong_field_is_named(put, change, said):
+def test_a_wrong_field_is_named(put, change, description):
     put(json.dumps(WHOLE | change))
-    with pytest.raises(RecordingFault, match=said):
+    with pytest.raises(RecordingError, match=description):
         show("copy")
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"samples": [NaN]}'])
 def test_a_damaged_file_is_named(put, text):
     put(text)
-    with pytest.raises(RecordingFault, match="data/recordings/copy.json"):
+    with pytest.raises(RecordingError, match="data/recordings/copy.json"):
         recorded("copy")
 
 
@@ -111,7 +111,7 @@ def test_a_long_recording_is_cut(put):
 
 
 @pytest.mark.parametrize(
-    ("samples", "said"),
+    ("samples", "description"),
     [
         ({"median_ms": 1.5}, "median_ms is one number"),
         ({"copy_ms": {"4096 bytes": [1.5]}}, "copy_ms, 4096 bytes holds 1 numbers"),
@@ -120,8 +120,8 @@ def test_a_long_recording_is_cut(put):
         ({"error": {"n=64": {"seed 0": 0.1}}}, "error, n=64, seed 0 is one number"),
     ],
 )
-def test_a_summary_is_no_list_of_samples(samples, said):
-    assert summary_fault(samples).startswith(said)
+def test_a_summary_is_no_list_of_samples(samples, description):
+    assert summary_error(samples).startswith(description)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_a_summary_is_no_list_of_samples(samples, said):
     ],
 )
 def test_raw_samples_are_none(samples):
-    assert summary_fault(samples) == ""
+    assert summary_error(samples) == ""

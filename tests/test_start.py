@@ -21,9 +21,9 @@ from helpers.work.copies import put_copy
 MISTAKE = Fall("the sum is right", "Expected 3, got 4.", "x = [1, 2]")
 
 
-def entry(id: str, minutes: int = 10, *, core: bool = True, version: int = 1, wrong: int = 6) -> Entry:
-    """An exercise as a file of the catalogue has it, with so many wrong answers."""
-    names = [f"mistake_{number}" for number in range(wrong)]
+def entry(id: str, minutes: int = 10, *, core: bool = True, version: int = 1, mistakes: int = 6) -> Entry:
+    """An exercise as a file of the catalogue has it, with so many mistakes."""
+    names = [f"mistake_{number}" for number in range(mistakes)]
     return Entry(id, id[3:].capitalize(), minutes, core, version, dict.fromkeys(names, MISTAKE))
 
 
@@ -53,10 +53,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         tmp_path,
         "01_seeds",
         entry("01.draw", 10),
-        entry("01.draw_more", 15, core=False, wrong=7),
+        entry("01.draw_more", 15, core=False, mistakes=7),
         entry("01.keep", 20),
     )
-    write_lab(tmp_path, "02_more", entry("02.load", 30, wrong=9))
+    write_lab(tmp_path, "02_more", entry("02.load", 30, mistakes=9))
     return tmp_path
 
 
@@ -95,9 +95,9 @@ def test_what_is_solved_is_counted_and_the_next_core_exercise_is_named(project: 
 def test_a_lab_is_solved_when_its_core_exercises_are(project: Path) -> None:
     for id in ("01.draw", "01.keep"):
         note_solved(id, 1)
-    said = str(start.course())
-    assert "01 Seeds (\u2713 solved)" in said and "02 More (begin here)" in said
-    assert "Go on here: lab 02 More." in said
+    message = str(start.course())
+    assert "01 Seeds (\u2713 solved)" in message and "02 More (begin here)" in message
+    assert "Go on here: lab 02 More." in message
 
 
 def test_the_optional_ones_come_last_and_then_nothing(project: Path) -> None:
@@ -198,8 +198,12 @@ def test_a_damaged_progress_is_told_in_one_sentence(
 ) -> None:
     note_solved("01.draw", 1)
     (project / "work" / NAME).write_text((project / "work" / NAME).read_text()[:-2])
-    told = f"work/{NAME} is damaged; 1 entry could be read. Your notebooks are not touched by that."
-    assert told in str(start.course()) and told in page() and told in printed(project, capsys)
+    description = f"work/{NAME} is damaged; 1 entry could be read. Your notebooks are not touched by that."
+    assert (
+        description in str(start.course())
+        and description in page()
+        and description in printed(project, capsys)
+    )
     assert "1 of 2 solved" in str(start.course())
 
 
@@ -226,12 +230,12 @@ def test_status_names_the_copies_that_are_older_than_the_course(
         put_copy(project / "work", project / "labs" / f"{name}.ipynb")
     assert "newer version" not in printed(project, capsys)
     write_lab(project, "01_seeds", entry("01.draw"), entry("01.new"))
-    said = printed(project, capsys)
+    message = printed(project, capsys)
     assert (
         "01_seeds.ipynb: the course has a newer version than your copy. To bring it in: labbook update"
-        in said
+        in message
     )
-    assert "02_more.ipynb" not in said
+    assert "02_more.ipynb" not in message
 
 
 def test_the_stored_page_does_not_change_with_the_labs(

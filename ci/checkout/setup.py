@@ -42,7 +42,7 @@ def dotted(parts: tuple) -> str:
     return ".".join(str(part) for part in parts)
 
 
-def python_fault() -> str:
+def python_error() -> str:
     """Why this Python cannot make the environment, or ''."""
     here = dotted(sys.version_info[:2])
     if sys.version_info[:2] < OLDEST:
@@ -73,7 +73,7 @@ def existing(folder: Path) -> Path:
     return folder
 
 
-def disk_fault() -> str:
+def disk_error() -> str:
     """Which disk is too full for the environment and the download, or ''. LABBOOK_NEED_GB overrides it."""
     try:
         need = float(os.environ.get("LABBOOK_NEED_GB", NEED_GB))
@@ -136,10 +136,10 @@ def child_settings() -> dict:
     return {"env": dict(os.environ, PIP_USER="0"), "pass_fds": LOCKS}
 
 
-def shown(command: list, fault: str) -> None:
-    """Runs a command with its output shown; a failure becomes the one line `fault`."""
+def shown(command: list, error: str) -> None:
+    """Runs a command with its output shown; a failure becomes the one line `error`."""
     if subprocess.call([str(part) for part in command], **child_settings()) != 0:
-        raise SetupFailed(fault)
+        raise SetupFailed(error)
 
 
 def failure_of(command: list) -> str:
@@ -156,9 +156,9 @@ def failure_of(command: list) -> str:
 
 def new_venv() -> None:
     """An empty .venv in place of whatever is there, after everything that can be checked beforehand."""
-    fault = python_fault() or disk_fault()
-    if fault:
-        raise SetupFailed(fault)
+    error = python_error() or disk_error()
+    if error:
+        raise SetupFailed(error)
     print(f"making .venv with Python {dotted(sys.version_info[:3])}", flush=True)
     failure = failure_of([sys.executable, "-m", "venv", "--clear", VENV])
     if failure:

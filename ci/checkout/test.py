@@ -48,7 +48,7 @@ class Result:
 
 
 STAGES = [
-    Stage("ruff: faults in the code", [PYTHON, "-m", "ruff", "check", *LINTED]),
+    Stage("ruff: errors in the code", [PYTHON, "-m", "ruff", "check", *LINTED]),
     Stage("ruff: form of the code", [PYTHON, "-m", "ruff", "format", "--check", *LINTED]),
     Stage("imports: what may import what", LINT_IMPORTS),
     Stage("labs/ is what solutions/ gives", [*LABBOOK, "derive", "--check"]),

@@ -89,19 +89,19 @@ def _child(name: str, source: str, folder: Path) -> NoReturn:
 
 
 def _verdict(status: int, seconds: float, limit: float, log: Path) -> str:
-    """What came of a check: "" if it passed, else what it said last."""
+    """What came of a check: "" if it passed, else what it printed last."""
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
         return ""
     if seconds > limit:
         return f"timed out after {limit:g} s"
-    said = log.read_text(errors="replace").strip() if log.exists() else ""
+    message = log.read_text(errors="replace").strip() if log.exists() else ""
     if os.WIFSIGNALED(status):
-        said += f"\nended by {signal.Signals(os.WTERMSIG(status)).name}"
-    return "\n".join(said.strip().splitlines()[-8:]) or "ended without a word"
+        message += f"\nended by {signal.Signals(os.WTERMSIG(status)).name}"
+    return "\n".join(message.strip().splitlines()[-8:]) or "ended without a word"
 
 
 def run_checks(checks: dict[str, str], limit: float, jobs: int) -> dict[str, str]:
-    """Run checks, `jobs` at a time; returns for each what it said last, "" if it passed.
+    """Run checks, `jobs` at a time; returns for each what it last_words last, "" if it passed.
 
     Args:
         checks: Source by name.
@@ -110,7 +110,7 @@ def run_checks(checks: dict[str, str], limit: float, jobs: int) -> dict[str, str
     """
     import torch  # noqa: F401  # once, for all children
 
-    waiting, running, said = list(checks.items()), {}, {}
+    waiting, running, last_words = list(checks.items()), {}, {}
     with tempfile.TemporaryDirectory(prefix="labbook-facts-") as folder:
         while waiting or running:
             while waiting and len(running) < jobs:
@@ -119,7 +119,7 @@ def run_checks(checks: dict[str, str], limit: float, jobs: int) -> dict[str, str
                 if (pid := os.fork()) == 0:
                     _child(name, source, Path(folder))
                 running[pid] = name, time.monotonic()
-                child.announce("cell", cell=name, index=len(said) + len(running))
+                child.announce("cell", cell=name, index=len(last_words) + len(running))
             for pid, (name, started) in list(running.items()):
                 done, status = os.waitpid(pid, os.WNOHANG)
                 seconds = time.monotonic() - started
@@ -130,9 +130,9 @@ def run_checks(checks: dict[str, str], limit: float, jobs: int) -> dict[str, str
                     done, status = os.waitpid(pid, 0)
                 _kill_group(pid)  # what the check started and did not end
                 del running[pid]
-                said[name] = _verdict(status, seconds, limit, Path(folder) / f"{name}.log")
+                last_words[name] = _verdict(status, seconds, limit, Path(folder) / f"{name}.log")
             time.sleep(0.005)
-    return said
+    return last_words
 
 
 def _kill_group(pid: int) -> None:
@@ -143,13 +143,13 @@ def _kill_group(pid: int) -> None:
 
 
 def main() -> int:
-    """Read the checks from the file that is named, announce what they said."""
+    """Read the checks from the file that is named, announce what they last_words."""
     child.begin()
     given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    said = run_checks(given["checks"], given["limit"], given["jobs"])
+    last_words = run_checks(given["checks"], given["limit"], given["jobs"])
     import torch
 
-    child.announce("result", said=said, torch=torch.__version__)
+    child.announce("result", last_words=last_words, torch=torch.__version__)
     return 0
 
 

@@ -19,7 +19,7 @@ from ci.headless.pool import cores, outcomes
 from ci.headless.run import guarded
 from ci.headless.words import indented
 from ci.notebooks.files import Problem, WrongUse, read
-from helpers.facts import Fact, FactsFault, FactsFile, facts_file
+from helpers.facts import Fact, FactsError, FactsFile, facts_file
 
 LIMIT = 60.0  # seconds for one check; most take a hundredth
 
@@ -52,9 +52,9 @@ def _facts(root: Path, labs: list[str], ledger: Path | None) -> int:
         print(f"\n{file.stem}")
         for result in results:
             fact = result.fact
-            said = f" ({result.why})" if result.why and result.word != "FAILED" else ""
+            message = f" ({result.why})" if result.why and result.word != "FAILED" else ""
             print(
-                f"  {result.word:8} {fact.id}  [cell {fact.cell}] {fact.status}{said}\n           {fact.fact}"
+                f"  {result.word:8} {fact.id}  [cell {fact.cell}] {fact.status}{message}\n           {fact.fact}"
             )
             if result.word == "FAILED":
                 failed += 1
@@ -78,16 +78,16 @@ def facts_files(root: Path) -> list[FactsFile]:
             continue
         try:
             file = facts_file(path)
-        except FactsFault as fault:
-            raise Problem(str(fault)) from None
+        except FactsError as error:
+            raise Problem(str(error)) from None
         _require_cells(file, root)
         for fact in file.facts:
             where = f"data/facts/{path.name}"
             if fact.id in found:
                 raise Problem(f"the id {fact.id} stands in {found[fact.id]} too", path=where)
             found[fact.id] = where
-            if fact.check and (fault := check_fault(fact.check)):
-                raise Problem(f"{fact.id}: {fault}", path=where)
+            if fact.check and (error := check_error(fact.check)):
+                raise Problem(f"{fact.id}: {error}", path=where)
         files.append(file)
     return files
 
@@ -100,7 +100,7 @@ def _require_cells(file: FactsFile, root: Path) -> None:
             raise Problem(what, path=f"data/facts/{file.stem}.yaml")
 
 
-def check_fault(source: str) -> str:
+def check_error(source: str) -> str:
     """Why a check could pass whatever torch does; "" if nothing speaks for that."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
@@ -128,14 +128,14 @@ def checked(files: Sequence[FactsFile], root: Path) -> dict[FactsFile, list[Chec
     version = Version(_torch_version())
     skipped = {fact.id: why for file in files for fact in file.facts if (why := _skip(fact, version, gpu))}
     checks = {f.id: f.check for file in files for f in file.facts if f.check and f.id not in skipped}
-    said = _said(checks, root) if checks else {}
+    last_words = _last_words(checks, root) if checks else {}
 
     def result(fact: Fact) -> Checked:
         if fact.check is None:
             return Checked(fact, "no check", fact.reason)
         if fact.id in skipped:
             return Checked(fact, "skipped", skipped[fact.id])
-        return Checked(fact, "FAILED" if said[fact.id] else "ok", said[fact.id])
+        return Checked(fact, "FAILED" if last_words[fact.id] else "ok", last_words[fact.id])
 
     return {file: [result(fact) for fact in file.facts] for file in files}
 
@@ -155,7 +155,7 @@ def _skip(fact: Fact, version: Version, gpu: bool) -> str:
     return "needs a GPU" if fact.gpu and not gpu else ""
 
 
-def _said(checks: dict[str, str], root: Path) -> dict[str, str]:
+def _last_words(checks: dict[str, str], root: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="labbook-checks-") as folder:
         given = Path(folder) / "checks.json"
         given.write_text(json.dumps({"checks": checks, "limit": LIMIT, "jobs": cores()}), encoding="utf-8")
@@ -163,9 +163,9 @@ def _said(checks: dict[str, str], root: Path) -> dict[str, str]:
         [done] = outcomes(
             [Job("checks", argv, cells=len(checks), env={"OMP_NUM_THREADS": "1"})], root, "facts"
         )
-    if done.faults:
-        raise Problem("\n".join(["the checks could not be run", *done.faults]))
-    return done.result["said"]
+    if done.errors:
+        raise Problem("\n".join(["the checks could not be run", *done.errors]))
+    return done.result["last_words"]
 
 
 def _chosen(files: list[FactsFile], labs: list[str]) -> list[FactsFile]:

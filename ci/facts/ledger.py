@@ -38,9 +38,9 @@ def claims(folder: Path) -> list[Claim]:
             entries = yaml.safe_load(path.read_text(encoding="utf-8"))["claims"]
             found += [Claim(entry["id"], entry["topic"]) for entry in entries]
         except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
-            said = " ".join(str(error).split())[:200]
+            message = " ".join(str(error).split())[:200]
             raise Problem(
-                f"not a ledger: a list `claims`, each with id and topic ({said})", path=path
+                f"not a ledger: a list `claims`, each with id and topic ({message})", path=path
             ) from None
     return found
 
@@ -74,11 +74,11 @@ def print_gaps(folder: Path, files: Sequence[FactsFile], chosen: Sequence[FactsF
         root: The project.
 
     Returns:
-        How many faults there are: claims without a reason, facts that cover what no ledger holds.
+        How many errors there are: claims without a reason, facts that cover what no ledger holds.
     """
     known, why = claims(folder), reasons(root)
     covered = {claim for file in files for fact in file.facts for claim in fact.covers}
-    ids, faults = {claim.id for claim in known}, 0
+    ids, errors = {claim.id for claim in known}, 0
     for file in chosen:
         mine = [claim for claim in known if claim.topic in file.topics]
         gaps = [claim for claim in mine if claim.id not in covered]
@@ -87,19 +87,19 @@ def print_gaps(folder: Path, files: Sequence[FactsFile], chosen: Sequence[FactsF
         )
         for claim in gaps:
             reason = why.get(claim.id, "NO REASON: cover it, or say why not in data/facts/not_covered.yaml")
-            faults += claim.id not in why
+            errors += claim.id not in why
             print(f"  not covered  {claim.id} ({claim.topic}): {reason}")
         for topic in sorted(set(file.topics) - {claim.topic for claim in known}):
-            faults += 1
+            errors += 1
             print(f"  FAULT  the ledger has no topic {topic}")
         for fact in file.facts:
             for claim in sorted(set(fact.covers) - ids):
-                faults += 1
+                errors += 1
                 print(f"  FAULT  {fact.id} covers {claim}, which the ledger does not hold")
     for claim in sorted(set(why) & covered):
-        faults += 1
+        errors += 1
         print(f"FAULT  {claim} has a reason in data/facts/{REASONS} and is covered: delete the reason")
     for claim in sorted(set(why) - ids):
-        faults += 1
+        errors += 1
         print(f"FAULT  data/facts/{REASONS} names {claim}, which the ledger does not hold")
-    return faults
+    return errors

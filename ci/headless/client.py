@@ -47,11 +47,11 @@ class Watch:
                 raise Problem("the kernel died before its first cell", path=self.where) from None
             raise self.problem(DIED) from None
         except (PapermillExecutionError, CellExecutionError) as error:
-            said = f"{error.ename}: {error.evalue}".strip().rstrip(":")
+            message = f"{error.ename}: {error.evalue}".strip().rstrip(":")
             trace = getattr(error, "traceback", "") or str(error)
             if not isinstance(trace, str):  # papermill gives lines, nbclient a text
                 trace = "\n".join(trace)
-            raise self.problem(f"raises {said}\n{indented(trace)}") from None
+            raise self.problem(f"raises {message}\n{indented(trace)}") from None
         except NoSuchKernel as error:
             raise Problem(
                 f"the Jupyter kernel is missing: {error}; run `make setup`", path=self.where

@@ -21,11 +21,11 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What came of a job: `result` is what it announced at its end, `faults` what a person must mend."""
+    """What came of a job: `result` is what it announced at its end, `errors` what a person must mend."""
 
     name: str
     seconds: float = 0.0
     result: dict[str, Any] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     unchanged: bool = False  # it was not run: the result is that of an earlier run
     kernels: list[str] = field(default_factory=list)  # for each of its kernels why it was stock, or ""

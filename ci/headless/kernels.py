@@ -98,7 +98,7 @@ def kernel_manager_class() -> type:
     return ThisPythonKernel
 
 
-def kernel_fault() -> str:
+def kernel_error() -> str:
     """Why this Python cannot start a kernel, with the fix; "" if it can."""
     missing = [name for name in ("ipykernel", "jupyter_client") if importlib.util.find_spec(name) is None]
     if not missing:

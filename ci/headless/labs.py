@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ci.headless.jobs import Outcome
 from ci.headless.progress import print_table
-from ci.headless.run import guarded, job_for, seconds, told, worked
+from ci.headless.run import guarded, job_for, seconds, summarise, worked
 from ci.notebooks.verdicts import words
 
 UNTOUCHED = "not attempted"
@@ -49,12 +49,12 @@ def _labs(root: Path, labs: list[str], force: bool) -> int:
             )
         )
     print_table(("notebook", "seconds", "cells", "exercises + predictions", "verdicts"), rows)
-    return told("labs", done)
+    return summarise("labs", done)
 
 
 def _silences(outcome: Outcome) -> list[str]:
     reports = [tuple(report) for report in outcome.result["verdicts"]]
-    return [f"labs/{outcome.name}.ipynb: {fault}" for fault in silent(outcome.result["known"], reports)]
+    return [f"labs/{outcome.name}.ipynb: {error}" for error in silent(outcome.result["known"], reports)]
 
 
 def silent(known: dict[str, list[str]], reports: list[tuple[str, str, str]]) -> list[str]:
@@ -64,18 +64,18 @@ def silent(known: dict[str, list[str]], reports: list[tuple[str, str, str]]) -> 
         known: The lab's `exercises` and `predictions`, as ids.
         reports: Cell, exercise and verdict of each report in the outputs.
     """
-    faults = []
+    errors = []
     for cell, exercise, verdict in reports:
         if verdict != UNTOUCHED:
-            faults.append(f"cell {cell}: {exercise} says {verdict!r} though nothing was solved")
+            errors.append(f"cell {cell}: {exercise} says {verdict!r} though nothing was solved")
     for exercise in known["exercises"]:
         cell = f"{exercise.split('.')[1].replace('_', '-')}-check"
         if not any((place, name) == (cell, exercise) for place, name, _ in reports):
-            faults.append(f"cell {cell}: nothing says '{UNTOUCHED}: {exercise}'")
+            errors.append(f"cell {cell}: nothing says '{UNTOUCHED}: {exercise}'")
     for prediction in known["predictions"]:
         if not any(name == prediction for _, name, _ in reports):
-            faults.append(f"no cell says '{UNTOUCHED}: {prediction}'")
-    return faults
+            errors.append(f"no cell says '{UNTOUCHED}: {prediction}'")
+    return errors
 
 
 __all__ = ["Outcome", "labs", "silent"]

@@ -51,7 +51,7 @@ def require_known_nbval() -> None:
         nbval.plugin.IPyNbCell.format_output_compare: ["self", "key", "left", "right"],
         nbval.plugin.IPyNbCell.raise_cell_error: ["self", "message", "args", "kwargs"],
     }
-    faults = [
+    errors = [
         f"{f.__qualname__}{inspect.signature(f)}" for f, names in wanted.items() if _parameters(f) != names
     ]
     used = {
@@ -64,14 +64,14 @@ def require_known_nbval() -> None:
         },
         nbval.plugin.IPyNbCell.compare_outputs: {"format_output_compare", "comparison_traceback"},
     }
-    faults += [
+    errors += [
         f"{f.__qualname__} does not use {names}" for f, names in used.items() if not names <= _names(f)
     ]
     if nbval.__version__ != "0.11.0":
-        faults.insert(0, f"it is version {nbval.__version__}")
-    if faults:
+        errors.insert(0, f"it is version {nbval.__version__}")
+    if errors:
         raise pytest.UsageError(
-            f"ci/headless/nbval_plugin.py patches nbval 0.11.0, this one differs: {'; '.join(faults)}"
+            f"ci/headless/nbval_plugin.py patches nbval 0.11.0, this one differs: {'; '.join(errors)}"
         )
 
 
@@ -181,17 +181,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         error = call.excinfo.value
         if call.when == "setup":
             what = f"{where}: the Jupyter kernel did not start: {error or type(error).__name__}"
-            child.announce("fault", what=what, log=True)
+            child.announce("error", what=what, log=True)
             item.session.shouldstop = "no kernel"
             return report
-        what, last = fault(error, item)
-        child.announce("fault", what=f"{where}, cell {item.cell.id}: {what}")
+        what, last = problem(error, item)
+        child.announce("error", what=f"{where}, cell {item.cell.id}: {what}")
         if last:
             item.session.shouldstop = what
     return report
 
 
-def fault(error: BaseException, item: Any) -> tuple[str, bool]:
+def problem(error: BaseException, item: Any) -> tuple[str, bool]:
     """What happened, in words, and whether the cells after it cannot be judged."""
     if isinstance(error, KernelDied):
         return DIED, True

@@ -24,7 +24,7 @@ from ci.headless.progress import Progress
 from ci.headless.schedule import History, Schedule
 from ci.headless.warm.owner import Kernels, kernels
 from ci.headless.words import ended, indented
-from ci.notebooks.files import Problem, trouble
+from ci.notebooks.files import Problem, reason
 
 POLL = 0.05  # seconds between two looks at the jobs
 LOOK = 2.0  # seconds between two looks at a job's memory: one takes some 20 ms
@@ -81,9 +81,9 @@ class _Running:
             self.news = time.monotonic()
             if event["event"] == "cell":
                 self.cell = event["cell"]
-            elif event["event"] == "fault":
+            elif event["event"] == "error":
                 self.no_kernel = bool(event.get("log"))
-                self.outcome.faults.append(event["what"] + (self.last_words() if event.get("log") else ""))
+                self.outcome.errors.append(event["what"] + (self.last_words() if event.get("log") else ""))
             elif event["event"] == "kernel":
                 self.outcome.kernels.append(event["stock"])
             elif event["event"] == "result":
@@ -97,12 +97,12 @@ class _Running:
         child.kill_marked(self.mark)
         outcome = self.outcome
         outcome.seconds = time.monotonic() - self.started
-        if not outcome.faults and (code != 0 or not outcome.result):
+        if not outcome.errors and (code != 0 or not outcome.result):
             place = f", cell {self.cell}" if self.cell else ""
-            said = f"the job {ended(code)}{self.last_words()}"
-            outcome.faults.append(f"{self.job.name}{place}: {said}")
-        if outcome.faults and shutil.disk_usage(tempfile.gettempdir()).free < FULL:
-            outcome.faults.append(
+            message = f"the job {ended(code)}{self.last_words()}"
+            outcome.errors.append(f"{self.job.name}{place}: {message}")
+        if outcome.errors and shutil.disk_usage(tempfile.gettempdir()).free < FULL:
+            outcome.errors.append(
                 f"the disk that holds {tempfile.gettempdir()} is full: make room and run again"
             )
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -115,8 +115,8 @@ class _Running:
     def last_words(self) -> str:
         """The end of what the job and its kernel wrote besides their events."""
         log = self.log.read_text(errors="replace") if self.log.exists() else ""
-        said = indented("\n".join(line for line in log.splitlines() if EACH_KERNEL not in line), lines=10)
-        return f"; its last words:\n{said}" if said else ""
+        message = indented("\n".join(line for line in log.splitlines() if EACH_KERNEL not in line), lines=10)
+        return f"; its last words:\n{message}" if message else ""
 
     def stop(self) -> None:
         """End the job, gently first: it kills what it started."""
@@ -159,7 +159,7 @@ def outcomes(
 ) -> list[Outcome]:
     """Run the jobs, the longest first, and return what came of each, in the order they were given.
 
-    `judge` is called with each outcome as soon as its job has ended, and may add faults.
+    `judge` is called with each outcome as soon as its job has ended, and may add errors.
     A job that is silent for longer than a cell may take is ended. On an interrupt, or any other exception,
     every job is ended with all its processes before the exception goes on.
 
@@ -191,7 +191,7 @@ def outcomes(
                     one.look_at_memory()
                     if not ended and one.is_silent(silence):
                         place = f"cell {one.cell}" if one.cell else "before its first cell"
-                        one.outcome.faults.append(
+                        one.outcome.errors.append(
                             f"{one.job.name}, {place}: nothing for {silence:.0f} s; ended. "
                             "If it only needs longer, set LABBOOK_CELL_SECONDS"
                         )
@@ -205,9 +205,9 @@ def outcomes(
                         running.remove(one)
                         outcome = done[one.job.name] = one.end()
                         judge(outcome)
-                        if not outcome.faults:
+                        if not outcome.errors:
                             history.learn(outcome.name, outcome.seconds, one.peak / 2**20 or None)
-                        progress.ended(outcome.name, outcome.seconds, failed=bool(outcome.faults))
+                        progress.ended(outcome.name, outcome.seconds, failed=bool(outcome.errors))
                 time.sleep(POLL)
         except BaseException:
             for one in running:
@@ -242,4 +242,4 @@ def _started(work: Job, root: Path, kernels: Kernels) -> _Running:
     try:
         return _Running(work, root, kernels)
     except OSError as error:
-        raise Problem(f"the job could not be started: {trouble(error)}", path=work.name) from None
+        raise Problem(f"the job could not be started: {reason(error)}", path=work.name) from None

@@ -22,7 +22,7 @@ from typing import Any
 
 from ci.environ import environ_with
 from ci.headless.jobs import Outcome
-from ci.headless.kernels import kernel_fault
+from ci.headless.kernels import kernel_error
 from ci.headless.pool import outcomes
 from ci.headless.progress import print_table
 from ci.headless.run import guarded, job_for, seconds
@@ -81,22 +81,22 @@ def portable(root: Path, labs: list[str], *, unseen: bool = False) -> int:
 
 
 def _portable(root: Path, labs: list[str], unseen: bool) -> int:
-    if fault := kernel_fault():
-        raise Problem(fault)
+    if error := kernel_error():
+        raise Problem(error)
     paths = notebooks(root / "solutions", labs)
     probed = outcomes([job_for(path, root, "edges") for path in paths], root, "edges")
-    faults = [
-        fault
+    errors = [
+        error
         for path, outcome in zip(paths, probed, strict=True)
-        for fault in edge_faults(path, root, outcome)
+        for error in edge_errors(path, root, outcome)
     ]
     rows = [(o.name, seconds(o), *_numbers(o)) for o in probed]
     tried, left_out = settings(capability())
     compared = []
     for setting in tried:
         done = under(setting, paths, root)
-        faults += [f"with {setting}: {fault}" for outcome in done for fault in outcome.faults]
-        well = sum(not outcome.faults for outcome in done)
+        errors += [f"with {setting}: {error}" for outcome in done for error in outcome.errors]
+        well = sum(not outcome.errors for outcome in done)
         compared.append((str(setting), f"{sum(o.seconds for o in done):.1f}", f"{well} of {len(done)}"))
     print_table(("notebook", "seconds", "numbers seen", "near an edge", "not seen"), rows)
     print_table(("setting", "seconds", "notebooks well"), compared)
@@ -104,10 +104,10 @@ def _portable(root: Path, labs: list[str], unseen: bool) -> int:
         print(f"portable: not tried: {line}")
     if unseen:
         _list_unseen(probed)
-    for fault in faults:
-        print(f"portable: {fault}")
-    print(f"portable: {len(faults)} faults" if faults else "portable: no digit depends on the machine")
-    return int(bool(faults))
+    for error in errors:
+        print(f"portable: {error}")
+    print(f"portable: {len(errors)} errors" if errors else "portable: no digit depends on the machine")
+    return int(bool(errors))
 
 
 def capability() -> str:
@@ -151,8 +151,8 @@ def under(setting: Setting, paths: Sequence[Path], root: Path) -> list[Outcome]:
             if picture and (setting.capability, path.stem, cell) in OWN_ROUNDING:
                 continue
             new, old = first_difference(fresh, stored)
-            said = "its picture looks different" if picture else f"shows {new!r} where {old!r} is stored"
-            outcome.faults.append(f"{shown(path, root)}, cell {cell}: {said}")
+            message = "its picture looks different" if picture else f"shows {new!r} where {old!r} is stored"
+            outcome.errors.append(f"{shown(path, root)}, cell {cell}: {message}")
     return done
 
 
@@ -164,27 +164,27 @@ def _numbers(outcome: Outcome) -> tuple[str, str, str]:
     return str(result["probed"]), str(len(result["found"])), str(not_seen)
 
 
-def edge_faults(path: Path, root: Path, outcome: Outcome) -> Iterator[str]:
+def edge_errors(path: Path, root: Path, outcome: Outcome) -> Iterator[str]:
     """What a person must mend in a solution that ran with probes."""
-    yield from outcome.faults
+    yield from outcome.errors
     where = shown(path, root)
     for note in outcome.result.get("found", []):
         if EXACT.get((path.stem, note["cell"])) != note["text"]:
-            yield f"{where}, {told(note)}"
+            yield f"{where}, {described(note)}"
     for cell in outcome.result.get("changed", []):
         yield f"{where}, cell {cell}: with probes around what is printed its text is not the stored one"
 
 
-def told(note: Mapping[str, Any]) -> str:
+def described(note: Mapping[str, Any]) -> str:
     """A text near an edge, in words: where it is, what it is, what it might be, what to do."""
     place, line, written = note["place"]
     other, what = note["cell"] != place, " ".join(written.split())
     at = f"cell {note['cell']}, line {line}" if not other else f"cell {note['cell']} (line {line} of {place})"
     texts = [first_difference(note["text"], text) for text in note["others"]]
-    said = (
+    message = (
         f"{at}: `{what}` is near an edge: {texts[0][0]!r} would be {' or '.join(repr(b) for _, b in texts)}"
     )
-    return f"{said}, were the number off by one part in a million: {LESS}"
+    return f"{message}, were the number off by one part in a million: {LESS}"
 
 
 def first_difference(text: str, other: str) -> tuple[str, str]:

@@ -40,11 +40,11 @@ def _run(root: Path, labs: list[str], force: bool) -> int:
         for o in done
     ]
     print_table(("notebook", "seconds", "cells", "stored", "verdicts"), rows)
-    return told("run", done)
+    return summarise("run", done)
 
 
 def _word(outcome: Outcome) -> str:
-    if outcome.faults:
+    if outcome.errors:
         return "untouched"
     if outcome.unchanged:
         return "unchanged"
@@ -68,8 +68,8 @@ def job_for(path: Path, root: Path, task: str, *, strict: bool = True) -> Job:
     return Job(path.stem, argv, strict=strict, cells=cells, ranks=starts_ranks(notebook))
 
 
-def no_more_faults(outcome: Outcome) -> list[str]:
-    """For a task whose jobs find every fault themselves."""
+def no_more_errors(outcome: Outcome) -> list[str]:
+    """For a task whose jobs find every error themselves."""
     return []
 
 
@@ -81,14 +81,14 @@ def worked(
     make: Callable[[Path], Job],
     *,
     force: bool,
-    further: Callable[[Outcome], list[str]] = no_more_faults,
+    further: Callable[[Outcome], list[str]] = no_more_errors,
 ) -> list[Outcome]:
     """What came of a task on the notebooks of a folder; what has not changed since it passed is not run.
 
     Args:
         make: The job for a notebook. A Problem that it raises is the notebook's fault.
         force: Skip nothing.
-        further: Tells further faults of a job that went well.
+        further: Tells further errors of a job that went well.
     """
     cache, done, jobs = Cache(root, task), {}, []
     paths = {path.stem: path for path in notebooks(root / folder, labs)}
@@ -100,25 +100,25 @@ def worked(
         try:
             jobs.append(make(path))
         except Problem as problem:
-            done[name] = Outcome(name, faults=[str(problem)])
+            done[name] = Outcome(name, errors=[str(problem)])
     if jobs:
 
         def judge(outcome: Outcome) -> None:
-            if not outcome.faults:
-                outcome.faults += further(outcome)
-            if not outcome.faults:
+            if not outcome.errors:
+                outcome.errors += further(outcome)
+            if not outcome.errors:
                 cache.remember(paths[outcome.name], outcome.result, outcome.result.get("written", ""))
 
         done |= {outcome.name: outcome for outcome in outcomes(jobs, root, task, judge)}
     return [done[name] for name in paths]
 
 
-def told(what: str, done: list[Outcome]) -> int:
-    """Print the faults and the sum; returns the exit code."""
-    failed = [outcome for outcome in done if outcome.faults]
+def summarise(what: str, done: list[Outcome]) -> int:
+    """Print the errors and the sum; returns the exit code."""
+    failed = [outcome for outcome in done if outcome.errors]
     for outcome in failed:
-        for fault in outcome.faults:
-            print(f"{what}: {fault}")
+        for error in outcome.errors:
+            print(f"{what}: {error}")
     if line := tally(why for outcome in done for why in outcome.kernels):
         print(line)
     unchanged = sum(outcome.unchanged for outcome in done)

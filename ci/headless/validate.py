@@ -10,9 +10,9 @@ from nbformat import NotebookNode
 
 from ci.headless.child import NOTEBOOK
 from ci.headless.jobs import Job, Outcome
-from ci.headless.kernels import START_SECONDS, cell_seconds, kernel_fault
+from ci.headless.kernels import START_SECONDS, cell_seconds, kernel_error
 from ci.headless.progress import print_table
-from ci.headless.run import guarded, seconds, told, worked
+from ci.headless.run import guarded, seconds, summarise, worked
 from ci.headless.schedule import starts_ranks
 from ci.headless.stored import SANITIZER
 from ci.notebooks.canonical import canonical
@@ -34,8 +34,8 @@ def validate(root: Path, labs: list[str], *, force: bool = False) -> int:
 
 
 def _validate(root: Path, labs: list[str], force: bool) -> int:
-    if fault := kernel_fault():
-        raise Problem(fault)
+    if error := kernel_error():
+        raise Problem(error)
     done = worked(
         root,
         "solutions",
@@ -47,7 +47,7 @@ def _validate(root: Path, labs: list[str], force: bool) -> int:
     )
     rows = [(outcome.name, seconds(outcome), *_columns(outcome)) for outcome in done]
     print_table(("notebook", "seconds", "cells", "compared", "share", "verdicts"), rows)
-    return told("validate", done)
+    return summarise("validate", done)
 
 
 def _too_thin(outcome: Outcome) -> list[str]:
@@ -63,7 +63,7 @@ def _columns(outcome: Outcome) -> tuple[str, str, str, str]:
 
 
 def thin(where: str, of: int, left_out: dict[str, str]) -> list[str]:
-    """The fault that too few of the cells with output are compared, if so."""
+    """The error that too few of the cells with output are compared, if so."""
     if not of or (of - len(left_out)) / of >= SHARE:
         return []
     cells = ", ".join(f"{cell} ({reason})" for cell, reason in left_out.items())

@@ -15,8 +15,8 @@ from nbformat.v4 import new_code_cell
 
 from ci.headless import child
 from ci.headless.client import NoKernel, Watch, client_for
-from ci.headless.kernels import START_SECONDS, cell_seconds, kernel_fault, kernel_manager_class
-from ci.notebooks.files import Problem, is_run, read, shown, trouble, without_outputs, write
+from ci.headless.kernels import START_SECONDS, cell_seconds, kernel_error, kernel_manager_class
+from ci.notebooks.files import Problem, is_run, read, reason, shown, without_outputs, write
 
 
 def run_with_papermill(path: Path, root: Path, folder: Path) -> NotebookNode:
@@ -145,21 +145,21 @@ TASKS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
 
 
 def main(argv: list[str]) -> int:
-    """Do one task, announce its result or its fault."""
+    """Do one task, announce its result or its error."""
     child.begin()
     task = TASKS[argv[0]]
     path, root = Path(argv[1]), Path(argv[2])
     try:
-        if fault := kernel_fault():
-            raise Problem(fault, path=shown(path, root))
+        if message := kernel_error():
+            raise Problem(message, path=shown(path, root))
         result = task(path, root)
         json.dumps(result)
         child.announce("result", **result)
         return 0
     except Problem as problem:
-        child.announce("fault", what=str(problem), log=isinstance(problem, NoKernel))
+        child.announce("error", what=str(problem), log=isinstance(problem, NoKernel))
     except OSError as error:
-        child.announce("fault", what=f"{shown(path, root)}: {trouble(error)}")
+        child.announce("error", what=f"{shown(path, root)}: {reason(error)}")
     finally:
         # The kernel is gone; what its cells started must be gone too, before the result counts.
         import os

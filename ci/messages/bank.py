@@ -1,4 +1,4 @@
-"""What each wrong answer of an exercise does at each property, for one seed.
+"""What each mistake of an exercise does at each property, for one seed.
 
 `Exercise.check` runs the whole bank to name one answer. Here every answer runs once, in processes that share the
 work, and is then named by the rule that `judge.mistake` has.
@@ -10,7 +10,7 @@ import contextlib
 import io
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -31,37 +31,51 @@ PATIENCE = 300  # seconds for all answers of an exercise: a few are usual
 class Named:
     """What the bank says of one of its own answers.
 
-    form: 0 is the wrong answer itself, -1 that in disguise. names: the wrong answers that behave like it.
+    variant: 0 is the mistake itself, -1 that in disguise. names: the mistakes that behave like it.
     """
 
     mistake: str
-    form: int
+    variant: int
     names: tuple[str, ...]
     first: Finding | None
 
-    def fault(self) -> str:
-        """What is wrong with it, '' if it is rejected and has its own name."""
-        if self.first is None:
-            return "it passed"
-        if self.first.verdict == "not attempted":
-            return "it is taken for a stub"
-        if self.names != (self.mistake,):
-            return f"it is named {self.names}; rejected first by: {self.first.said}"
-        return ""
+
+def errors(exercise: Exercise, seed: int) -> list[str]:
+    """What is wrong with the mistakes, their variants and disguises: those that pass, and those not told apart.
+
+    Mistakes that behave alike give one line.
+    """
+    found: dict[tuple[str, ...], str] = {}
+    for each in named(exercise.id, seed).values():
+        alike = tuple(sorted({each.mistake, *each.names}))
+        if each.first is None:
+            key, what = (f"{each.mistake} {each.variant}",), f"{_in_words(each)}: no property rejects it"
+        elif each.first.verdict == "not attempted":
+            key, what = (f"{each.mistake} {each.variant}",), f"{_in_words(each)}: it is taken for a stub"
+        elif len(alike) > 1:
+            key, what = alike, collision(alike, each.first.at)
+        elif not each.names:
+            key, what = alike, f"{_in_words(each)}: it does not behave like the mistake itself"
+        else:
+            continue
+        found.setdefault(key, f"{exercise.id} {what} (seed {seed})")
+    return list(found.values())
 
 
-def faults(exercise: Exercise, seed: int) -> list[str]:
-    """The wrong answers, their forms and disguises that are accepted or get another name, one line each."""
-    return [
-        f"{exercise.id} {each.mistake}, form {each.form}, seed {seed}: {each.fault()}"
-        for each in named(exercise.id, seed).values()
-        if each.fault()
-    ]
+def collision(names: Sequence[str], at: str) -> str:
+    """The sentence on mistakes that behave alike, or of one that gets no name. at: where they are first rejected."""
+    what = f"{' and '.join(names)} behave alike" if len(names) > 1 else f"{names[0]} gets no name"
+    return f"{what}. First rejected at the property {at!r}: let `observed` hold there what this mistake does and no other one"
+
+
+def _in_words(each: Named) -> str:
+    kind = {-1: "disguised", 0: "itself"}.get(each.variant, f"variant {each.variant}")
+    return f"{each.mistake}, {kind}"
 
 
 @cache
 def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
-    """Each wrong answer of an exercise, its forms and its disguise, named by how they behave."""
+    """Each mistake of an exercise, its variants and its disguise, named by how they behave."""
     cores = own_cores()
     pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("fork"))
     processes: list[Any] = []
@@ -78,12 +92,12 @@ def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-    bank = [(name, its) for (name, form), its in rows.items() if form >= 0]
+    bank = [(name, its) for (name, variant), its in rows.items() if variant >= 0]
     found = {}
-    for (mistake, form), row in sorted(rows.items()):
+    for (mistake, variant), row in sorted(rows.items()):
         names = {name for name, its in bank if all(map(alike, its, row))}
         first = next((outcome for outcome in row if outcome is not None), None)
-        found[mistake, form] = Named(mistake, form, tuple(sorted(names)), first)
+        found[mistake, variant] = Named(mistake, variant, tuple(sorted(names)), first)
     return found
 
 
@@ -108,7 +122,9 @@ def disguised(answer: Any) -> Any:
 def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:
     for name, mistake in exercise.mistakes.items():
         yield (name, -1), disguised(mistake.answer)
-        yield from (((name, form), answer) for form, answer in enumerate((mistake.answer, *mistake.variants)))
+        yield from (
+            ((name, variant), answer) for variant, answer in enumerate((mistake.answer, *mistake.variants))
+        )
 
 
 def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Finding | None]]:

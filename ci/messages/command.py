@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import helpers
-from ci.messages.bank import named
+from ci.messages.bank import collision, errors
 from ci.messages.reports import SEED, reports
 from ci.messages.texts import entries, lasting
 from ci.messages.texts import messages as messages_of
@@ -48,22 +48,16 @@ def _written(root: Path, stem: str) -> Iterator[str]:
 
 
 def collisions(id: str) -> Iterator[str]:
-    """What is wrong with the mistakes of an exercise, a line each: one that passes, or is not told from another."""
-    processes = helpers.exercises()[
-        id
-    ].processes  # such answers run once only: what they are like is not known
-    seen: set[frozenset[str]] = set()
+    """What is wrong with the mistakes of an exercise, a line each: one that passes, or is not told from a different one.
+
+    Answers that start processes run once only: whom a nameless one behaves like is not known.
+    """
+    exercise = helpers.exercises()[id]
+    if not exercise.processes:
+        yield from errors(exercise, SEED)
+        return
     for name, report in reports(id).items():
         if report.passed:
             yield f"{id} {name}: no property rejects it"
         elif report.mistake != name:
-            alike = frozenset({name} if processes else {name, *named(id, SEED)[name, 0].names})
-            if alike not in seen:
-                seen.add(alike)
-                what = (
-                    f"{' and '.join(sorted(alike))} behave alike" if len(alike) > 1 else f"{name} has no name"
-                )
-                yield (
-                    f"{id}: {what}. First rejected at the property {report.said!r}: let `observed` hold there what this "
-                    "mistake does and no other one."
-                )
+            yield f"{id} {collision([name], report.at)}"

@@ -40,7 +40,7 @@ def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> lis
 
 @functools.cache
 def reports(id: str) -> dict[str, Report]:
-    """By the mistake's name: what the check says to each wrong answer."""
+    """By the mistake's name: what the check says to each mistake."""
     exercise = helpers.exercises()[id]
     answers = [mistake.answer for mistake in exercise.mistakes.values()]
     if exercise.processes:
@@ -49,7 +49,7 @@ def reports(id: str) -> dict[str, Report]:
     found = {}
     for name, report in zip(exercise.mistakes, checked(Nameless(exercise), answers), strict=True):
         one = names[name, 0]
-        same = one.first is not None and (one.first.verdict, one.first.said) == (report.verdict, report.said)
+        same = one.first is not None and (one.first.verdict, one.first.at) == (report.verdict, report.at)
         mistake = one.names[0] if same and len(one.names) == 1 else None
         found[name] = replace(report, mistake=mistake, known=known)
     return found

@@ -33,7 +33,7 @@ def short(text: str, processes: bool) -> str:
 
 
 def messages(number: str) -> str:
-    """The reports of the wrong answers of one lab, and of the wrong choices of its predictions."""
+    """The reports of the mistakes of one lab, and of the wrong choices of its predictions."""
     parts = []
     for id, exercise in helpers.exercises().items():
         if id.startswith(number + "."):
@@ -48,7 +48,7 @@ def messages(number: str) -> str:
 
 
 def entries(stem: str) -> dict[str, Entry]:
-    """What the exercises of one lab are, and how their wrong answers fall now; in the order of its cells."""
+    """What the exercises of one lab are, and how their mistakes fall now; in the order of its cells."""
     cells = json.loads((paths.SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]
     place = {cell["id"]: at for at, cell in enumerate(cells)}
     found = {
@@ -58,7 +58,7 @@ def entries(stem: str) -> dict[str, Entry]:
             exercise.minutes,
             exercise.core,
             exercise.version,
-            {name: Fall(report.said, report.message, report.given) for name, report in reports(id).items()},
+            {name: Fall(report.at, report.message, report.given) for name, report in reports(id).items()},
         )
         for id, exercise in helpers.exercises().items()
         if id.startswith(stem[:2] + ".")
@@ -71,14 +71,14 @@ def entries(stem: str) -> dict[str, Entry]:
 def lasting(found: Mapping[str, Entry]) -> str:
     """The catalogue's file of these exercises without what changes from run to run."""
     return catalogue.as_text(
-        {id: replace(entry, wrong=lasting_mistakes(id, entry.wrong)) for id, entry in found.items()}
+        {id: replace(entry, mistakes=lasting_mistakes(id, entry.mistakes)) for id, entry in found.items()}
     )
 
 
-def lasting_mistakes(id: str, wrong: Mapping[str, Fall]) -> dict[str, Fall]:
+def lasting_mistakes(id: str, mistakes: Mapping[str, Fall]) -> dict[str, Fall]:
     exercise = helpers.exercises().get(id)
     processes = exercise is not None and exercise.processes
     return {
-        name: Fall(*(short(text, processes) for text in (how.said, how.message, how.input)))
-        for name, how in wrong.items()
+        name: Fall(*(short(text, processes) for text in (how.at, how.message, how.input)))
+        for name, how in mistakes.items()
     }

@@ -21,24 +21,24 @@ WIDGET = "application/vnd.jupyter.widget-view+json"  # its model id is random, a
 
 def format_notebooks(root: Path, *, check: bool) -> int:
     """Bring the notebooks of solutions/ and labs/ into canonical form, or, with `check`, name those that are not."""
-    faults, count = 0, 0
+    errors, count = 0, 0
     for folder, solved in (("solutions", True), ("labs", False)):
         try:
             paths = notebooks(root / folder)
         except Problem as problem:
             print(f"format: {problem}")
-            faults += 1
+            errors += 1
             continue
         for path in paths:
             count += 1
             try:
-                faults += _formatted(path, root, solved=solved, check=check)
+                errors += _formatted(path, root, solved=solved, check=check)
             except Problem as problem:
                 print(f"format: {problem}")
-                faults += 1
-    if not faults:
+                errors += 1
+    if not errors:
         print(f"format: {count} notebooks are in canonical form")
-    return int(faults > 0)
+    return int(errors > 0)
 
 
 def _formatted(path: Path, root: Path, *, solved: bool, check: bool) -> bool:

@@ -20,13 +20,13 @@ DROPPED = "solution-only"
 
 
 def derive(root: Path, *, check: bool) -> int:
-    """Write labs/ from solutions/, or, with `check`, only compare. Returns the exit code; faults are printed."""
+    """Write labs/ from solutions/, or, with `check`, only compare. Returns the exit code; errors are printed."""
     try:
         sources = notebooks(root / "solutions")
     except Problem as problem:
         print(f"derive: {problem}")
         return 1
-    faults = 0
+    errors = 0
     for source in sources:
         target = root / "labs" / source.name
         try:
@@ -34,18 +34,18 @@ def derive(root: Path, *, check: bool) -> int:
             if check:
                 stale = difference(target, text, root)
                 print(stale, end="")
-                faults += bool(stale)
+                errors += bool(stale)
             elif write(target, text):
                 print(f"derive: wrote {shown(target, root)}")
         except Problem as problem:
             print(f"derive: {problem}")
-            faults += 1
+            errors += 1
     for orphan in _orphans(root, sources):
         print(f"derive: {shown(orphan, root)} has no notebook in solutions/: delete it, or add its solution")
-        faults += 1
-    if not faults:
+        errors += 1
+    if not errors:
         print(f"derive: {len(sources)} labs are as solutions/ says")
-    return int(faults > 0)
+    return int(errors > 0)
 
 
 def lab_text(source: Path, root: Path) -> str:

@@ -1,4 +1,4 @@
-"""Finding, reading and writing notebooks, with faults told in one line."""
+"""Finding, reading and writing notebooks, with errors told in one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = "00"  # the start page: it runs like a lab and has no exercises
 
 
 class Problem(Exception):
-    """A fault that a person can mend, told in one line: where, what, what to do."""
+    """A error that a person can mend, told in one line: where, what, what to do."""
 
     def __init__(self, what: str, *, path: Path | str = "", cell: str = "", line: int | None = None):
         self.what, self.path, self.cell, self.line = what, str(path), cell, line
@@ -27,7 +27,7 @@ class Problem(Exception):
         super().__init__(f"{place}: {what}" if place else what)
 
     def placed(self, *, path: Path | str = "", cell: str = "") -> Problem:
-        """The same fault, with the places that are known further out added."""
+        """The same error, with the places that are known further out added."""
         return Problem(self.what, path=self.path or path, cell=self.cell or cell, line=self.line)
 
 
@@ -128,13 +128,13 @@ def is_run(cell: NotebookNode) -> bool:
 
 def texts(outputs: Sequence[NotebookNode]) -> list[str]:
     """What a cell's outputs say in plain text: streams and text/plain, in order."""
-    said = []
+    messages = []
     for output in outputs:
         if output.output_type == "stream":
-            said.append(output.text)
+            messages.append(output.text)
         elif "text/plain" in output.get("data", {}):
-            said.append(output.data["text/plain"])
-    return said
+            messages.append(output.data["text/plain"])
+    return messages
 
 
 def without_outputs(notebook: NotebookNode) -> NotebookNode:
@@ -156,12 +156,12 @@ def write(path: Path, text: str) -> bool:
     try:
         put(path, text)
     except OSError as error:
-        what = f"could not be written, and is as it was: {trouble(error)}"
+        what = f"could not be written, and is as it was: {reason(error)}"
         raise Problem(what, path=f"{path.parent.name}/{path.name}") from None
     return True
 
 
-def trouble(error: OSError) -> str:
+def reason(error: OSError) -> str:
     """What the system refused, with the fix where there is one."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full: make room and run again"

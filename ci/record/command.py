@@ -19,7 +19,7 @@ from typing import Any
 from helpers.files import put
 from helpers.measurements.apart import MeasurementFailed, Result, result_of
 from helpers.measurements.registry import Measurement, measurements
-from helpers.measurements.samples import COMMIT, record_fault, summary_fault
+from helpers.measurements.samples import COMMIT, record_error, summary_error
 from helpers.recordings import TEXTS, gpu_is_here
 
 RECORDINGS = "data/recordings"
@@ -62,8 +62,8 @@ def record(
         if not (gpu or gpu_is_here)():
             raise NoOrigin("torch finds no GPU here; a recording is made on one, and nothing was written")
         origin = commit_of(root, commit)
-    except NoOrigin as fault:
-        print(f"labbook record: {fault}", file=sys.stderr)
+    except NoOrigin as error:
+        print(f"labbook record: {error}", file=sys.stderr)
         return 1
     failed = [each.name for each in wanted if not _recorded(root, each, origin, run)]
     print(f"{len(wanted) - len(failed)} of {len(wanted)} recorded in {RECORDINGS}/", end="")
@@ -129,8 +129,8 @@ def keep(root: Path, result: Result, commit: str) -> None:
         "unit": measurement.unit,
         "samples": result.samples,
     }
-    if fault := record_fault(fields, TEXTS) or summary_fault(result.samples):
-        raise MeasurementFailed(f"{measurement.name}: {fault}")
+    if error := record_error(fields, TEXTS) or summary_error(result.samples):
+        raise MeasurementFailed(f"{measurement.name}: {error}")
     put(path_of(root, measurement.name), as_text(fields))
 
 
@@ -167,22 +167,22 @@ def code_digest(files: Mapping[str, bytes]) -> str:
     return whole.hexdigest()[:16]
 
 
-def commit_of(root: Path, told: str = "") -> str:
+def commit_of(root: Path, given: str = "") -> str:
     """The commit of the code that measures. Changed recordings do not count as a change of it.
 
     Raises:
-        NoOrigin: git sees changes, or this is no checkout and no commit was told; or the told one is another.
+        NoOrigin: git sees changes, or this is no checkout and no commit was given; or the given one is another.
     """
-    if told and not COMMIT.fullmatch(told):
-        raise NoOrigin(f"--commit takes 7 to 40 hexadecimal digits, not {told!r}")
+    if given and not COMMIT.fullmatch(given):
+        raise NoOrigin(f"--commit takes 7 to 40 hexadecimal digits, not {given!r}")
     try:
         head = _git(root, "rev-parse", "HEAD").strip()
     except OSError as missing:
-        if told:
-            return told
-        raise NoOrigin(f"this is no checkout ({missing}): tell the commit of this code by --commit") from None
-    if told and not head.startswith(told):
-        raise NoOrigin(f"this checkout is at commit {head[:10]}, not {told}")
+        if given:
+            return given
+        raise NoOrigin(f"this is no checkout ({missing}): give the commit of this code by --commit") from None
+    if given and not head.startswith(given):
+        raise NoOrigin(f"this checkout is at commit {head[:10]}, not {given}")
     changed = _git(root, "status", "--porcelain", "--", ".", f":(exclude){RECORDINGS}/*.json").splitlines()
     if changed:
         raise NoOrigin(f"commit first, so that a number can be traced: {changed[0].strip()} is not committed")

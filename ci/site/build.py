@@ -28,8 +28,8 @@ def site(root: Path) -> int:
     try:
         start = time.monotonic()
         build(root)
-    except (Problem, OSError) as fault:
-        print(f"site: {fault}; {kept}", file=sys.stderr)
+    except (Problem, OSError) as error:
+        print(f"site: {error}; {kept}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"site: stopped; {kept}", file=sys.stderr)
@@ -60,7 +60,7 @@ def build(root: Path) -> None:
 
 
 def run_sphinx(python: Path, sources: Path, pages: Path) -> None:
-    """Sphinx, with every warning a fault: a link that leads nowhere is one.
+    """Sphinx, with every warning an error: a link that leads nowhere is one.
 
     Raises:
         Problem: its first complaint, with the notebook that it is about.
@@ -74,11 +74,11 @@ def run_sphinx(python: Path, sources: Path, pages: Path) -> None:
         (pages / name).unlink(missing_ok=True)
 
 
-def complaint(said: str, sources: Path) -> Problem:
+def complaint(description: str, sources: Path) -> Problem:
     """The first thing that Sphinx complained about, as one line."""
-    found = next(filter(None, map(COMPLAINT.search, said.splitlines())), None)
+    found = next(filter(None, map(COMPLAINT.search, description.splitlines())), None)
     if found is None:
-        return Problem(f"Sphinx failed: {(said.strip().splitlines() or ['no message'])[-1]}")
+        return Problem(f"Sphinx failed: {(description.strip().splitlines() or ['no message'])[-1]}")
     path = Path(found["file"])
     place = f"solutions/{path.name}" if path.suffix == ".ipynb" else shown(path, sources)
     return Problem(f"{found['said']}. Fix: mend that and run make site again", path=place)

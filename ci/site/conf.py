@@ -6,7 +6,7 @@ nb_execution_mode = "off"  # the stored outputs are shown
 nb_ipywidgets_js = {}  # else two scripts of other machines
 nb_merge_streams = True
 smartquotes = False  # quotes stand as they were written
-suppress_warnings = ["misc.highlighting_failure"]  # code with a fault in it is shown on purpose
+suppress_warnings = ["misc.highlighting_failure"]  # code with an error in it is shown on purpose
 
 html_theme = "sphinx_book_theme"
 html_title = project

@@ -83,14 +83,14 @@ def installer() -> Path:
     )
 
 
-def run(command: list[str | Path], fault: str) -> None:
+def run(command: list[str | Path], error: str) -> None:
     """Runs a command silently; Problem with the last thing that it said, if it fails."""
     failure = setup.failure_of(command)
     if not failure:
         return
     if any(word in failure.lower() for word in (*setup.NETWORK_WORDS, "dns error", "failed to fetch")):
-        raise Problem(f"{fault}: the package index does not answer. Fix: connect, {AGAIN}", path=".venv-site")
+        raise Problem(f"{error}: the package index does not answer. Fix: connect, {AGAIN}", path=".venv-site")
     lines = [line.strip(" ╰─▶×│├╭:") for line in failure.splitlines()]
     first = next((place for place, line in enumerate(lines) if line.startswith("error")), 0)
-    said = " ".join(filter(None, lines[first:])).rstrip(".")[:400]
-    raise Problem(f"{fault}: {said}. Fix: mend that, {AGAIN}", path=".venv-site")
+    message = " ".join(filter(None, lines[first:])).rstrip(".")[:400]
+    raise Problem(f"{error}: {message}. Fix: mend that, {AGAIN}", path=".venv-site")

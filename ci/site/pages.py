@@ -89,7 +89,7 @@ def _shown(output: NotebookNode, name: str, figures: dict[str, bytes]) -> dict[s
         }
     if "text/html" in data:
         return {"text/html": HTML_LINK.sub(in_html, data["text/html"])}
-    return {kind: said for kind, said in data.items() if kind == "text/plain"}
+    return {kind: description for kind, description in data.items() if kind == "text/plain"}
 
 
 def in_markdown(link: re.Match) -> str:

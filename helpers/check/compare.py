@@ -108,13 +108,13 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
         if _item(_any(_isnan(g))) and not _item(_any(_isnan(w))):
             return Difference("nan", "the result holds NaN where the expected one does not")
         gap, where = _largest_gap(g, w)
-        told = (
+        description = (
             "every bit must be the same"
             if rtol == atol == 0
             else f"allowed: {rtol:g} relative, {atol:g} absolute"
         )
         return Difference(
-            "value", f"values differ by up to {gap:.3g}{where} ({told})", symptoms.of_values(g, w)
+            "value", f"values differ by up to {gap:.3g}{where} ({description})", symptoms.of_values(g, w)
         )
 
 

@@ -42,7 +42,7 @@ class Finding:
 
     verdict: str
     message: str
-    said: str = ""
+    at: str = ""
     given: str = ""
     expected: str = ""
     got: str = ""
@@ -57,7 +57,7 @@ class Finding:
 
 
 def judge(
-    exercise: Spec, answer: Any, seed: int, begins: Callable[[str], None] = lambda said: None
+    exercise: Spec, answer: Any, seed: int, begins: Callable[[str], None] = lambda description: None
 ) -> Finding | None:
     """None if `answer` has every property of the exercise, else what was found first.
 
@@ -67,40 +67,41 @@ def judge(
     if found := _misfit(exercise, answer):
         return found
     for count, prop in enumerate(tuple(exercise.properties)):
-        begins(prop.said)
+        begins(prop.description)
         if found := tried(exercise, prop, answer, seed):
             if found.verdict == "not attempted" and count:
-                found.message += f" The checks before it hold; it was reached at: {prop.said}."
+                found.message += f" The checks before it hold; it was reached at: {prop.description}."
             return found
     return None
 
 
 def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | None:
-    """The name of the known wrong answer that behaves like `answer` at every property, or None.
+    """The name of the known mistake that behaves like `answer` at every property, or None.
 
-    first: what `judge` found. Most wrong answers are told apart by the property that it comes from, so the
+    first: what `judge` found. Most mistakes are told apart by the property that it comes from, so the
     others are run only for those that are left; and where it is written down at which property a mistake falls,
     that one alone is asked.
     """
-    if first.verdict == "not attempted" or not first.said:
+    if first.verdict == "not attempted" or not first.at:
         return None
-    failing = next(prop for prop in exercise.properties if prop.said == first.said)
+    failing = next(prop for prop in exercise.properties if prop.description == first.at)
     held = exercise.properties[: exercise.properties.index(failing)]
     own = Outcomes(
-        exercise, answer, seed, dict.fromkeys((prop.said for prop in held), None) | {first.said: first}
+        exercise, answer, seed, dict.fromkeys((prop.description for prop in held), None) | {first.at: first}
     )
     left = [
         (name, Outcomes(exercise, form, seed, written_down(known)))
         for name, known in exercise.mistakes.items()
         for form in (known.answer, *known.variants)
-        if known.at in ("", first.said)
+        if known.at in ("", first.at)
     ]
     for prop in (failing, *exercise.properties):
         if left:
             left = [
                 (name, its)
                 for name, its in left
-                if exercise.mistakes[name].at not in ("", prop.said) or alike(its.at(prop), own.at(prop))
+                if exercise.mistakes[name].at not in ("", prop.description)
+                or alike(its.at(prop), own.at(prop))
             ]
     names = {name for name, _ in left}
     return names.pop() if len(names) == 1 else None
@@ -126,11 +127,11 @@ class Outcomes:
         self._known = dict(known or {})
 
     def at(self, prop: Property) -> Finding | None:
-        if prop.said not in self._known:
+        if prop.description not in self._known:
             asked = all(self.at(earlier) is None for earlier in prop.after)
             found = tried(self._exercise, prop, self._answer, self._seed) if asked else None
-            self._known[prop.said] = found
-        return self._known[prop.said]
+            self._known[prop.description] = found
+        return self._known[prop.description]
 
 
 def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | None:
@@ -162,7 +163,7 @@ def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | N
     except BaseException as error:
         found = _of_error(exercise, prop, error, trial)
     if found is not None:
-        found.said, found.seed = prop.said, seed
+        found.at, found.seed = prop.description, seed
     return found
 
 
@@ -196,8 +197,8 @@ def _misfit(exercise: Spec, answer: Any) -> Finding | None:
         if exercise.kind == "class" and not isinstance(part, type):
             return Finding("wrong", f"Expected {wanted}: {name} is no class.", got=shown(part))
         if not callable(part):
-            said = f"Expected {wanted}, got {type(part).__name__}. Pass {name} itself, without calling it."
-            return Finding("wrong", said, expected=wanted, got=shown(part))
+            message = f"Expected {wanted}, got {type(part).__name__}. Pass {name} itself, without calling it."
+            return Finding("wrong", message, expected=wanted, got=shown(part))
     return None
 
 
@@ -219,17 +220,19 @@ def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial
         re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", text),
         trial._given,
     )
-    said = f"{type(error).__name__}: {text}"
+    words = f"{type(error).__name__}: {text}"
     if isinstance(error, SystemExit):
-        return Finding("crashed", f"The answer ended the program ({said}).", observed=observed, frames=frames)
+        return Finding(
+            "crashed", f"The answer ended the program ({words}).", observed=observed, frames=frames
+        )
     if frames or isinstance(error, (RecursionError, MemoryError)):
-        found = Finding("crashed", f"The answer raised {said}", observed=observed, frames=frames)
+        found = Finding("crashed", f"The answer raised {words}", observed=observed, frames=frames)
     elif isinstance(error, TypeError) and "argument" in text:
         found = Finding(
-            "wrong", f"The answer cannot be called as the exercise asks: {said}", observed=observed
+            "wrong", f"The answer cannot be called as the exercise asks: {words}", observed=observed
         )
     else:
-        message = f"The check could not use what the answer gave: {said}"
+        message = f"The check could not use what the answer gave: {words}"
         found = Finding("wrong", message, observed=observed, frames=frames)
     found.given = trial._given
     return found

@@ -142,7 +142,7 @@ def _followed(child: Child, seconds: float) -> Result:
         found["message"] = "The answer disturbed the channel through which the check reports."
     result = _with_output(Result(found), child, 0)
     found["frames"] = _dumped_frames(child.dump)
-    found["said"] = _last_property(child.dump)
+    found["at"] = _last_property(child.dump)
     return result
 
 
@@ -202,7 +202,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
             old = signal.signal(signal.SIGALRM, ring), signal.signal(signal.SIGINT, stop)
             signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
         found = judge(exercise, answer, seed)
-        told = found.as_dict() if found else None
+        finding = found.as_dict() if found else None
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)
         if found:
@@ -210,7 +210,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
             name = mistake(exercise, answer, seed, found)
     except TimeUp as late:
         message = f"No result after {seconds:g} seconds."
-        told = dict(verdict="timed out", message=message, frames=frames_of(late))
+        finding = dict(verdict="timed out", message=message, frames=frames_of(late))
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -219,7 +219,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
         guard.restore(before)
     if stopped:
         raise KeyboardInterrupt
-    return Result(told, name, output.text, output.count > len(output.text))
+    return Result(finding, name, output.text, output.count > len(output.text))
 
 
 class _Kept(io.TextIOBase):

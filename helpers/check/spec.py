@@ -41,14 +41,14 @@ class Mistake:
 class Property:
     """One thing that is true of every right answer.
 
-    said: the property in words, for the report.
+    description: the property in words, for the report.
     check: `check(answer, trial)`; says through `trial` what is wrong.
     changes: names of global state (see guard.SLOTS) that a right answer may leave changed.
     after: the properties that must hold before this one is asked. A small demand then never hides the name of a
         big mistake, and a slow one is not run for an answer that a quick one rejects.
     """
 
-    said: str
+    description: str
     check: Check
     changes: frozenset[str]
     after: tuple[Property, ...] = ()
@@ -114,7 +114,7 @@ class Spec:
 
     def property(
         self,
-        said: str,
+        description: str,
         *,
         changes: tuple[str, ...] = (),
         after: tuple[Check, ...] = (),
@@ -130,7 +130,7 @@ class Spec:
         before = tuple(self.properties) if once_right else tuple(earlier[check] for check in after)
 
         def add(check: Check) -> Check:
-            self.properties.append(Property(said, check, frozenset(changes), before))
+            self.properties.append(Property(description, check, frozenset(changes), before))
             return check
 
         return add
@@ -141,7 +141,7 @@ class Spec:
         """Adds a mistake that stands in a table. `@exercise.mistake()` is the usual way. The words: see Mistake."""
         if name in self._mistakes:
             raise ValueError(f"{self.id}: the mistake {name} stands twice")
-        if at and at not in [prop.said for prop in self.properties]:
+        if at and at not in [prop.description for prop in self.properties]:
             raise ValueError(f"{self.id}: {name} falls at no property: none says {at!r}")
         self._mistakes[name] = Mistake(answer, why, breaks, at, observed)
 

@@ -106,8 +106,8 @@ def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int,
     send, dumps, write, wait_for_end = channel.send_bytes, json.dumps, os.write, signal.pause
     dump = _dump_file.fileno()
 
-    def begins(said: str) -> None:
-        write(dump, f"{PROPERTY}{said}\n".encode())
+    def begins(description: str) -> None:
+        write(dump, f"{PROPERTY}{description}\n".encode())
 
     _limit_memory()
     _seed(seed)
@@ -121,10 +121,10 @@ def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int,
     try:
         found = judge(exercise, answer, seed, begins)
     except BaseException as error:
-        said = f"The answer ended the check: {type(error).__name__}."
-        found = Finding("crashed", said, frames=frames_of(error))
-    told = found.as_dict() | {"observed": None} if found else None  # observed: large, and of use here only
-    send(dumps({"found": told, "printed": sys.stdout.count}).encode())
+        description = f"The answer ended the check: {type(error).__name__}."
+        found = Finding("crashed", description, frames=frames_of(error))
+    finding = found.as_dict() | {"observed": None} if found else None  # observed: large, and of use here only
+    send(dumps({"found": finding, "printed": sys.stdout.count}).encode())
     faulthandler.cancel_dump_traceback_later()
     if found:
         _be_quiet()
@@ -141,7 +141,7 @@ _dump_file: Any = None
 
 
 def _be_quiet() -> None:
-    """From here on wrong answers of the bank run: what they print, also from C++, is none of the learner's."""
+    """From here on the mistakes of the bank run: what they print, also from C++, is none of the learner's."""
     sys.stdout = sys.stderr = Output(-1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

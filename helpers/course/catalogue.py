@@ -6,9 +6,9 @@
       "minutes": 10,
       "core": true,
       "version": 1,
-      "wrong": {
+      "mistakes": {
        "torch_forgotten": {
-        "said": "the same seed gives the same draws, from all three libraries",
+        "at": "the same seed gives the same draws, from all three libraries",
         "message": "seed_everything(69) was called twice, and different numbers were drawn after it: ...",
         "input": "seed = 69"
        },
@@ -34,26 +34,26 @@ class Fall:
     The numbers in them are one draw of many.
     """
 
-    said: str
+    at: str
     message: str
     input: str
 
     @property
     def breaks(self) -> str:
         """The input that breaks it; where the check names none, the property that it does not have."""
-        return f"Breaks on: {self.input}" if self.input else f"Does not hold: {self.said or self.message}"
+        return f"Breaks on: {self.input}" if self.input else f"Does not hold: {self.at or self.message}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One exercise. wrong: the answers that its check is known to reject, by the mistake's name."""
+    """One exercise. mistakes: those that its check is known to reject, by the mistake's name."""
 
     id: str
     title: str
     minutes: int
     core: bool
     version: int
-    wrong: Mapping[str, Fall]
+    mistakes: Mapping[str, Fall]
 
 
 def folder() -> Path:
@@ -83,7 +83,7 @@ def of_exercise(id: str) -> Entry | None:
 def falls_of(id: str) -> dict[str, tuple[str, str]]:
     """How each known mistake of an exercise falls: its name -> the property and the message of its report."""
     entry = of_exercise(id)
-    return {name: (how.said, how.message) for name, how in entry.wrong.items()} if entry else {}
+    return {name: (how.at, how.message) for name, how in entry.mistakes.items()} if entry else {}
 
 
 def as_text(entries: Mapping[str, Entry]) -> str:
@@ -96,8 +96,8 @@ def as_text(entries: Mapping[str, Entry]) -> str:
 
 
 def _entry(id: str, fields: dict) -> Entry:
-    wrong = {name: Fall(**how) for name, how in fields["wrong"].items()}
-    entry = Entry(id, **{**fields, "wrong": wrong})
+    mistakes = {name: Fall(**how) for name, how in fields["mistakes"].items()}
+    entry = Entry(id, **{**fields, "mistakes": mistakes})
     if not (
         isinstance(entry.title, str) and isinstance(entry.minutes, int) and isinstance(entry.version, int)
     ):

@@ -70,10 +70,10 @@ class Lab:
 
 @dataclass(frozen=True)
 class Overview:
-    """All labs. trouble: what is wrong with the file of progress, or "". unknown: what it names and no lab has."""
+    """All labs. error: what is wrong with the file of progress, or "". unknown: what it names and no lab has."""
 
     labs: Sequence[Lab]
-    trouble: str = ""
+    error: str = ""
     unknown: Sequence[str] = ()
 
     @property
@@ -96,7 +96,7 @@ def overview() -> Overview:
     found = progress.read(paths.WORK)
     labs = [lab_of(path, found) for path in lab_files(paths.LABS)]
     known = {step.id for lab in labs for step in lab.steps}
-    return Overview(labs, found.trouble, sorted(set(found.solved) - known))
+    return Overview(labs, found.error, sorted(set(found.solved) - known))
 
 
 def lab_files(folder: Path) -> list[Path]:
@@ -130,7 +130,7 @@ def step_of(entry: catalogue.Entry, solved: Mapping[str, Solved]) -> Step:
         entry.title,
         entry.minutes,
         entry.core,
-        len(entry.wrong),
+        len(entry.mistakes),
         state,
     )
 

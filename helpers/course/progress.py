@@ -41,10 +41,10 @@ class Solved:
 
 @dataclass(frozen=True)
 class Progress:
-    """What the file holds. trouble: why not all of it could be read, in one sentence, or ""."""
+    """What the file holds. error: why not all of it could be read, in one sentence, or ""."""
 
     solved: Mapping[str, Solved] = field(default_factory=dict)
-    trouble: str = ""
+    error: str = ""
     readable: bool = True
 
     def has(self, id: str, version: int) -> bool:
@@ -67,7 +67,7 @@ def read(work: Path | None = None) -> Progress:
     except FileNotFoundError:
         return Progress()
     except OSError as error:
-        return Progress(trouble=f"work/{NAME} cannot be read: {error.strerror or error}.", readable=False)
+        return Progress(error=f"work/{NAME} cannot be read: {error.strerror or error}.", readable=False)
     try:
         found = json.loads(text)
         whole = isinstance(found, dict)
@@ -161,7 +161,7 @@ def _changing(work: Path) -> Iterator[dict[str, Solved]]:
             before = read(work)
             entries = dict(before.solved)
             yield entries
-            if before.trouble:
+            if before.error:
                 _keep_damaged(work)
             put(work / NAME, _text(entries))
     except Timeout:

@@ -43,9 +43,9 @@ def goal_in(found: Overview) -> str:
     return f"lab {lab.number} {lab.title}" + (f", exercise \u201c{step.title}\u201d" if lab.begun else "")
 
 
-def trouble(found: Overview) -> str:
+def error_line(found: Overview) -> str:
     """What is wrong with the file of progress, "" if nothing is."""
-    return f"{found.trouble} Your notebooks are not touched by that." if found.trouble else ""
+    return f"{found.error} Your notebooks are not touched by that." if found.error else ""
 
 
 def mark(lab: Lab, goal: tuple[Lab, Step] | None) -> str:

@@ -53,7 +53,10 @@ class Hint:
         return f"hint {len(self.hints)} of {self.total}" if self.hints else "hint"
 
     def __str__(self) -> str:
-        lines = [f"{self.head()}: {self.id} {self.title}", *(f"  {said}" for said in self.seen.says)]
+        lines = [
+            f"{self.head()}: {self.id} {self.title}",
+            *(f"  {description}" for description in self.seen.says),
+        ]
         lines += [f"  - {why}" for why in self.seen.maybe]
         lines += [f"  {place}. {hint}" for place, hint in enumerate(self.hints, 1)]
         return "\n".join([*lines, *([f"  {self.closing}"] if self.closing else [])])
@@ -62,7 +65,9 @@ class Hint:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         parts = [f"<div><strong>{self.head().capitalize()}</strong> &nbsp; {html_words(self.title)}</div>"]
-        parts += [f'<div style="margin-top:6px">{html_words(said)}</div>' for said in self.seen.says]
+        parts += [
+            f'<div style="margin-top:6px">{html_words(description)}</div>' for description in self.seen.says
+        ]
         for tag, texts in (("ul", self.seen.maybe), ("ol", self.hints)):
             items = "".join(f"<li>{html_words(text)}</li>" for text in texts)
             parts.append(f'<{tag} style="margin:6px 0">{items}</{tag}>' if items else "")
@@ -78,7 +83,7 @@ class HintsShown:
 
     def __init__(self, exercise: Spec, falls: Falls) -> None:
         self.exercise, self.falls = exercise, falls
-        self.shown, self.told = 0, ""
+        self.shown, self.last_seen = 0, ""
 
     def after(self, report: Report | None) -> Hint:
         """What is known of the last check, and the hints; one thing more than in the call before.
@@ -87,8 +92,8 @@ class HintsShown:
         """
         exercise, written = self.exercise, self.exercise.hints
         seen = seen_in(exercise, report, self.falls)
-        new = seen.helps and seen.symptom() != self.told
-        self.told = seen.symptom()
+        new = seen.helps and seen.symptom() != self.last_seen
+        self.last_seen = seen.symptom()
         if not new:
             self.shown = min(self.shown + 1, len(written))
         closing = self._closing(new)
@@ -117,7 +122,7 @@ def seen_in(exercise: Spec, report: Report | None, falls: Falls) -> Seen:
     if report.mistake:
         return Seen((f"The check knows your mistake, {report.mistake}: {report.known[report.mistake]}",))
     says, maybe = list(_says(report)), tuple(_maybe(exercise, report, falls))
-    helps = bool(maybe) or len(says) > bool(report.said)  # more than the card has told already
+    helps = bool(maybe) or len(says) > bool(report.at)  # more than the card has said already
     if len(maybe) == 1:
         says.append("A known mistake fails there, too. Is it yours?")
     elif maybe:
@@ -135,18 +140,18 @@ def _says(report: Report) -> Iterator[str]:
             yield f"The answer stopped at {place}"
         if report.message.startswith("The answer") and (sense := meaning(report.message)):
             yield sense
-    if report.said:
-        yield f"The last check stopped at this property: {report.said}."
+    if report.at:
+        yield f"The last check stopped at this property: {report.at}."
 
 
 def _maybe(exercise: Spec, report: Report, falls: Falls) -> list[str]:
     """The teacher's sentences on the known mistakes that fall most like this, the nearest first."""
-    if not report.said:
+    if not report.at:
         return []
     there = {
         name: message
-        for name, (said, message) in falls.items()
-        if said == report.said and name in exercise.mistakes
+        for name, (description, message) in falls.items()
+        if description == report.at and name in exercise.mistakes
     }
     near = {name: _nearness(report.message, message) for name, message in there.items()}
     order = sorted(near, key=lambda name: -near[name])

@@ -47,7 +47,7 @@ class Report:
     verdict: str
     mistake: str | None = None
     message: str = ""
-    said: str = ""
+    at: str = ""
     given: str = ""
     expected: str = ""
     got: str = ""
@@ -70,8 +70,8 @@ class Report:
     def rows(self) -> list[tuple[str, str]]:
         """What the report says, as (label, text); text and card are made from these."""
         rows = []
-        if self.said and self.verdict != "not attempted":
-            rows.append(("Property", self.said))
+        if self.at and self.verdict != "not attempted":
+            rows.append(("Property", self.at))
         rows += [("", self.message), ("Input", self.given), ("Expected", self.expected), ("Got", self.got)]
         rows += [("", self.symptom), ("Where", "\n".join(self.where))]
         if self.mistake:
@@ -106,7 +106,7 @@ class Report:
             lines.append(f"  {label}: {first}" if label else f"  {first}")
             lines += [f"    {line}" for line in rest]
         if self.passed:
-            lines += [f"  \u2713 {said}" for said in self.properties]
+            lines += [f"  \u2713 {description}" for description in self.properties]
         if closing := self.closing():
             lines.append(f"  {closing}")
         if self.passed and self.beside:
@@ -136,7 +136,7 @@ class Report:
         )
         body = "".join(_row(label, text) for label, text in self.rows())
         if self.passed:
-            body += "".join(f"<div>\u2713 {html_words(said)}</div>" for said in self.properties)
+            body += "".join(f"<div>\u2713 {html_words(description)}</div>" for description in self.properties)
         if closing := self.closing():
             body += f'<div style="margin-top:8px;{FG2}">{escape(closing)}</div>'
         if self.passed and self.beside:
@@ -152,8 +152,8 @@ class Report:
         """One known mistake as an item of an HTML list."""
         broken = self.breaks.get(name, "")
         line = f'<div style="white-space:pre-wrap">{html_words(broken)}</div>' if broken else ""
-        said = f"<strong>{escape(name)}</strong>: {html_words(self.known[name])}"
-        return f'<li style="margin-top:6px">{said}{line}</li>'
+        message = f"<strong>{escape(name)}</strong>: {html_words(self.known[name])}"
+        return f'<li style="margin-top:6px">{message}{line}</li>'
 
 
 def strictly(report: Report) -> Report:

@@ -72,5 +72,5 @@ def busy_share(run: Sequence[Transfer], world: int) -> float:
 
 def ports_alt(runs: Mapping[str, Sequence[Transfer]], world: int) -> str:
     """What `ports` shows, in words."""
-    said = [f"{name} takes {in_words(_over(run))}" for name, run in runs.items()]
-    return f"Bars of messages over time, for each of {world} ranks a row out and a row in: {'; '.join(said)}."
+    messages = [f"{name} takes {in_words(_over(run))}" for name, run in runs.items()]
+    return f"Bars of messages over time, for each of {world} ranks a row out and a row in: {'; '.join(messages)}."

@@ -47,8 +47,8 @@ def ring_step_alt(moments: Sequence[Moment], at: int) -> str:
     """What `ring_step` shows, in words."""
     held = moments[at].held
     whole = [sum(len(parts) == len(held) for parts in chunks) for chunks in held]
-    said = f"A grid of chunks by ranks. {_title(moments, at)} "
-    return said + f"Complete chunks by rank: {', '.join(map(str, whole))}."
+    message = f"A grid of chunks by ranks. {_title(moments, at)} "
+    return message + f"Complete chunks by rank: {', '.join(map(str, whole))}."
 
 
 def _title(moments: Sequence[Moment], at: int) -> str:

@@ -193,13 +193,13 @@ def _legend(axes: Axes, x: float, y: float) -> None:
 
 def backward_graph_alt(graph: Graph, title: str, step: Step = STILL) -> str:
     """What `backward_graph` shows, in words that hold on every machine."""
-    said = f"The backward graph of {title}: {len(graph.boxes)} nodes, from the root down to the leaves."
+    message = f"The backward graph of {title}: {len(graph.boxes)} nodes, from the root down to the leaves."
     if step is STILL:
         kept = "; ".join(f"{box.name} saved {', '.join(box.saved)}" for box in graph.boxes if box.saved)
-        return f"{said} {kept}." if kept else f"{said} None saved anything."
+        return f"{message} {kept}." if kept else f"{message} None saved anything."
     if step.called >= 0:
         moment = f"Called now: {graph.boxes[step.called].name}; {len(step.done)} were called before."
     else:
         moment = "All were called." if step.done else "None is called yet."
     waiting = [graph.boxes[at].name for at in sorted(step.buffers) if at != step.called]
-    return f"{said} {moment} Gradients lie in the buffers of: {', '.join(waiting) or 'none'}."
+    return f"{message} {moment} Gradients lie in the buffers of: {', '.join(waiting) or 'none'}."

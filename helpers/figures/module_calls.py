@@ -121,5 +121,5 @@ def _bars(events: Sequence[Event]) -> Iterator[tuple[str, int, int, bool]]:
 
 def call_timeline_alt(events: Sequence[Event], title: str) -> str:
     """What `call_timeline` shows, in words."""
-    told = ", ".join(f"{event.kind} of {event.module}" for event in events)
-    return f"Who is called when, {title}: {told or 'nobody'}."
+    description = ", ".join(f"{event.kind} of {event.module}" for event in events)
+    return f"Who is called when, {title}: {description or 'nobody'}."

@@ -27,8 +27,8 @@ class Entry:
     saved: bool = True
 
     def __str__(self) -> str:
-        said = " ".join(filter(None, (self.name, self.label, self.dtype)))
-        return said if self.saved else f"{said} (not saved)"
+        message = " ".join(filter(None, (self.name, self.label, self.dtype)))
+        return message if self.saved else f"{message} (not saved)"
 
 
 @dataclass(frozen=True)
@@ -160,14 +160,16 @@ def module_tree_alt(trees: Mapping[str, list[Row]], statement: str) -> str:
     """What `module_tree` shows, in words."""
     found = changes(_before(trees, statement), trees[statement])
 
-    def told(kind: str) -> str:
+    def described(kind: str) -> str:
         names = [
-            ".".join(filter(None, (path, name))) for (path, _, name), said in found.items() if said == kind
+            ".".join(filter(None, (path, name)))
+            for (path, _, name), description in found.items()
+            if description == kind
         ]
         return ", ".join(names) or "none"
 
     return (
         f"The tree of {len(trees[statement])} modules after `{statement}`, for each its three dicts and its plain "
-        f"attributes; each tensor object has a number. Other objects: {told('other')}. The same objects, changed: "
-        f"{told('changed')}."
+        f"attributes; each tensor object has a number. Other objects: {described('other')}. The same objects, changed: "
+        f"{described('changed')}."
     )

@@ -71,9 +71,11 @@ def rates(
             linewidth=1.8,
             label=name,
         )
-    for step, said in (marks or {}).items():
+    for step, description in (marks or {}).items():
         axes.axvline(step, color=GREY, linewidth=1, linestyle=(0, (1, 3)))
-        axes.text(step, 1.02, said, transform=axes.get_xaxis_transform(), color=GREY, ha="center", fontsize=8)
+        axes.text(
+            step, 1.02, description, transform=axes.get_xaxis_transform(), color=GREY, ha="center", fontsize=8
+        )
     axes.set(xlabel="step", ylabel="learning rate", xlim=(0, max(map(len, curves.values())) - 1))
     axes.set_ylim(bottom=0)
     axes.set_title(title, fontsize=10, loc="left", pad=18 if marks else 6)

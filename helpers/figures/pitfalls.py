@@ -135,5 +135,5 @@ def _window(axes: Axes, row: int, view: Tensor, colour: str) -> None:
         )
         if places:
             size, ink = 8.5 if len(places) < 2 else 6.5, "white" if written else "black"
-            middle, told = (cell + 0.5, row), " ".join(map(str, places))
-            axes.text(*middle, told, ha="center", va="center", fontsize=size, color=ink)
+            middle, description = (cell + 0.5, row), " ".join(map(str, places))
+            axes.text(*middle, description, ha="center", va="center", fontsize=size, color=ink)

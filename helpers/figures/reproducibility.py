@@ -73,8 +73,10 @@ def errors_of_sums(results: Mapping[str, np.ndarray], exact: float, condition: s
         different = len(np.unique(values))
         colour = BLUE if different == 1 else ORANGE
         axes.plot(place + spread, error, "o" if different > 1 else "s", color=colour, markersize=3.5)
-        said = "1 result" if different == 1 else f"{different} results"
-        axes.text(place, 0.96, said, transform=axes.get_xaxis_transform(), ha="center", va="top", fontsize=9)
+        message = "1 result" if different == 1 else f"{different} results"
+        axes.text(
+            place, 0.96, message, transform=axes.get_xaxis_transform(), ha="center", va="top", fontsize=9
+        )
     axes.set_yscale("symlog", linthresh=1)
     axes.set(ylim=(-0.3, 1e16), xticks=range(len(results)), xticklabels=list(results))
     axes.set_yticks([0, 1, 1e3, 1e6, 1e9, 1e12], ["0", "1", "10³", "10⁶", "10⁹", "10¹²"])

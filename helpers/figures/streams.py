@@ -160,13 +160,13 @@ def timeline_alt(
     """What `timeline` shows, in words: lanes, kernels (of many only how many), arrows, the racing pairs by name."""
     kernels = [op for op in ops if op.kind == "kernel"]
     pairs = list(zip(kernels, spans, strict=True))
-    told = "; ".join(
+    description = "; ".join(
         _lane_in_words(lane, [pair for pair in pairs if pair[0].stream == lane]) for lane in lanes(ops)
     )
     waits = len(dependencies(ops, spans))
     arrows = f"{waits} {'arrow' if waits == 1 else 'arrows'} from an event to the kernel that waits for it"
     racing = ", ".join(f"{ops[i].name} and {ops[j].name}" for i, j in sorted(races))
-    return f"{what} {told}. {arrows}. {'Racing: ' + racing if racing else 'Nothing races'}.".lstrip()
+    return f"{what} {description}. {arrows}. {'Racing: ' + racing if racing else 'Nothing races'}.".lstrip()
 
 
 def _lane_in_words(lane: str, kernels: Sequence[tuple[Op, Span]]) -> str:

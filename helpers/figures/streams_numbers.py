@@ -42,10 +42,8 @@ def bit_rows(rows: Sequence[Fields], title: str) -> Figure:
 
 def bit_rows_alt(rows: Sequence[Fields], title: str) -> str:
     """What `bit_rows` shows, in words."""
-    said = ", ".join(f"{row.format.name} holds {row.value:.9g}" for row in rows)
-    return (
-        f"The bits of {title} in {len(rows)} formats, sign, exponent and mantissa under each other: {said}."
-    )
+    message = ", ".join(f"{row.format.name} holds {row.value:.9g}" for row in rows)
+    return f"The bits of {title} in {len(rows)} formats, sign, exponent and mantissa under each other: {message}."
 
 
 def errors(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from helpers import paths
 from helpers.measurements.registry import Measurement
-from helpers.measurements.samples import Samples, form_fault
+from helpers.measurements.samples import Samples, form_error
 
 QUICK_SECONDS = 90.0
 
@@ -43,12 +43,12 @@ def result_of(measurement: Measurement, quick: bool = False) -> Result:
         path = Path(folder) / "result.json"
         command = [sys.executable, "-m", "helpers.measurements.child", measurement.name, str(path)]
         seconds = min(measurement.seconds, QUICK_SECONDS) if quick else measurement.seconds
-        said = _finished([*command, *["quick"] * quick], measurement.name, seconds)
+        message = _finished([*command, *["quick"] * quick], measurement.name, seconds)
         if not path.exists():
-            raise MeasurementFailed(f"{measurement.name}: {said}")
+            raise MeasurementFailed(f"{measurement.name}: {message}")
         got = json.loads(path.read_text(encoding="utf-8"))
-    if fault := form_fault(got["samples"]):
-        raise MeasurementFailed(f"{measurement.name}: {fault}")
+    if error := form_error(got["samples"]):
+        raise MeasurementFailed(f"{measurement.name}: {error}")
     return Result(measurement, got["device"], got["samples"])
 
 

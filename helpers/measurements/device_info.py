@@ -37,15 +37,15 @@ def driver_version() -> str:
     """
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+        output = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
     except (OSError, subprocess.TimeoutExpired):
-        said = ""
-    if found := re.match(r"\d+(\.\d+)+", said.strip()):
+        output = ""
+    if found := re.match(r"\d+(\.\d+)+", output.strip()):
         return found.group()
     try:
-        said = KERNEL_MODULE.read_text(encoding="utf-8")
+        output = KERNEL_MODULE.read_text(encoding="utf-8")
     except OSError:
-        said = ""
-    if found := re.search(r"Kernel Module.*?\s(\d+(\.\d+)+)\s", said):
+        output = ""
+    if found := re.search(r"Kernel Module.*?\s(\d+(\.\d+)+)\s", output):
         return found.group(1)
     raise UnknownDriver("the driver's version is unknown: neither nvidia-smi nor the kernel module tells it")

@@ -124,8 +124,8 @@ def profiled_steps(gpu: Device) -> dict[str, list[list]]:
 
 def is_shown(where: str, name: str) -> bool:
     """Whether an event is a kernel, an all-reduce or the whole backward."""
-    told = name.lower().replace("_", "")
-    return where == "device" or name == BACKWARD or "allreduce" in told or "nccl" in told
+    plain = name.lower().replace("_", "")
+    return where == "device" or name == BACKWARD or "allreduce" in plain or "nccl" in plain
 
 
 @measurement("allreduce_latency", lab="07", unit="us")

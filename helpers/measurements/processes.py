@@ -21,7 +21,7 @@ def answer_of(module: str, *args: object, seconds: float = 120, **environment: s
     environment: variables of the new process beside those of this one.
 
     Raises:
-        PartFailed: it ended with a fault, with its last words; or not in time.
+        PartFailed: it ended with an error, with its last words; or not in time.
     """
     command = [sys.executable, "-m", f"helpers.measurements.{module}", *map(str, args)]
     try:

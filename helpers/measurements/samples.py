@@ -20,7 +20,7 @@ LEAST = 5  # numbers in a list: fewer are a summary, or chance
 Samples = list[Any] | dict[str, Any]
 
 
-def record_fault(raw: Mapping[str, Any], texts: Sequence[str]) -> str:
+def record_error(raw: Mapping[str, Any], texts: Sequence[str]) -> str:
     """What is wrong with the fields of a recording, of which `texts` must be there; "" if nothing."""
     if missing := [key for key in (*texts, "samples") if key not in raw]:
         return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
@@ -34,10 +34,10 @@ def record_fault(raw: Mapping[str, Any], texts: Sequence[str]) -> str:
         return f"date must be a day, as 2026-05-01, not {raw['date']!r}"
     if not COMMIT.fullmatch(raw["commit"]):
         return f"commit must be 7 to 40 hexadecimal digits, not {raw['commit']!r}"
-    return form_fault(raw["samples"])
+    return form_error(raw["samples"])
 
 
-def form_fault(samples: Any) -> str:
+def form_error(samples: Any) -> str:
     """Why these are no samples; "" if they are."""
     if isinstance(samples, list | dict) and _are_samples(samples):
         return ""
@@ -52,7 +52,7 @@ def _are_samples(value: Any) -> bool:
     return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
 
 
-def summary_fault(samples: Samples) -> str:
+def summary_error(samples: Samples) -> str:
     """Which series holds a summary in place of raw samples: a number alone, or very few of them; "" if none.
 
     A list with texts beside its numbers is a row of a table, and may be short; so may a list of whole numbers.
@@ -87,9 +87,9 @@ def rows(samples: Samples) -> list[tuple[str, str]]:
     if isinstance(samples, dict):
         parts = [(str(key), value) for key, value in samples.items()]
         return [
-            (f"{name}, {inner}" if inner else name, said)
+            (f"{name}, {inner}" if inner else name, description)
             for name, value in parts
-            for inner, said in (rows(value) if isinstance(value, dict) else [("", in_short(value))])
+            for inner, description in (rows(value) if isinstance(value, dict) else [("", in_short(value))])
         ]
     return [("samples", in_short(samples))]
 
@@ -105,8 +105,8 @@ def in_short(value: Any) -> str:
     if isinstance(value, str):
         return value
     distinct = list(dict.fromkeys(json.dumps(value, sort_keys=True) for value in values))
-    said = f"{len(distinct)} different of {len(values)}"
+    message = f"{len(distinct)} different of {len(values)}"
     words = [text for text in values if isinstance(text, str) and not DIGEST.fullmatch(text)]
     if len(words) < len(values) or len(distinct) > 3 or sum(map(len, distinct)) > 300:
-        return said
-    return f"{said}: " + ", ".join(json.loads(text) for text in distinct)
+        return message
+    return f"{message}: " + ", ".join(json.loads(text) for text in distinct)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 
 
-def said(call: Callable[[], object]) -> str:
+def result_of(call: Callable[[], object]) -> str:
     """What a call gives, or its error in one line."""
     try:
         return str(call())
@@ -34,12 +34,12 @@ def main() -> None:
         torch.cuda.is_available()
         set_now(when)
     if when == "after use":
-        said(lambda: torch.ones(1, device="cuda"))
+        result_of(lambda: torch.ones(1, device="cuda"))
         set_now(when)
-    count = said(torch.cuda.device_count)
+    count = result_of(torch.cuda.device_count)
     print(
         json.dumps(
-            [f"device_count: {count}", f"a tensor: {said(lambda: torch.ones(1, device='cuda').device)}"]
+            [f"device_count: {count}", f"a tensor: {result_of(lambda: torch.ones(1, device='cuda').device)}"]
         )
     )
 

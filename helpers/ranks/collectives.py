@@ -36,7 +36,7 @@ class Call:
     def differs_from(self, other: Call) -> tuple[str, str, str] | None:
         """In what, how this one is told and how the other; None if they fit together."""
         if self.name != other.name:
-            return "operation", self.told(), other.told()
+            return "operation", self.described(), other.described()
         if self.root != other.root:
             return "root", f"{self.name} with rank {self.root}", f"{self.name} with rank {other.root}"
         if self.reduction != other.reduction:
@@ -45,17 +45,17 @@ class Call:
             return None
         for mine, its in zip(self._own(), other._own(), strict=False):
             if mine.dtype != its.dtype:
-                return "dtype", self.told(), other.told()
+                return "dtype", self.described(), other.described()
             if mine.numel() != its.numel():
-                return "shape", self.told(), other.told()
+                return "shape", self.described(), other.described()
         if len(self._own()) != len(other._own()):
-            return "shape", self.told(), other.told()
+            return "shape", self.described(), other.described()
         return None
 
     def _own(self) -> list[Tensor]:
         return self.inputs or self.outputs
 
-    def told(self) -> str:
+    def described(self) -> str:
         shapes = ", ".join(f"{tuple(t.shape)} {str(t.dtype).removeprefix('torch.')}" for t in self._own())
         return f"{self.name}({shapes})"
 

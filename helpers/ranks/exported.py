@@ -99,8 +99,10 @@ class Exported:
                 agent.wait()
         if any(code != 0 for code in codes):
             late = None in codes and not any(codes)
-            said = f"torchrun was not done after {timeout:g} s and was ended." if late else "torchrun failed."
-            text = "\n".join([said, *what_is_known(self.folder, self.nodes)])
+            message = (
+                f"torchrun was not done after {timeout:g} s and was ended." if late else "torchrun failed."
+            )
+            text = "\n".join([message, *what_is_known(self.folder, self.nodes)])
             raise RankError(text, kind="timed out" if late else "raised")
         return self.results()
 

@@ -72,8 +72,8 @@ def _note_error(folder: Path, error: BaseException) -> None:
     own = traceback.TracebackException.from_exception(error)
     frames = [frame for frame in own.stack if not frame.filename.startswith(_NOT_SHOWN)]
     own.stack = traceback.StackSummary.from_list(frames)
-    told = own.format() if frames else own.format_exception_only()
-    text = f"rank {rank} raised {type(error).__name__}: {error}\n{''.join(told)}"
+    description = own.format() if frames else own.format_exception_only()
+    text = f"rank {rank} raised {type(error).__name__}: {error}\n{''.join(description)}"
     attempts = len(list((folder / ERRORS).glob(f"rank{rank}-*")))
     _write(folder / ERRORS / f"rank{rank}-{attempts}.txt", text.encode())
 

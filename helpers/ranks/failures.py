@@ -57,21 +57,21 @@ def failure(processes: RankProcesses, seconds: float, order: Order) -> RankError
     if first is None and not processes.is_ready():
         return RankError("The processes did not start in time: the machine may be too busy.", "not started")
     if first is None and not processes.has_joined():
-        said = "".join(f"\nrank {rank} {text}" for rank, text in where.items())
-        return RankError(f"The ranks did not get ready in time.{said}", "not started", others=where)
+        description = "".join(f"\nrank {rank} {text}" for rank, text in where.items())
+        return RankError(f"The ranks did not get ready in time.{description}", "not started", others=where)
     if first is None:
         text, kind = f"No result within {seconds:g} s: {_ranks(busy)} still at work.", "timed out"
         waits = all(where[member.rank].startswith("waits") for member in busy)
         if waits and order.link is None:  # on a slow link, a message may only be under way
             text += f" {'It waits' if len(busy) == 1 else 'Each waits'} {DEADLOCK}"
     else:
-        text, kind = _told(processes, first)
+        text, kind = _described(processes, first)
         alike = [member for member in others if _same(member, first)]
         if alike:
             text += f"\nThe same on {_ranks(alike).rsplit(' ', 1)[0]}."
         where = {member.rank: where[member.rank] for member in others if member not in alike}
     if where:
-        text += "\n" + "\n".join(f"rank {rank} {said}" for rank, said in where.items())
+        text += "\n" + "\n".join(f"rank {rank} {description}" for rank, description in where.items())
     if not order.detail and _may_disagree(text):
         text += "\n" + DETAIL
     return RankError(text, kind, first.rank if first else None, _original(first), where)
@@ -163,7 +163,7 @@ def _same(one: Member, other: Member) -> bool:
     return alike and _ADDRESS.sub("", a["text"]) == _ADDRESS.sub("", b["text"])
 
 
-def _told(processes: RankProcesses, member: Member) -> tuple[str, Kind]:
+def _described(processes: RankProcesses, member: Member) -> tuple[str, Kind]:
     ended, who = member.ended, f"rank {member.rank}"
     kind = ended["kind"]
     if kind == "raised":
@@ -177,11 +177,11 @@ def _told(processes: RankProcesses, member: Member) -> tuple[str, Kind]:
         words = _last_words(processes.printed.last_words(member.rank))
         return text + _lines(reversed(place or ())) + (f"\n  {words}" if words else ""), "died"
     if kind == "unsendable":
-        said = f"{ended['error']}: {_tidy(ended['text'])[:300]}"
-        return f"{who} returned a {ended['what']} that cannot be copied to here: {said}", "not sent"
+        message = f"{ended['error']}: {_tidy(ended['text'])[:300]}"
+        return f"{who} returned a {ended['what']} that cannot be copied to here: {message}", "not sent"
     if kind == "unbuilt":
-        said = f"{ended['error']}: {_tidy(ended['text'])[:300]}"
-        return f"{who} could not rebuild the function and its arguments: {said}" + _lines(
+        message = f"{ended['error']}: {_tidy(ended['text'])[:300]}"
+        return f"{who} could not rebuild the function and its arguments: {message}" + _lines(
             ended["frames"]
         ), "not started"
     if kind == "unready":
@@ -193,13 +193,13 @@ def _told(processes: RankProcesses, member: Member) -> tuple[str, Kind]:
 
 
 def _lines(frames: Any) -> str:
-    told: list[str] = []
+    known: list[str] = []
     for place in places(frames):
-        if told and told[-1].startswith(place):  # recursion
-            told[-1] = f"{place}   (again and again)"
+        if known and known[-1].startswith(place):  # recursion
+            known[-1] = f"{place}   (again and again)"
         else:
-            told.append(place)
-    return "".join(f"\n  {place}" for place in told)
+            known.append(place)
+    return "".join(f"\n  {place}" for place in known)
 
 
 def _short(text: str) -> str:

@@ -168,12 +168,14 @@ def _results(processes: RankProcesses, traffic: bool) -> Results:
         try:
             values.append(pickle.loads(member.ended["result"]))
         except Exception as error:
-            said = f"rank {member.rank} returned what cannot be rebuilt here: {type(error).__name__}: {error}"
-            if "process group" in said:
-                said += (
+            message = (
+                f"rank {member.rank} returned what cannot be rebuilt here: {type(error).__name__}: {error}"
+            )
+            if "process group" in message:
+                message += (
                     "\nA DistributedDataParallel is of no use without its process group: return its .module."
                 )
-            raise RankError(said, "not sent", member.rank) from None
+            raise RankError(message, "not sent", member.rank) from None
     return Results(values, [member.ended["traffic"] for member in processes.members] if traffic else None)
 
 
@@ -181,7 +183,12 @@ def _tell_where(processes: RankProcesses) -> None:
     """After the stop button: where the ranks were."""
     where = whereabouts(processes, processes.members)
     processes.printed.finish()
-    print("Stopped.", *(f"rank {rank} {said}" for rank, said in where.items()), sep="\n", file=sys.stderr)
+    print(
+        "Stopped.",
+        *(f"rank {rank} {description}" for rank, description in where.items()),
+        sep="\n",
+        file=sys.stderr,
+    )
 
 
 def _refuse(fn: Any, ranks: Any, timeout: Any, group_timeout: Any, link: Any) -> None:

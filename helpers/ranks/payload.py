@@ -27,11 +27,11 @@ def not_copied(fn: Callable[..., Any], args: tuple[Any, ...], error: Exception) 
     why = f"{type(error).__name__}: {str(error)[:200]}"
     for number, value in enumerate(args):
         if not _can_travel(value):
-            said = f"argument {number + 1} after fn, {_kind(value)}, cannot be copied to the ranks."
-            return TypeError(f"{said} ({why})")
+            message = f"argument {number + 1} after fn, {_kind(value)}, cannot be copied to the ranks."
+            return TypeError(f"{message} ({why})")
     chain = _chain(fn)
-    told = f": it uses {', which uses '.join(chain)}" if chain else ""
-    return TypeError(f"{_name(fn)} cannot be copied to the ranks{told}. ({why})")
+    description = f": it uses {', which uses '.join(chain)}" if chain else ""
+    return TypeError(f"{_name(fn)} cannot be copied to the ranks{description}. ({why})")
 
 
 def put_into_main(*things: Any) -> None:

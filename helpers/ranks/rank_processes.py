@@ -22,7 +22,7 @@ from helpers.ranks.printed import Printed
 from helpers.ranks.wires import Ends, Inbox, wires
 
 JOINED = 5.0  # seconds in which a killed process must be gone
-TOLD = 1.0  # seconds in which a rank must say where it is
+ANSWER_SECONDS = 1.0  # seconds in which a rank must say where it is
 _IN_MAIN = re.compile(rb'ranks/rank\.py", line \d+ in main\n')  # the last frame of interest in a dump
 
 
@@ -154,7 +154,7 @@ class RankProcesses:
                 os.kill(member.process.pid, in_rank.ASK)
             except ProcessLookupError:
                 pass
-        until = time.monotonic() + TOLD
+        until = time.monotonic() + ANSWER_SECONDS
         while any(not _IN_MAIN.search(member.dump) for member in asked) and self.listen(until):
             pass
 

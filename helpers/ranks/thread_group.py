@@ -95,8 +95,8 @@ class ThreadGroup(dist.ProcessGroup):
         sender, receiver = (one, other) if one.sends else (other, one)
         if nbytes(sender.tensor) != nbytes(receiver.tensor):
             raise Disagreement(
-                f"Rank {sender.rank} sends {_told(sender.tensor)} to rank {receiver.rank}, "
-                f"which has room for {_told(receiver.tensor)}.",
+                f"Rank {sender.rank} sends {_described(sender.tensor)} to rank {receiver.rank}, "
+                f"which has room for {_described(receiver.tensor)}.",
                 "size",
             )
 
@@ -179,7 +179,7 @@ class ThreadGroup(dist.ProcessGroup):
         return self._meet(collectives.barrier())
 
 
-def _told(tensor: Tensor) -> str:
+def _described(tensor: Tensor) -> str:
     return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
 
 

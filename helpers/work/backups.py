@@ -97,7 +97,7 @@ def make(
     try:
         for name, text in texts.items():
             _write(part / name, text)
-        _write(part / WHAT, _told(made).encode())
+        _write(part / WHAT, _as_json(made).encode())
         part.chmod(0o755)
         sync_folder(part)
         os.rename(part, made.folder)
@@ -111,8 +111,8 @@ def make(
 def finish(backup: Backup, done: Collection[str]) -> None:
     """Notes that a command came to its end, and which files it replaced."""
     after = {name: hash for name, hash in backup.after.items() if name in done}
-    told = Backup(**{**vars(backup), "after": after, "finished": True})
-    put(backup.folder / WHAT, _told(told))
+    ended = Backup(**{**vars(backup), "after": after, "finished": True})
+    put(backup.folder / WHAT, _as_json(ended))
 
 
 def backups(work: Path) -> list[Backup]:
@@ -126,21 +126,21 @@ def read(folder: Path) -> Backup:
     """A backup. Where its what.json is damaged, what the folder itself tells, and the trouble."""
     command = NAME.fullmatch(folder.name)[2]
     try:
-        told = json.loads((folder / WHAT).read_text(encoding="utf-8"))
-        progress = {id: Solved(str(e["solved"]), int(e["version"])) for id, e in told["progress"].items()}
+        fields = json.loads((folder / WHAT).read_text(encoding="utf-8"))
+        progress = {id: Solved(str(e["solved"]), int(e["version"])) for id, e in fields["progress"].items()}
         before, after = (
-            {str(name): str(hash) for name, hash in told[key].items()} for key in ("before", "after")
+            {str(name): str(hash) for name, hash in fields[key].items()} for key in ("before", "after")
         )
-        arguments, of = [str(word) for word in told["arguments"]], [str(name) for name in told["of"]]
-        return Backup(folder, command, arguments, before, after, progress, of, told["finished"] is True)
+        arguments, of = [str(word) for word in fields["arguments"]], [str(name) for name in fields["of"]]
+        return Backup(folder, command, arguments, before, after, progress, of, fields["finished"] is True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         trouble = f"{WHAT} in work/{FOLDER}/{folder.name} is damaged"
         files = {path.name: "" for path in folder.glob("*.ipynb")}
         return Backup(folder, command, before=files, after=files, trouble=trouble)
 
 
-def _told(backup: Backup) -> str:
-    told: dict[str, Any] = {
+def _as_json(backup: Backup) -> str:
+    fields: dict[str, Any] = {
         "command": backup.command,
         "arguments": list(backup.arguments),
         "before": dict(backup.before),
@@ -149,7 +149,7 @@ def _told(backup: Backup) -> str:
         "of": list(backup.of),
         "finished": backup.finished,
     }
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(fields, indent=1) + "\n"
 
 
 def _number(path: Path) -> int:

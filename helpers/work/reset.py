@@ -94,7 +94,7 @@ def _carry_out(
         ) from None
     backups.finish(backup, done)
     if not (left := progress.read(work)).readable:
-        print(f"{left.trouble} What was solved may still be noted there.")
+        print(f"{left.error} What was solved may still be noted there.")
     if again := [id for plan in whole for id in plan.forget if id in noted]:
         print(f"No longer noted as solved: {', '.join(again)}.")
     print(f"Before: {backup.shown}. `labbook undo` takes this reset back.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from helpers.course.overview import Overview, overview
-from helpers.course.summary import goal_sentence, mark, solved_of, summary, trouble
+from helpers.course.summary import error_line, goal_sentence, mark, solved_of, summary
 from helpers.work.copies import older_copies
 
 
@@ -44,5 +44,5 @@ def remarks(found: Overview, root: Path) -> Iterator[str]:
         yield f"{name}: the course has a newer version than your copy. To bring it in: labbook update"
     if found.unknown:
         yield f"Kept in your progress, but in no lab here: {', '.join(found.unknown)}"
-    if found.trouble:
-        yield trouble(found)
+    if found.error:
+        yield error_line(found)

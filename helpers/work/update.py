@@ -147,7 +147,7 @@ def planned(work: Path, lab: Path) -> Plan:
     if lost:
         return Plan(lab, f"your copy was left alone, since {lost[0]}.", beside=True)
     stamp(merged.notebook, name, text)
-    return Plan(lab, told(merged, name), Change(name, seen, dumped(merged.notebook)))
+    return Plan(lab, described(merged, name), Change(name, seen, dumped(merged.notebook)))
 
 
 def named(cells: list[str], merged: Merged, name: str) -> str:
@@ -156,7 +156,7 @@ def named(cells: list[str], merged: Merged, name: str) -> str:
     return ", ".join(f"{name[:2]}.{id.replace('-', '_')}" if id + CHECK in known else id for id in cells)
 
 
-def told(merged: Merged, name: str) -> str:
+def described(merged: Merged, name: str) -> str:
     """What a merge did, in words."""
     counts = [
         f"{len(cells)} {word}"

@@ -123,12 +123,12 @@ def of_few_colours(image: Image.Image) -> Image.Image:
     return found
 
 
-def of_card(learner: Learner, body: str, said: str) -> Picture:
+def of_card(learner: Learner, body: str, description: str) -> Picture:
     """Gives an answer to the check; the card, which must hold some words. A comparison in it is unfolded."""
     learner.type_into(CELL, written(body))
     learner.run(CELL)
     card = learner.run(f"{CELL}-check").locator("section")
-    expect(card).to_contain_text(said)
+    expect(card).to_contain_text(description)
     fold = card.locator("summary").filter(has_text=BESIDE)
     if fold.count():
         fold.click()

@@ -141,14 +141,14 @@ def test_the_whole_journey(learner: Learner, way: Way) -> None:
 
 def expect_progress(learner: Learner, way: Way, *, solved: int) -> None:
     """The start page, drawn anew, and `labbook status` say the same number."""
-    said = f"{solved} of {len(way.core)}"
+    message = f"{solved} of {len(way.core)}"
     learner.go_to(START)
     line = learner.run("list-of-labs").get_by_role("listitem").filter(has_text=re.compile(f"^{way.number} "))
-    expect(line).to_contain_text(f"{said} solved")
+    expect(line).to_contain_text(f"{message} solved")
     status = learner.server.labbook("status")
     assert status.returncode == 0, status.stderr
     [line] = [line for line in status.stdout.splitlines() if re.match(rf"\s*{way.number} ", line)]
-    assert said in line
+    assert message in line
 
 
 def predict(learner: Learner, way: Way) -> None:
@@ -159,13 +159,13 @@ def predict(learner: Learner, way: Way) -> None:
     learner.run_above(cell)
     right = way.text(cell)
     wrong = next(choice for choice in way.prediction.choices.items() if choice[1].mistake)
-    for text, said in (
+    for text, description in (
         (f'{name_of(way.prediction)}_answer = "{wrong[0]}"', wrong[1].mistake),
         (right, "Passed"),
     ):
         learner.type_into(cell, text)
         learner.run(cell)
-        expect(learner.run(f"{cell}-check")).to_contain_text(said)
+        expect(learner.run(f"{cell}-check")).to_contain_text(description)
 
 
 def wrong_then_hint(learner: Learner, way: Way) -> None:

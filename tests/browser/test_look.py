@@ -65,11 +65,16 @@ def cards() -> nbformat.NotebookNode:
     """A notebook of every card there is, with words and lines that are hard to fit, and of the map."""
     from helpers.labs import reproducibility as lab
 
-    said = {"message": f"{LONG} was not given.", "given": f"x = {LONG}", "expected": "1 " * 200, "got": LONG}
+    message = {
+        "message": f"{LONG} was not given.",
+        "given": f"x = {LONG}",
+        "expected": "1 " * 200,
+        "got": LONG,
+    }
     known = {"some_mistake": f"The teacher says: `{LONG}` is not a name.", LONG: "Another."}
     reports = [
         Report("01.lab", f"Exercise {place}", verdict, mistake="some_mistake" if verdict == "wrong" else None, known=known,
-               output=f"printed {LONG}\n" * 3, properties=("it holds", LONG), where=("Cell In[1], line 2", LONG), seed=1, **said)
+               output=f"printed {LONG}\n" * 3, properties=("it holds", LONG), where=("Cell In[1], line 2", LONG), seed=1, **message)
         for place, verdict in enumerate(VERDICTS)
     ]  # fmt: skip
     long_line = f"    return {LONG}({', '.join(LONG.split('_'))})"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import helpers
-from ci.messages.bank import disguised, faults
+from ci.messages.bank import disguised, errors
 from ci.messages.reports import SEED, checked, reports
 from helpers.check.spec import Mistake
 from helpers.display.report import Report
@@ -42,7 +42,7 @@ def test_mistake_is_rejected_and_named(exercise: Exercise, name: str) -> None:
 
 @pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
 def test_disguises_and_variants_are_named(exercise: Exercise) -> None:
-    assert faults(exercise, SEED) == []
+    assert errors(exercise, SEED) == []
 
 
 @pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
@@ -64,7 +64,7 @@ def test_the_check_itself_finds_every_name(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
 def test_no_draw_of_the_inputs_changes_a_verdict(exercise: Exercise) -> None:
     seeds = [random.SystemRandom().randrange(1, 2**31) for _ in range(6)]
-    assert [fault for seed in seeds for fault in faults(exercise, seed)] == []
+    assert [error for seed in seeds for error in errors(exercise, seed)] == []
     right = [found for seed in seeds for found in checked(exercise, right_answers(exercise.id), seed)]
     assert [str(found) for found in right if not found.passed] == []
 
@@ -94,12 +94,12 @@ def test_exercise_is_complete(exercise: Exercise) -> None:
         exercise.title,
         exercise.objective,
         *exercise.hints,
-        *(prop.said for prop in exercise.properties),
+        *(prop.description for prop in exercise.properties),
     ]
     assert not [text for text in texts if "TODO" in text], "labbook new left a text to be written"
     assert len({mistake.why for mistake in exercise.mistakes.values()}) == len(exercise.mistakes)
-    said = [prop.said for prop in exercise.properties]
-    assert len(set(said)) == len(said), "two properties with one text"
+    messages = [prop.description for prop in exercise.properties]
+    assert len(set(messages)) == len(messages), "two properties with one text"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))

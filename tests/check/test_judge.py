@@ -54,7 +54,7 @@ def test_what_is_asked_once_right_hides_no_name_and_runs_for_no_wrong_answer() -
     doubled.add_mistake("square", lambda x: x**2, why="")
     doubled.add_mistake("takes_text", lambda x: x * 2, why="")
 
-    def square(x: object) -> object:  # with another fault: it takes text, too
+    def square(x: object) -> object:  # with another error: it takes text, too
         return x * x if isinstance(x, int) else x
 
     first = judge(doubled, square, seed=1)
@@ -94,7 +94,7 @@ def test_a_mistake_is_compared_only_at_the_property_at_which_it_falls() -> None:
     numbers.add_mistake("third_lost", no_third, why="", at="third")
     numbers.add_mistake("second_never_ends", hangs, why="", at="second", observed="hangs")
 
-    def learners(part: str) -> str:  # with a second fault behind the first
+    def learners(part: str) -> str:  # with a second error behind the first
         return part if part == "first" else ""
 
     first = judge(numbers, learners, seed=1)

@@ -44,7 +44,7 @@ def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(numb
     stem = next(paths.LABS.glob(f"{number}_*.ipynb")).stem
     for id, entry in (catalogue.of_lab(stem) or {}).items():
         exercise = helpers.exercises()[id]
-        for name, how in entry.wrong.items():
-            report = Report(id, entry.title, "wrong", message=how.message, said=how.said)
+        for name, how in entry.mistakes.items():
+            report = Report(id, entry.title, "wrong", message=how.message, at=how.at)
             offered = HintsShown(exercise, catalogue.falls_of(exercise.id)).after(report).seen.maybe
             assert exercise.mistakes[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"

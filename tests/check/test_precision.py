@@ -36,17 +36,17 @@ def set_as(name: str) -> None:
 
 def old_switches() -> list[Any]:
     """What the older switches say, or that reading them raises."""
-    said = []
+    messages = []
     for read in (
         lambda: backends.cuda.matmul.allow_tf32,
         lambda: backends.cudnn.allow_tf32,
         torch.get_float32_matmul_precision,
     ):
         try:
-            said.append(read())
+            messages.append(read())
         except RuntimeError:
-            said.append("raises")
-    return said
+            messages.append("raises")
+    return messages
 
 
 @pytest.fixture(autouse=True)

@@ -90,9 +90,9 @@ def test_of_a_damaged_file_all_that_can_be_read_is_kept(work: Path, damage, left
     damaged = damage((work / NAME).read_text())
     (work / NAME).write_text(damaged)
     assert ids(work) == left
-    assert "damaged" in read(work).trouble and f"{len(left)} entr" in read(work).trouble
+    assert "damaged" in read(work).error and f"{len(left)} entr" in read(work).error
     note_solved("05.five", 1, work)
-    assert ids(work) == [*left, "05.five"] and read(work).trouble == ""
+    assert ids(work) == [*left, "05.five"] and read(work).error == ""
     assert (work / f"{NAME}.damaged-1").read_text() == damaged, "the damaged file is lost"
 
 
@@ -105,7 +105,7 @@ def test_a_second_damaged_file_does_not_take_the_place_of_the_first(work: Path) 
 
 def test_what_is_no_text_is_damaged_too(work: Path) -> None:
     (work / NAME).write_bytes((work / NAME).read_bytes().replace(b"01.one", b"01.\xff\xfe"))
-    assert ids(work) == ["02.two"] and "1 entry could be read" in read(work).trouble
+    assert ids(work) == ["02.two"] and "1 entry could be read" in read(work).error
 
 
 def test_forgotten_exercises_can_be_put_back(work: Path) -> None:
@@ -143,7 +143,7 @@ def test_two_kernels_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     for writer in writers:
         writer.join(60)
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    assert len(ids(tmp_path)) == 60 and read(tmp_path).trouble == ""
+    assert len(ids(tmp_path)) == 60 and read(tmp_path).error == ""
 
 
 def test_a_writer_that_does_not_end_is_told(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,13 +174,13 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "work").write_text("a file")
     with pytest.raises(NotWritten, match="cannot be written"):
         note_solved("01.one", 1, tmp_path / "work")
-    assert "cannot be read" in read(tmp_path / "work").trouble
+    assert "cannot be read" in read(tmp_path / "work").error
 
 
 def test_a_file_that_cannot_be_read_is_never_written_over(work: Path) -> None:
     (work / NAME).unlink()
     (work / NAME).mkdir()
-    assert "cannot be read" in read(work).trouble
+    assert "cannot be read" in read(work).error
     with pytest.raises(NotWritten):
         note_solved("01.one", 1, work)
     assert (work / NAME).is_dir()

@@ -101,7 +101,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "cells", "said"),
+    ("name", "cells", "description"),
     [
         ("f", CELLS, "This is about the f that ran as Cell In[1]. Cell In[3] has a newer one"),
         ("f", {1: CELLS[1], 2: CELLS[2]}, ""),
@@ -110,7 +110,7 @@ CELLS = {
     ],
 )
 def test_an_answer_whose_newer_cell_stopped_with_an_error_is_told(
-    monkeypatch: pytest.MonkeyPatch, name: str, cells: dict[int, str], said: str
+    monkeypatch: pytest.MonkeyPatch, name: str, cells: dict[int, str], description: str
 ) -> None:
     shell = InteractiveShell()
     shell.user_ns["In"] = [cells.get(number, "") for number in range(5)]
@@ -118,7 +118,7 @@ def test_an_answer_whose_newer_cell_stopped_with_an_error_is_told(
     monkeypatch.setattr("helpers.notebook.cells.cell_numbers", lambda: {"ipykernel_1/1.py": 1})
     space: dict = {}
     exec(compile(cells[1], "ipykernel_1/1.py", "exec"), space)
-    assert older_answer((name,), space[name]).startswith(said) and bool(said) == bool(
+    assert older_answer((name,), space[name]).startswith(description) and bool(description) == bool(
         older_answer((name,), space[name])
     )
 

@@ -61,8 +61,8 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
 
 
-def report(message: str, verdict: str = "wrong", said: str = VALUES, **more: Any) -> Report:
-    return Report("99.scale", "Scale", verdict, message=message, said=said, **more)
+def report(message: str, verdict: str = "wrong", description: str = VALUES, **more: Any) -> Report:
+    return Report("99.scale", "Scale", verdict, message=message, at=description, **more)
 
 
 def hints_of(tried: Exercise) -> HintsShown:
@@ -80,8 +80,8 @@ def test_without_a_check_the_written_hints_come_one_more_each_time() -> None:
 def test_after_the_last_hint_the_solution_is_named() -> None:
     for names, call in ((None, "compare(scale)"), (("up", "down"), "compare((up, down))")):
         hints = hints_of(exercise(names))
-        said = [f"lab.scale.{call}" in str(hints.after(None)) for _ in range(4)]
-        assert said == [False, False, True, True]
+        messages = [f"lab.scale.{call}" in str(hints.after(None)) for _ in range(4)]
+        assert messages == [False, False, True, True]
 
 
 def test_what_the_check_saw_comes_first_and_then_one_more_hint_each_time() -> None:
@@ -167,20 +167,20 @@ def test_an_end_that_nothing_is_known_of_does_not_cost_a_hint() -> None:
 
 def test_a_fault_of_the_check_itself_is_not_explained_as_the_learners() -> None:
     broken = "The check itself failed, which is not your answer's fault: KeyError: 'x'"
-    hint = hints_of(exercise()).after(report(broken, "crashed", said=""))
+    hint = hints_of(exercise()).after(report(broken, "crashed", description=""))
     assert hint.seen == Seen() and hint.hints == ("Multiply.",)
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "shown"),
     [
         ("The stub is still in place.", False),
         ("The answer calls 01.other, which is still a stub. Solve that one first.", True),
     ],
 )
-def test_before_the_first_attempt_the_first_hint_comes(message: str, told: bool) -> None:
+def test_before_the_first_attempt_the_first_hint_comes(message: str, shown: bool) -> None:
     hint = hints_of(exercise()).after(report(message, "not attempted"))
-    assert hint.hints == ("Multiply.",) and (message in str(hint)) is told
+    assert hint.hints == ("Multiply.",) and (message in str(hint)) is shown
 
 
 def test_once_it_has_passed_only_the_written_hints_are_left() -> None:
@@ -197,7 +197,7 @@ def test_a_lab_without_a_catalogue_has_its_hints() -> None:
 def test_a_hint_begins_with_the_last_check_in_this_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "_hints_shown", None)
     assert scale.check(lambda x, k: [1]).verdict == "wrong"
-    assert f"The last check stopped at this property: {scale.properties[0].said}." in str(scale.hint())
+    assert f"The last check stopped at this property: {scale.properties[0].description}." in str(scale.hint())
     assert scale.check(lambda x, k: x * k + 1).passed
     assert "last check" not in str(scale.hint())
 
@@ -208,8 +208,8 @@ def test_text_says_all_that_the_card_says() -> None:
         hint: Hint = hints.after(report("Expected a tensor, got `tuple`."))
         card = hint._repr_mimebundle_()["text/html"]
         shown = set(re.findall(r"[\w()]+", unescape(re.sub(r"<[^>]+>", " ", card))))
-        said = set(re.findall(r"[\w()]+", str(hint)))
-        assert shown - said <= {"Hint"} and said - shown <= {"hint", "99", "scale", "1", "2", "3"}
+        message = set(re.findall(r"[\w()]+", str(hint)))
+        assert shown - message <= {"Hint"} and message - shown <= {"hint", "99", "scale", "1", "2", "3"}
 
 
 def test_a_learners_line_cannot_put_html_into_the_card() -> None:

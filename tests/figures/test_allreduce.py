@@ -51,9 +51,11 @@ def test_the_words_say_the_order() -> None:
     assert cost_curves_alt(costs(2), "2 ranks").endswith("the fastest is: ring.")
 
 
-@pytest.mark.parametrize(("nbytes", "said"), [(1, "1 B"), (4096, "4.1 KB"), (2.5e6, "2.5 MB"), (1e9, "1 GB")])
-def test_sizes_in_words(nbytes: float, said: str) -> None:
-    assert size_in_words(nbytes) == said
+@pytest.mark.parametrize(
+    ("nbytes", "description"), [(1, "1 B"), (4096, "4.1 KB"), (2.5e6, "2.5 MB"), (1e9, "1 GB")]
+)
+def test_sizes_in_words(nbytes: float, description: str) -> None:
+    assert size_in_words(nbytes) == description
 
 
 def test_the_kept_times_of_two_and_four_ranks_predict_eight_within_a_fifth() -> None:

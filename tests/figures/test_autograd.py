@@ -133,6 +133,6 @@ def test_the_same_run_gives_the_same_bytes(loss, leaves, run):
 
 def test_the_words_say_who_is_called(loss, leaves, run):
     graph = graph_of(loss, leaves)
-    said = backward_graph_alt(graph, "loss", steps_of(graph, run)[3])
-    assert "Called now: SinBackward0; 2 were called before." in said and "MulBackward0" in said
+    message = backward_graph_alt(graph, "loss", steps_of(graph, run)[3])
+    assert "Called now: SinBackward0; 2 were called before." in message and "MulBackward0" in message
     assert "ExpBackward0 saved result (2,)" in backward_graph_alt(graph, "loss")

@@ -114,10 +114,10 @@ def many(draw) -> SlidersFigure:
 def alive(figure: SlidersFigure, drawn: list, until: int, move: dict | None = None) -> None:
     """Shows the widget where a kernel's loop runs; moves the sliders once, when something is drawn ahead."""
 
-    faults = []
+    errors = []
 
     async def kernel() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, fault: faults.append(fault))
+        asyncio.get_running_loop().set_exception_handler(lambda loop, error: errors.append(error))
         nudge, steps, _ = figure.widget().children
         while len(drawn) < until:
             await asyncio.sleep(0.001)
@@ -127,7 +127,7 @@ def alive(figure: SlidersFigure, drawn: list, until: int, move: dict | None = No
         await asyncio.sleep(0.02)
 
     asyncio.run(asyncio.wait_for(kernel(), 60))
-    assert faults == []
+    assert errors == []
 
 
 @pytest.fixture

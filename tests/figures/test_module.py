@@ -26,7 +26,10 @@ def trees():
 
 def by_name(trees, at):
     order = list(trees.values())
-    return {(path, name): said for (path, _, name), said in changes(order[at - 1], order[at]).items()}
+    return {
+        (path, name): description
+        for (path, _, name), description in changes(order[at - 1], order[at]).items()
+    }
 
 
 def test_a_conversion_keeps_parameters_and_exchanges_buffers(trees):

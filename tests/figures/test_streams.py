@@ -83,9 +83,9 @@ def test_a_timeline_without_kernels_is_drawn():
 
 
 def test_the_words_of_a_timeline_name_the_race():
-    said = figures.timeline_alt(PROGRAM, SPANS, {(2, 4)}, "Too late.")
-    assert said.startswith("Too late. main: fill 0 to 40, other 40 to 100; side: sum 40 to 70.")
-    assert "1 arrow " in said and said.endswith("Racing: other and sum.")
+    message = figures.timeline_alt(PROGRAM, SPANS, {(2, 4)}, "Too late.")
+    assert message.startswith("Too late. main: fill 0 to 40, other 40 to 100; side: sum 40 to 70.")
+    assert "1 arrow " in message and message.endswith("Racing: other and sum.")
     assert figures.timeline_alt(PROGRAM, SPANS).endswith("Nothing races.")
 
 

@@ -59,7 +59,7 @@ def test_clocks_and_all_orders_agree_on_all_programs_of_four_ops() -> None:
     assert 1_000 < racy < pairs < 5_000
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.told)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.description)
 def test_what_the_check_expects_of_a_program_is_what_all_orders_show(case: Case) -> None:
     assert racing_pairs(case.ops) == case.pairs
 

@@ -121,9 +121,14 @@ def test_the_name_follows_sources_and_torch(tmp_path: Path, monkeypatch: pytest.
 def test_a_machine_without_tools_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = [in_cpp.missing()]
+    messages = [in_cpp.missing()]
     for tool in ("cmake", "make", "g++"):
         (tmp_path / tool).write_text("#!/bin/sh\n")
         (tmp_path / tool).chmod(0o755)
-        said.append(in_cpp.missing())
-    assert ["cmake" in said[0], "make" in said[1], "compiler" in said[2], said[3]] == [True, True, True, ""]
+        messages.append(in_cpp.missing())
+    assert ["cmake" in messages[0], "make" in messages[1], "compiler" in messages[2], messages[3]] == [
+        True,
+        True,
+        True,
+        "",
+    ]

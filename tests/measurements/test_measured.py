@@ -73,9 +73,9 @@ def test_without_a_gpu_the_record_is_shown(no_gpu, on_file):
 
 def test_without_gpu_and_record_it_says_so_and_what_is_predicted(no_gpu):
     shown = measured("first_pin")
-    said, page = str(shown), shown._repr_mimebundle_()["text/html"]
-    assert said.startswith("No recording first_pin is on file: this was not measured on a GPU yet.")
-    assert "Predicted: several times longer" in said and "Predicted: several times longer" in page
+    message, page = str(shown), shown._repr_mimebundle_()["text/html"]
+    assert message.startswith("No recording first_pin is on file: this was not measured on a GPU yet.")
+    assert "Predicted: several times longer" in message and "Predicted: several times longer" in page
     assert shown.samples is None
 
 
@@ -101,8 +101,8 @@ def test_a_failure_is_told_with_the_record_and_raises_headless(gpu, on_file, mon
         raise MeasurementFailed("first_pin: CUDA out of memory")
 
     monkeypatch.setattr(recordings, "measured_now", fail)
-    said = str(measured("first_pin")).splitlines()
-    assert said[0] == "Not measured now: first_pin: CUDA out of memory" and "recorded on" in said[1]
+    message = str(measured("first_pin")).splitlines()
+    assert message[0] == "Not measured now: first_pin: CUDA out of memory" and "recorded on" in message[1]
     monkeypatch.setenv("LABBOOK_HEADLESS", "1")
     with pytest.raises(MeasurementFailed):
         measured("first_pin")

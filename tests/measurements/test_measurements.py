@@ -17,7 +17,7 @@ from helpers.measurements.device import Device, Gpu, NoGpu
 from helpers.measurements.lab06_rounding import named, patterns
 from helpers.measurements.registry import Measurement, measurements
 from helpers.measurements.rehearsal import OnCpu, OnSim, rehearsed
-from helpers.measurements.samples import form_fault, series, summary_fault
+from helpers.measurements.samples import form_error, series, summary_error
 from helpers.measurements.tf32 import precision
 from helpers.measurements.tf32_bits import ROUNDINGS, rounded
 
@@ -52,9 +52,9 @@ def on_cpu(name: str) -> dict:
 @pytest.mark.parametrize("name", ALL)
 def test_it_runs_without_a_gpu_and_gives_raw_samples(name: str) -> None:
     found, samples = ALL[name], on_cpu(name)
-    assert form_fault(samples) == ""
+    assert form_error(samples) == ""
     assert json.loads(json.dumps(samples, allow_nan=False)) == samples
-    assert found.processes or summary_fault(samples) == ""
+    assert found.processes or summary_error(samples) == ""
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -79,7 +79,7 @@ def on_sim() -> dict[str, dict]:
 
 def test_every_form_is_the_same_on_the_simulated_device(on_sim: dict[str, dict]) -> None:
     for name, samples in on_sim.items():
-        assert form_fault(samples) == summary_fault(samples) == ""
+        assert form_error(samples) == summary_error(samples) == ""
         assert list(samples) == list(on_cpu(name)), name
 
 

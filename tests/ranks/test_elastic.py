@@ -84,8 +84,8 @@ def test_training_resumes_after_a_rank_was_killed(tmp_path, mark, nodes, per_nod
     for (_, _, weights), (begin, _, expected) in zip(results, undisturbed, strict=True):
         assert begin == 0
         torch.testing.assert_close(torch.tensor(weights), torch.tensor(expected))
-    told = [restarts for _, restarts, _ in results]
-    assert 1 in told  # not on all: an agent that joins another's restart may count none
+    counts = [restarts for _, restarts, _ in results]
+    assert 1 in counts  # not on all: an agent that joins another's restart may count none
     assert left_after(mark, 5, but=servers) == []
 
 

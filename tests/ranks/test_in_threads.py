@@ -256,18 +256,18 @@ def test_batches_any_source_tags_and_gloos_errors() -> None:
         ]
         for request in dist.batch_isend_irecv(operations):
             request.wait()
-        said: list[Any] = [got.item()]
+        messages: list[Any] = [got.item()]
         with pytest.raises(RuntimeError, match="contiguous"):
             dist.isend(torch.ones(4)[::2], (rank + 1) % world)
         with pytest.raises(ValueError):
             dist.send(torch.ones(1), rank)
         if rank == 0:
             sources = [dist.recv(got), dist.recv(got)]
-            said.append(sorted(sources))
+            messages.append(sorted(sources))
             b, a = torch.empty(1), torch.empty(1)
             recv(b, 1, tag=2)
             recv(a, 1, tag=1)
-            said.append((a.item(), b.item()))
+            messages.append((a.item(), b.item()))
         else:
             send(torch.ones(1), 0)
             if rank == 1:
@@ -275,7 +275,7 @@ def test_batches_any_source_tags_and_gloos_errors() -> None:
                 second = isend(torch.full((1,), 2.0), 0, tag=2)
                 first.wait()
                 second.wait()
-        return said
+        return messages
 
     assert in_threads(fn, ranks=3).results == [[2.0, [1, 2], (1.0, 2.0)], [0.0], [1.0]]
 

@@ -201,8 +201,8 @@ def papermill(path: Path) -> subprocess.Popen:
 def test_papermill_and_nbval(tmp_path: Path) -> None:
     path = notebook(tmp_path, "sums.ipynb", SUMS, SUMS)
     done = papermill(path)
-    said, _ = done.communicate(timeout=120)
-    assert done.returncode == 0, said
+    output, _ = done.communicate(timeout=120)
+    assert done.returncode == 0, output
     command = [sys.executable, "-m", "pytest", "-q", "--nbval", "-p", "no:cacheprovider", str(path.with_suffix(".out.ipynb"))]  # fmt: skip
     again = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, timeout=120)
     assert again.returncode == 0, again.stdout
@@ -212,13 +212,13 @@ def test_papermill_and_nbval(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_papermill_fails_where_a_rank_does(tmp_path: Path) -> None:
     done = papermill(notebook(tmp_path, "fails.ipynb", RAISES))
-    said, _ = done.communicate(timeout=120)
-    assert done.returncode and "rank 1 raised ValueError: no such thing" in said
+    output, _ = done.communicate(timeout=120)
+    assert done.returncode and "rank 1 raised ValueError: no such thing" in output
 
 
 @pytest.mark.slow
 def test_three_notebooks_at_once(tmp_path: Path) -> None:
     started = [papermill(notebook(tmp_path, f"{n}.ipynb", *[SUMS] * 4)) for n in range(3)]
     for one in started:
-        said, _ = one.communicate(timeout=300)
-        assert one.returncode == 0, said
+        output, _ = one.communicate(timeout=300)
+        assert one.returncode == 0, output

@@ -139,7 +139,7 @@ def forbidden_ones() -> list[str]:
     import torch.distributed._functional_collectives as functional
     from torch.distributed import all_reduce
 
-    x, said = torch.ones(2), []
+    x, messages = torch.ones(2), []
     for call in (
         lambda: all_reduce(x),
         lambda: dist.all_gather_object([None, None], "x"),
@@ -149,15 +149,18 @@ def forbidden_ones() -> list[str]:
         try:
             call()
         except RuntimeError as error:
-            said.append(str(error))
-    return said
+            messages.append(str(error))
+    return messages
 
 
 def test_a_forbidden_collective_is_named_at_once_and_messages_still_go():
-    for said in ranks.run(forbidden_ones, ranks=2, forbid_collectives=True):
-        assert len(said) == 4
-        assert said[0].startswith("dist.all_reduce is a collective.") and "batch_isend_irecv" in said[0]
-        assert said[2] == said[0] and "dist.barrier" in said[3]
+    for description in ranks.run(forbidden_ones, ranks=2, forbid_collectives=True):
+        assert len(description) == 4
+        assert (
+            description[0].startswith("dist.all_reduce is a collective.")
+            and "batch_isend_irecv" in description[0]
+        )
+        assert description[2] == description[0] and "dist.barrier" in description[3]
 
 
 def test_a_forbidden_collective_ends_the_run_with_its_line():

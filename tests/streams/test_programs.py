@@ -128,10 +128,10 @@ def test_the_devices_timeline_follows_from_the_program(on_device: OnDevice, laun
 
 @pytest.mark.parametrize("way", ["stream", "event", "device", "item"])
 def test_an_error_in_a_kernel_is_raised_by_the_next_synchronisation(on_device: OnDevice, way: str) -> None:
-    told, launched, after = on_device(error_of_a_kernel, way)
-    assert "\nIndexError: " in told
-    assert re.search(rf"kernel `index_select` on stream side, launched by .*, line {launched}\b", told)
-    assert "in error_of_a_kernel" in told  # where it was waited for
+    description, launched, after = on_device(error_of_a_kernel, way)
+    assert "\nIndexError: " in description
+    assert re.search(rf"kernel `index_select` on stream side, launched by .*, line {launched}\b", description)
+    assert "in error_of_a_kernel" in description  # where it was waited for
     assert after == [1, 2]
 
 

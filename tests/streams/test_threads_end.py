@@ -115,11 +115,11 @@ def test_a_forked_child_is_refused_the_parents_streams_and_has_its_own() -> None
     with stream(side):
         child = context.Process(target=use_streams_in_a_child, args=(side, pending, answers))
         child.start()
-    said, log = answers.get(), []
+    message, log = answers.get(), []
     child.join(PATIENCE)
     assert child.exitcode == 0
-    assert said[:-1] == ["this stream belongs to the process before the fork; make a new one"] * 5
-    assert said[-1] == [1, 2]
+    assert message[:-1] == ["this stream belongs to the process before the fork; make a new one"] * 5
+    assert message[-1] == [1, 2]
     gate.set()
     queue(side, log, 3)
     side.synchronize()
@@ -127,20 +127,20 @@ def test_a_forked_child_is_refused_the_parents_streams_and_has_its_own() -> None
 
 
 def use_streams_in_a_child(side: Stream, pending: Event, answers: Any) -> None:
-    said: list[Any] = []
+    messages: list[Any] = []
     calls = (side.synchronize, side.record_event, side.query, pending.synchronize)
     for call in (*calls, lambda: queue(side, [], 1)):
         try:
             call()
         except RuntimeError as error:
-            said.append(str(error))
+            messages.append(str(error))
     log: list[int] = []
     launch(log.append, 1)
     threads.synchronize()
     queue(Stream(), log, 2)
     threads.synchronize()
     threads.shutdown()
-    answers.put([*said, log])
+    answers.put([*messages, log])
 
 
 ENDS = """

@@ -84,11 +84,11 @@ class Session:
 
     def shown(self, source: str, typed: str | None = None) -> str:
         """What a cell writes and raises, as one text. `typed` answers its input()."""
-        said: list[str] = []
+        text: list[str] = []
 
         def hear(message: dict[str, Any]) -> None:
             content = message["content"]
-            said.append(
+            text.append(
                 {
                     "stream": lambda: content["text"],
                     "error": lambda: f"{content['ename']}: {content['evalue']}",
@@ -104,7 +104,7 @@ class Session:
             stdin_hook=lambda message: self.client.input(typed),
             timeout=PATIENCE,
         )
-        return "".join(said).strip()
+        return "".join(text).strip()
 
     def begin(self, source: str) -> None:
         """Start a cell that prints `begun`, and come back when it has."""

@@ -191,13 +191,13 @@ def cut_off(
     child = os.fork()
     if not child:
         try:
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            message = io.StringIO()
+            with contextlib.redirect_stdout(message), contextlib.redirect_stderr(message):
                 _stop_before(step, str(root), error)
                 code = body()
-            os.write(writing, json.dumps([code, said.getvalue()]).encode())
-        except BaseException as fault:
-            os.write(writing, json.dumps([99, f"Traceback: {fault!r}"]).encode())
+            os.write(writing, json.dumps([code, message.getvalue()]).encode())
+        except BaseException as problem:
+            os.write(writing, json.dumps([99, f"Traceback: {problem!r}"]).encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:

@@ -51,8 +51,8 @@ def test_renamed_exercise_that_the_learner_filled(
 ) -> None:
     project.change("labs", renamed)
     assert update.update(project.root) == 0
-    said = capsys.readouterr().out
-    assert "The course no longer has what you wrote in: seed. These cells are kept" in said
+    output = capsys.readouterr().out
+    assert "The course no longer has what you wrote in: seed. These cells are kept" in output
     assert ANSWER in project.source("seed") and "def sow" in project.source("sow")
     assert "seed-check" not in project.ids()
 
@@ -72,9 +72,9 @@ def test_removed_lab(project: Project, capsys: pytest.CaptureFixture[str]) -> No
     shutil.copy(project.work / MORE, project.work / "03_my_own_copy.ipynb")
     kept = project.notebooks()[MORE]
     assert update.update(project.root) == 0
-    said = capsys.readouterr().out
-    assert f"{MORE}: the course no longer has this lab. Your copy stays as it is." in said
-    assert project.notebooks()[MORE] == kept and "my_own_copy" not in said
+    output = capsys.readouterr().out
+    assert f"{MORE}: the course no longer has this lab. Your copy stays as it is." in output
+    assert project.notebooks()[MORE] == kept and "my_own_copy" not in output
 
 
 DAMAGED = {
@@ -94,8 +94,10 @@ def test_damaged_notebook(
     (project.work / SEED).write_bytes(content)
     aged(project.work / SEED)
     assert update.update(project.root) == 1
-    said = capsys.readouterr().out
-    assert f"{SEED}: your copy was left alone, since {why}. " in said and "`labbook reset 01` puts" in said
+    output = capsys.readouterr().out
+    assert (
+        f"{SEED}: your copy was left alone, since {why}. " in output and "`labbook reset 01` puts" in output
+    )
     assert reset.reset(project.root, ["01.seed"]) == 1
     assert why in capsys.readouterr().out and (project.work / SEED).read_bytes() == content
     assert "news" in project.ids(MORE), "the other lab was merged"
@@ -146,9 +148,9 @@ def test_base_that_is_not_there(
     kept = project.notebooks()[SEED]
     for _ in range(2):
         assert update.update(project.root) == 1
-        said = capsys.readouterr().out
-        assert f"{SEED}: your copy was left alone, since {why}" in said
-        assert "The course's version stands beside it: new-01_seeds.ipynb." in said
+        output = capsys.readouterr().out
+        assert f"{SEED}: your copy was left alone, since {why}" in output
+        assert "The course's version stands beside it: new-01_seeds.ipynb." in output
     assert project.notebooks()[SEED] == kept
     assert [path.name for path in project.work.glob("new-01*")] == ["new-01_seeds.ipynb"]
     assert "seed-read" in project.ids("new-01_seeds.ipynb")
@@ -191,8 +193,8 @@ def test_damaged_record_of_a_command(
     [what] = project.work.glob(".backups/*/what.json")
     what.unlink() if content is None else what.write_text(content)
     assert undo.undo(project.root) == 1
-    said = capsys.readouterr().out
-    assert "is damaged. Its notebooks go back; what was noted as solved does not." in said
+    output = capsys.readouterr().out
+    assert "is damaged. Its notebooks go back; what was noted as solved does not." in output
     assert {**project.notebooks(), "progress": b""} == {**before, "progress": b""}
     assert undo.undo(project.root) == 0 and "no update or reset" in capsys.readouterr().out
 

@@ -169,11 +169,12 @@ def test_answer_and_newer_docstring_stand_together(
         *("question", "imports", "seed-box", "seed", "seed-check", "own", "seed-use", "seed-read"),
         *("seed-twice-box", "seed-twice", "seed-twice-check", "guess-question", "guess", "guess-check"),
     ]
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        f"{SEED}: merged (cells of the course: 1 new, 3 changed, 1 removed). What you wrote is kept." in said
+        f"{SEED}: merged (cells of the course: 1 new, 3 changed, 1 removed). What you wrote is kept."
+        in output
     )
-    assert "Before: work/.backups/0001-update" in said and "`labbook undo` takes this update back" in said
+    assert "Before: work/.backups/0001-update" in output and "`labbook undo` takes this update back" in output
 
 
 def test_where_both_changed_a_line_the_learners_stands_and_it_is_said(
@@ -255,8 +256,8 @@ def test_merge_that_would_lose_something_is_not_taken(
     kept = project.notebooks()[SEED]
     assert update.update(project.root) == 1
     assert project.notebooks()[SEED] == kept
-    said = capsys.readouterr().out
-    assert f"{SEED}: your copy was left alone, since " in said and "beside it: new-01_seeds.ipynb" in said
+    output = capsys.readouterr().out
+    assert f"{SEED}: your copy was left alone, since " in output and "beside it: new-01_seeds.ipynb" in output
 
 
 def test_nothing_is_found_wrong_with_the_copy_itself(project: Project) -> None:

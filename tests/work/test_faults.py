@@ -89,13 +89,13 @@ def test_disk_is_full_or_refuses_from_any_write_on(
     project: Project, command: str, error: int, fix: str
 ) -> None:
     for step, (copy, call, whole, written) in enumerate(tries(project, command), 1):
-        code, said = tiny.cut_off(call, copy.root, step, error)
-        assert "Traceback" not in said, said
+        code, message = tiny.cut_off(call, copy.root, step, error)
+        assert "Traceback" not in message, message
         assert all(copy.kept(words) for words in written), step
         if code == 0:
             assert copy.notebooks() == whole
             break
-        assert code == 1 and (fix in said or "not noted" in said), (step, said)
+        assert code == 1 and (fix in message or "not noted" in message), (step, message)
         assert is_done(copy, command) or call() == 0, step
         assert copy.notebooks() == whole, step
     assert step > 10
@@ -224,12 +224,12 @@ def test_a_disk_that_is_really_full(project: Project, command: str) -> None:
             code,
             project.root,
         ]
-        told = subprocess.run(
+        description = subprocess.run(
             [*OWN_MOUNTS, SMALL_DISK, *map(str, arguments)], cwd=paths.ROOT, capture_output=True, text=True
         )
-        assert "Traceback" not in told.stderr, told.stderr
-        assert told.returncode == 0 or "free some space" in told.stderr, told
-        codes.add(told.returncode)
+        assert "Traceback" not in description.stderr, description.stderr
+        assert description.returncode == 0 or "free some space" in description.stderr, description
+        codes.add(description.returncode)
         shutil.copytree(after, project.work, dirs_exist_ok=True)
         assert all(project.kept(words) for words in COMMANDS[command][2]), free
         shutil.rmtree(project.work)

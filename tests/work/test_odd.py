@@ -30,8 +30,8 @@ def test_a_notebook_that_is_being_saved_is_left_alone(
     path.write_bytes(text)
     count = len(backups.backups(project.work))
     done = reset.reset(project.root, ["01"]) if command == "reset" else undo.undo(project.root)
-    said = "".join(capsys.readouterr())
-    assert done == 1 and path.read_bytes() == text and "is being saved just now" in said
+    output = "".join(capsys.readouterr())
+    assert done == 1 and path.read_bytes() == text and "is being saved just now" in output
     assert len(backups.backups(project.work)) == count
     aged(path)
     assert (reset.reset(project.root, ["01"]) if command == "reset" else undo.undo(project.root)) == 0
@@ -136,6 +136,6 @@ def test_a_merge_that_fails_leaves_the_copy_and_puts_the_lab_beside_it(
     before = (project.work / SEED).read_bytes()
     project.go_on()
     assert update.update(project.root) == 1
-    said = capsys.readouterr().out
-    assert "cannot be merged (TypeError: what is that?)" in said and f"new-{SEED}" in said
+    output = capsys.readouterr().out
+    assert "cannot be merged (TypeError: what is that?)" in output and f"new-{SEED}" in output
     assert (project.work / SEED).read_bytes() == before and (project.work / f"new-{SEED}").exists()

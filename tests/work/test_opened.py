@@ -115,8 +115,8 @@ def test_open_by_its_kernel(server: Server, capsys: pytest.CaptureFixture[str]) 
     server.open_kernel(f"work/{SEED}")
     before = project.notebooks()[SEED]
     assert update.update(project.root) == 1
-    said = capsys.readouterr().out
-    assert f"{SEED}: {REFUSED.format(command='labbook update')}" in said
+    output = capsys.readouterr().out
+    assert f"{SEED}: {REFUSED.format(command='labbook update')}" in output
     assert project.notebooks()[SEED] == before and "news" in project.ids(MORE), "the other lab goes on"
     assert reset.reset(project.root, ["01.seed"]) == 1
     assert f"{SEED}: {REFUSED.format(command='labbook reset 01.seed')}" in capsys.readouterr().out
@@ -142,8 +142,8 @@ def test_undo_does_all_or_nothing(server: Server, capsys: pytest.CaptureFixture[
     server.open_kernel(f"work/{SEED}")
     capsys.readouterr()
     assert undo.undo(project.root) == 1
-    said = capsys.readouterr().out
-    assert f"{SEED}: {REFUSED.format(command='labbook undo')}" in said and "Nothing was changed." in said
+    output = capsys.readouterr().out
+    assert f"{SEED}: {REFUSED.format(command='labbook undo')}" in output and "Nothing was changed." in output
     assert project.notebooks() == before
 
 
@@ -195,8 +195,10 @@ def test_a_server_that_does_not_let_us_in_might_have_anything_open(
     monkeypatch.setattr(opened, "servers", lambda work: [note(server, token="wrong")])
     before = server.project.notebooks()
     assert update.update(server.project.root) == 1
-    said = capsys.readouterr().out
-    assert f"{SEED}: left alone. JupyterLab at {server.url} does not say what is open in it. Stop it" in said
+    output = capsys.readouterr().out
+    assert (
+        f"{SEED}: left alone. JupyterLab at {server.url} does not say what is open in it. Stop it" in output
+    )
     assert server.project.notebooks() == before
     elsewhere = note(server, token="wrong", root_dir=str(server.runtime))
     monkeypatch.setattr(opened, "servers", lambda work: [elsewhere])

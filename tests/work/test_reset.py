@@ -32,13 +32,13 @@ def test_one_exercise(project: Project, capsys: pytest.CaptureFixture[str]) -> N
     assert "pass  # raise" in project.source("seed-twice"), "another exercise whose name begins the same"
     assert project.source("guess") == 'guess = "B"'
     assert list(progress.read(project.work).solved) == ["01.guess"]
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         f"{SEED}: 01.seed begins anew (the cells seed-box, seed, seed-check). The rest of the lab is as it was."
-        in said
+        in output
     )
-    assert "No longer noted as solved: 01.seed." in said
-    assert "Before: work/.backups/0001-reset-" in said and "`labbook undo` takes this reset back." in said
+    assert "No longer noted as solved: 01.seed." in output
+    assert "Before: work/.backups/0001-reset-" in output and "`labbook undo` takes this reset back." in output
 
 
 def test_prediction(project: Project) -> None:
@@ -79,7 +79,7 @@ def test_second_cell_with_one_id_is_the_learners_own(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "description"),
     [
         (
             "77",
@@ -92,11 +92,11 @@ def test_second_cell_with_one_id_is_the_learners_own(project: Project) -> None:
     ],
 )
 def test_unknown_name_is_wrong_usage_and_nothing_is_changed(
-    project: Project, capsys: pytest.CaptureFixture[str], name: str, said: str
+    project: Project, capsys: pytest.CaptureFixture[str], name: str, description: str
 ) -> None:
     before = project.notebooks()
     assert reset.reset(project.root, ["01", name]) == 2
-    assert said in capsys.readouterr().err
+    assert description in capsys.readouterr().err
     assert project.notebooks() == before and backups.backups(project.work) == []
 
 
@@ -152,11 +152,11 @@ def test_undo_keeps_what_was_typed_since(project: Project, capsys: pytest.Captur
     progress.note_solved("01.seed_twice", 1, project.work)
     capsys.readouterr()
     assert undo.undo(project.root) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     [kept] = project.work.glob(f".backups/0002-undo-*/{SEED}")
-    assert f"It had changed since. What stood in it is in {kept.relative_to(project.root)}." in said
+    assert f"It had changed since. What stood in it is in {kept.relative_to(project.root)}." in output
     assert "typed_since" in kept.read_text() and ANSWER in project.source("seed")
-    assert "Noted as solved again: 01.seed." in said
+    assert "Noted as solved again: 01.seed." in output
     assert set(progress.read(project.work).solved) == {"01.seed", "01.guess", "01.seed_twice"}
 
 
@@ -172,10 +172,14 @@ def test_what_a_backup_holds(project: Project) -> None:
     assert reset.reset(project.root, ["01.seed"]) == 0
     [kept] = backups.backups(project.work)
     assert (kept.folder / SEED).read_bytes() == before
-    told = json.loads((kept.folder / "what.json").read_text())
-    assert (told["command"], told["arguments"], told["finished"]) == ("reset", ["01.seed"], True)
-    assert list(told["before"]) == list(told["after"]) == [SEED]
-    assert list(told["progress"]) == ["01.seed"]
+    fields = json.loads((kept.folder / "what.json").read_text())
+    assert (fields["command"], fields["arguments"], fields["finished"]) == (
+        "reset",
+        ["01.seed"],
+        True,
+    )
+    assert list(fields["before"]) == list(fields["after"]) == [SEED]
+    assert list(fields["progress"]) == ["01.seed"]
 
 
 def test_backups_stay_in_order_when_there_are_many(project: Project) -> None:
@@ -188,8 +192,8 @@ def test_backups_stay_in_order_when_there_are_many(project: Project) -> None:
 def test_nothing_to_update_makes_no_backup(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     before = project.notebooks()
     assert update.update(project.root) == 0
-    said = capsys.readouterr().out
-    assert said == "Your copies are up to date: there was nothing to do, and nothing was changed.\n"
+    output = capsys.readouterr().out
+    assert output == "Your copies are up to date: there was nothing to do, and nothing was changed.\n"
     assert project.notebooks() == before and backups.backups(project.work) == []
 
 

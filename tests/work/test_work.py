@@ -197,8 +197,8 @@ def test_a_disk_that_refuses_leaves_nothing_and_is_told(
     shutil.rmtree(project.work)
     monkeypatch.setattr(os, "fsync", refusing(number))
     assert serve.lab(project.root) == 1
-    said = capsys.readouterr().err
-    assert len(said.splitlines()) == 1 and os.strerror(number) in said and words in said
+    output = capsys.readouterr().err
+    assert len(output.splitlines()) == 1 and os.strerror(number) in output and words in output
     assert [path for path in project.work.rglob("*") if path.is_file()] == []
 
 
@@ -271,8 +271,8 @@ def test_served_with_a_token_until_it_is_stopped(copy_of_the_project: Path) -> N
 
 def test_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.doctor(paths.ROOT) == 0
-    said = capsys.readouterr().out
-    assert "torchvision" in said and "JupyterLab" in said and "kernel starts" in said
+    output = capsys.readouterr().out
+    assert "torchvision" in output and "JupyterLab" in output and "kernel starts" in output
 
 
 def test_doctor_names_one_fix_for_what_is_wrong(
@@ -281,15 +281,15 @@ def test_doctor_names_one_fix_for_what_is_wrong(
     monkeypatch.setattr(doctor, "TORCH_PROBE", "raise RuntimeError('torchvision::nms does not exist')")
     monkeypatch.setattr(doctor, "FINDINGS", (doctor.torch_finding, doctor.gpu_finding))
     assert doctor.doctor(paths.ROOT) == 1
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        "WRONG  torch with torchvision: RuntimeError: torchvision::nms does not exist\n       fix: " in said
+        "WRONG  torch with torchvision: RuntimeError: torchvision::nms does not exist\n       fix: " in output
     )
 
 
 def test_doctor_lives_through_a_torch_that_kills_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "TORCH_PROBE", "import os; os.kill(os.getpid(), 11)")
-    assert "died of signal 11" in doctor.torch_finding(paths.ROOT).said
+    assert "died of signal 11" in doctor.torch_finding(paths.ROOT).message
 
 
 def test_doctor_does_not_need_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +317,7 @@ def test_doctor_knows_which_python_was_tried(
 ) -> None:
     monkeypatch.setattr(doctor.sys, "version_info", version)
     finding = doctor.python_finding(paths.ROOT)
-    assert finding.sign == sign and finding.said.startswith(says) and bool(finding.fix) == (sign != "ok")
+    assert finding.sign == sign and finding.message.startswith(says) and bool(finding.fix) == (sign != "ok")
 
 
 def test_doctor_knows_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,4 +329,4 @@ def test_doctor_knows_a_kernel_of_another_python(monkeypatch: pytest.MonkeyPatch
     answer = 'import json; print(json.dumps({"prefix": "/elsewhere", "error": []}))'
     monkeypatch.setattr(doctor, "KERNEL_PROBE", answer)
     finding = doctor.kernel_finding(paths.ROOT)
-    assert "/elsewhere" in finding.said and finding.fix == "jupyter kernelspec remove python3"
+    assert "/elsewhere" in finding.message and finding.fix == "jupyter kernelspec remove python3"

@@ -81,7 +81,7 @@ def fill(table: Table, kernels: Samples, imports: Samples) -> None:
 
 def _first(root: Path, notebook: Path) -> float:
     command = [sys.executable, "-m", "ci.bench.timing.stock", "first", str(notebook)]
-    return json.loads(as_a_job(root, command, strict=False).said)[0]
+    return json.loads(as_a_job(root, command, strict=False).output)[0]
 
 
 def _import(root: Path, code: str) -> float:

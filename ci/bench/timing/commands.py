@@ -29,12 +29,12 @@ _MARK = uuid.uuid4().hex
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command took: seconds on the clock, seconds of all cores, its memory at the highest, and what it said."""
+    """What a command took: seconds on the clock, seconds of all cores, its memory at the highest, and what it printed."""
 
     seconds: float
     cpu_seconds: float
     peak_mb: float | None
-    said: str
+    output: str
 
 
 def timed(
@@ -62,14 +62,14 @@ def timed(
     logs = Path(tempfile.mkdtemp(prefix="labbook-bench-"))
     try:
         before = _cpu_seconds()
-        with open(logs / "said", "wb") as said, open(logs / "complained", "wb") as complained:
+        with open(logs / "printed", "wb") as printed, open(logs / "complained", "wb") as complained:
             start = time.perf_counter()
             process = subprocess.Popen(
                 argv,
                 cwd=folder,
                 env={**env, child.MARK: _MARK},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=printed,
                 stderr=complained,
                 start_new_session=True,
             )
@@ -84,7 +84,7 @@ def timed(
                 raise
             finally:
                 child.kill_marked(_MARK)
-        text = (logs / "said").read_text(errors="replace")
+        text = (logs / "printed").read_text(errors="replace")
         if code not in ok:
             last = indented(text + (logs / "complained").read_text(errors="replace"), lines=15)
             raise Problem(f"`{_short(argv)}` ended with exit code {code}; its last words:\n{last}")

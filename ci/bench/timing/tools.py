@@ -86,7 +86,7 @@ def as_a_job(project: Path, command: Command, *, strict: bool, ok: Sequence[int]
 def own_seconds(project: Path, notebooks: Sequence[Path], *, strict: bool) -> float:
     """The cells' own time: their seconds in a stock kernel that has torch, torchvision and matplotlib imported."""
     command = _python("ci.bench.timing.stock", "own", *map(str, notebooks))
-    return sum(json.loads(as_a_job(project, command, strict=strict).said))
+    return sum(json.loads(as_a_job(project, command, strict=strict).output))
 
 
 def labbook(

@@ -120,11 +120,11 @@ def is_compared(cell: NotebookNode) -> bool:
 
 def shown_text(cell: NotebookNode) -> str:
     """What is compared of a cell's outputs as text, as it is stored."""
-    said = []
+    messages = []
     for output in canonical_outputs(cell.outputs):
         values = [output.get("text", ""), *output.get("data", {}).items()]
-        said += [value if isinstance(value, str) else value[1] for value in values if _is_text(value)]
-    return sanitized("\n".join(said))
+        messages += [value if isinstance(value, str) else value[1] for value in values if _is_text(value)]
+    return sanitized("\n".join(messages))
 
 
 def _is_text(value: Any) -> bool:

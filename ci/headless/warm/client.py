@@ -110,11 +110,11 @@ def forked(
         answer = connection.recv(1 << 16)
         if not answer:
             raise Refused("the kernel server has ended")
-        said = json.loads(answer)
-        if "refused" in said:
-            raise Refused(said["refused"])
+        message = json.loads(answer)
+        if "refused" in message:
+            raise Refused(message["refused"])
         connection.settimeout(None)
-        return ForkedProcess(connection, said["pid"])
+        return ForkedProcess(connection, message["pid"])
     except OSError as error:
         connection.close()
         raise Refused(f"the kernel server does not answer: {error.strerror or error}") from None

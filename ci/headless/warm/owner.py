@@ -44,7 +44,7 @@ def choice() -> str:
     return chosen
 
 
-def fault() -> str:
+def error() -> str:
     """Why no kernel of this run can be forked, or ""."""
     if sys.platform != "linux":
         return "this is not Linux"
@@ -71,7 +71,7 @@ def kernels(root: Path, count: int = 2) -> Iterator[Kernels]:
         yield Kernels(stock="as chosen")
     elif count == 1 and not chosen:
         yield Kernels(stock="one alone")
-    elif reason := fault():
+    elif reason := error():
         yield Kernels(stock=reason)
     else:
         with _served(root) as served:
@@ -127,8 +127,10 @@ def _served(root: Path) -> Iterator[Kernels]:
                 server.kill()
                 server.wait()
             elif server.returncode:
-                said = indented((folder / "log").read_text(errors="replace"), lines=10)
-                print(f"the kernel server ended with exit code {server.returncode}\n{said}", file=sys.stderr)
+                message = indented((folder / "log").read_text(errors="replace"), lines=10)
+                print(
+                    f"the kernel server ended with exit code {server.returncode}\n{message}", file=sys.stderr
+                )
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -13,7 +13,7 @@ from ci.headless.warm.agreement import conditions, early
 Stamp = tuple[int, int] | tuple[str, ...] | None
 
 
-def process_fault() -> str:
+def process_error() -> str:
     """Why this process must not be forked at all, or ""."""
     child = os.fork()
     if child == 0:
@@ -28,7 +28,7 @@ def process_fault() -> str:
     return ""
 
 
-def request_fault(request: Mapping[str, Any], env: Mapping[str, str], stamps: Mapping[str, Stamp]) -> str:
+def request_error(request: Mapping[str, Any], env: Mapping[str, str], stamps: Mapping[str, Stamp]) -> str:
     """Why this request cannot be met by a fork, or "".
 
     Args:

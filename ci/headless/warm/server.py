@@ -26,7 +26,7 @@ if __name__ == "__main__" and sys.path[0] == os.getcwd():
 from ci.headless import child
 from ci.headless.warm.agreement import LONGEST, peer
 from ci.headless.warm.kernel import Order, become
-from ci.headless.warm.refusals import process_fault, request_fault, stamped
+from ci.headless.warm.refusals import process_error, request_error, stamped
 
 # Not the project's own code, which may change from one run to the next, and is what is tested.
 # Of ipykernel and IPython only what every kernel loads at its start: nothing else hides a forgotten import.
@@ -53,8 +53,8 @@ class Kernel:
 class Server:
     """Forks a kernel for each request, tells its exit code, and ends those whose clients are gone."""
 
-    def __init__(self, listener: socket.socket, owner: int, env: dict[str, str], fault: str) -> None:
-        self.listener, self.owner, self.env, self.fault = listener, owner, env, fault
+    def __init__(self, listener: socket.socket, owner: int, env: dict[str, str], error: str) -> None:
+        self.listener, self.owner, self.env, self.error = listener, owner, env, error
         self.stamps = stamped()
         self.added = {name: value for name, value in os.environ.items() if env.get(name) != value}
         self.kernels: list[Kernel] = []
@@ -86,7 +86,7 @@ class Server:
         os.close(kernel.pidfd)
         self.kernels.remove(kernel)
         if kernel.client:
-            said(kernel.client, exit=code)
+            send(kernel.client, exit=code)
             kernel.client.close()
 
     def end(self, kernel: Kernel) -> None:
@@ -117,16 +117,16 @@ class Server:
         try:
             client.settimeout(PATIENCE)
             request, streams = received(client)
-            fault = self.fault or request_fault(request, self.env, self.stamps)
+            problem = self.error or request_error(request, self.env, self.stamps)
         except Exception as error:  # whatever was sent, the next request is served
-            fault = f"the kernel server did not understand: {error!r}"
-        if not fault:
+            problem = f"the kernel server did not understand: {error!r}"
+        if not problem:
             try:
                 pid = os.fork()
             except OSError as error:
-                fault = f"no more processes: {error.strerror}"
-        if fault:
-            said(client, refused=fault)
+                problem = f"no more processes: {error.strerror}"
+        if problem:
+            send(client, refused=problem)
             client.close()
         elif pid == 0:
             self.leave(client)
@@ -134,7 +134,7 @@ class Server:
         else:
             mark = request["environment"].get(child.MARK, "")
             self.kernels.append(Kernel(pid, os.pidfd_open(pid), mark, peer(client)[0], client))
-            said(client, pid=pid)
+            send(client, pid=pid)
         for stream in streams:
             os.close(stream)
         return None
@@ -170,7 +170,7 @@ def received(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
         raise
 
 
-def said(client: socket.socket, **answer: object) -> None:
+def send(client: socket.socket, **answer: object) -> None:
     """Send an answer to a client that may be gone."""
     with suppress(OSError):
         client.sendall(json.dumps(answer).encode())
@@ -185,14 +185,14 @@ def imported(owner: int) -> str:
             importlib.import_module(name)
         except Exception as error:
             return f"{name} cannot be imported: {error!r}"
-    return process_fault()
+    return process_error()
 
 
 def main(folder: str, listener: int, owner: int) -> None:
     """Serve until the run is over; a fork comes back from here when its kernel has ended."""
     env = dict(os.environ)
-    fault = imported(owner)
-    server = Server(socket.socket(fileno=listener), owner, env, fault)
+    error = imported(owner)
+    server = Server(socket.socket(fileno=listener), owner, env, error)
     gc.collect()
     gc.freeze()
     if order := server.serve():

@@ -19,7 +19,7 @@ from ci.bench.table import ROWS, Table, row
 from ci.notebooks.files import Problem
 from helpers import paths
 from tests.support.marked_processes import MARK, left_after, marked
-from tests.support.project import said
+from tests.support.project import output_of
 
 ROOT = paths.ROOT
 
@@ -52,7 +52,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_without_a_row_the_rows_are_listed_and_nothing_is_measured(rows: None, tmp_path: Path):
-    code, heard = said(lambda: command.bench(tmp_path, []))
+    code, heard = output_of(lambda: command.bench(tmp_path, []))
     assert code == 0 and not list(tmp_path.iterdir())
     words = [line.strip("│ ").split("│") for line in heard.splitlines() if line.startswith("│")]
     assert [[word.strip() for word in line] for line in words] == [
@@ -62,13 +62,13 @@ def test_without_a_row_the_rows_are_listed_and_nothing_is_measured(rows: None, t
 
 
 def test_an_unknown_row_is_refused_with_the_list_before_anything_is_measured(rows: None, tmp_path: Path):
-    code, heard = said(lambda: command.bench(tmp_path, ["fast", "slow"]))
+    code, heard = output_of(lambda: command.bench(tmp_path, ["fast", "slow"]))
     assert (code, heard) == (2, "labbook bench: no row slow; there are broken, fast, all\n")
     assert not list(tmp_path.iterdir())
 
 
 def test_raw_samples_and_the_machine_are_kept(rows: None, tmp_path: Path):
-    code, heard = said(lambda: command.bench(tmp_path, ["fast"]))
+    code, heard = output_of(lambda: command.bench(tmp_path, ["fast"]))
     kept = json.loads((tmp_path / ".labbook" / "bench" / "fast.json").read_text())
     assert code == 0 and kept["samples"] == {"one, s": [1.0, 1.5]} and kept["lines"] == [["one", 1.25]]
     machine = kept["machine"]
@@ -77,7 +77,7 @@ def test_raw_samples_and_the_machine_are_kept(rows: None, tmp_path: Path):
 
 
 def test_a_row_that_fails_is_told_and_the_others_are_measured(rows: None, tmp_path: Path):
-    code, heard = said(lambda: command.bench(tmp_path, ["all"]))
+    code, heard = output_of(lambda: command.bench(tmp_path, ["all"]))
     assert code == 1 and "labbook bench: row broken: `papermill` ended with exit code 3" in heard
     assert [path.name for path in (tmp_path / ".labbook" / "bench").iterdir()] == ["fast.json"]
 

@@ -51,14 +51,14 @@ def python(source: str) -> list[str]:
 
 def test_a_command_is_timed_with_what_it_says(tmp_path: Path):
     ended = timed(python("print(sum(i for i in range(10**6)))"), tmp_path, os.environ)
-    assert ended.said == "499999500000\n" and ended.seconds > 0 and ended.peak_mb is None
+    assert ended.output == "499999500000\n" and ended.seconds > 0 and ended.peak_mb is None
     assert ended.cpu_seconds > 0
 
 
 def test_every_command_has_the_same_environment(tmp_path: Path):
     """Else `labbook` would take every call for one in new surroundings, and skip nothing."""
     show = python("import os; print(sorted(os.environ.items()))")
-    assert timed(show, tmp_path, os.environ).said == timed(show, tmp_path, os.environ).said
+    assert timed(show, tmp_path, os.environ).output == timed(show, tmp_path, os.environ).output
 
 
 def test_a_command_that_fails_has_no_time(tmp_path: Path):
@@ -94,7 +94,7 @@ def test_small_notebooks_stand_in_a_copy_that_uses_its_own_code():
             python("import ci; from helpers import paths; print(ci.__file__, paths.ROOT)"),
             project,
             os.environ,
-        ).said
+        ).output
         assert where.split() == [str(project / "ci" / "__init__.py"), str(project)]
     assert not project.exists()
 
@@ -137,6 +137,6 @@ def test_the_plain_tools_run_in_the_environment_of_the_jobs_with_stock_kernels(p
     assert tools.plain_seconds(project, tools.execute(unsolved), strict=False) > 0
     assert shown(project / "executed-01_shows.ipynb") == "[None, 'stock']"
     [nbval] = tools.nbval(solved)
-    assert "1 failed" in tools.as_a_job(project, nbval, strict=True, ok=tools.RAN).said
+    assert "1 failed" in tools.as_a_job(project, nbval, strict=True, ok=tools.RAN).output
     with pytest.raises(Problem, match="exit code 1"):  # the stored notebook has no output
         tools.plain_seconds(project, [nbval], strict=True)

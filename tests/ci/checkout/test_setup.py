@@ -49,8 +49,8 @@ def test_script_can_be_read_by_an_old_python() -> None:
 
 def test_too_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup.sys, "version_info", VERSION(3, 8, 18))
-    assert "Python 3.8 is too old" in setup.python_fault()
-    assert "PYTHON=python3.12 make setup" in setup.python_fault()
+    assert "Python 3.8 is too old" in setup.python_error()
+    assert "PYTHON=python3.12 make setup" in setup.python_error()
 
 
 def test_missing_venv_module_is_told(project: Path) -> None:
@@ -215,10 +215,10 @@ def test_the_real_set_up(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "requirements.in", "requirements.lock", "README.md"):
         shutil.copy(paths.ROOT / name, tmp_path)
     try:
-        for said in (".venv is ready", ".venv is up to date"):
+        for description in (".venv is ready", ".venv is up to date"):
             done = subprocess.run(["make", "setup"], cwd=tmp_path, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
-            assert said in done.stdout
+            assert description in done.stdout
         command = [tmp_path / ".venv/bin/labbook", "--help"]
         assert "doctor" in subprocess.run(command, capture_output=True, text=True).stdout
     finally:

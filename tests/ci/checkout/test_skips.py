@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import ALLOWED, piece, skip_faults
+from tests.conftest import ALLOWED, piece, skip_errors
 
 TESTS = """
 import pytest
@@ -78,8 +78,8 @@ def test_outside_ci_nothing_is_held_to_the_list(project: Path) -> None:
 
 
 def test_faults_name_both_directions() -> None:
-    faults = skip_faults({"a"}, {"b"}, whole=True)
-    assert faults == [
+    errors = skip_errors({"a"}, {"b"}, whole=True)
+    assert errors == [
         "skipped, and not allowed here: a",
         "allowed here, but nothing was skipped for it: b",
     ]

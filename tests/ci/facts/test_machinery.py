@@ -11,9 +11,9 @@ import yaml
 
 from ci.facts import command
 from ci.facts.checks import run_checks
-from ci.facts.command import check_fault, facts, facts_files
-from helpers.facts import FactsFault, facts_file, then_and_now
-from tests.support.project import exercise_project, said
+from ci.facts.command import check_error, facts, facts_files
+from helpers.facts import FactsError, facts_file, then_and_now
+from tests.support.project import exercise_project, output_of
 
 GOOD = "import torch\nassert torch.tensor([1, 2]).sum() == 3"
 
@@ -63,21 +63,21 @@ def ledger(root: Path, *claims: tuple[str, str]) -> Path:
     ],
 )
 def test_a_faulty_entry_is_told_with_its_place(project, change: dict, what: str):
-    with pytest.raises(FactsFault) as raised:
+    with pytest.raises(FactsError) as raised:
         facts_file(project(entry(**change)) / "data/facts/01_add.yaml")
     assert str(raised.value).startswith("data/facts/01_add.yaml, entry 1") and what in str(raised.value)
 
 
 def test_an_unknown_list_and_a_double_id_are_refused(project):
-    with pytest.raises(FactsFault, match="two lists and nothing else"):
+    with pytest.raises(FactsError, match="two lists and nothing else"):
         facts_file(project(entry(), extra=[]) / "data/facts/01_add.yaml")
-    with pytest.raises(FactsFault, match="the id sum stands twice"):
+    with pytest.raises(FactsError, match="the id sum stands twice"):
         facts_file(project(entry(), entry()) / "data/facts/01_add.yaml")
 
 
 def test_a_cell_that_the_solution_has_not_is_refused(project):
     root = project(entry(cell="sub"))
-    code, heard = said(lambda: facts(root, []))
+    code, heard = output_of(lambda: facts(root, []))
     assert code == 1 and "data/facts/01_add.yaml: sum: solutions/01_add.ipynb has no cell sub" in heard
 
 
@@ -91,11 +91,11 @@ def test_a_cell_that_the_solution_has_not_is_refused(project):
     ],
 )
 def test_a_check_that_cannot_fail_is_refused(source: str, what: str):
-    assert what in check_fault(source)
+    assert what in check_error(source)
 
 
 def test_a_real_check_is_accepted():
-    assert check_fault(GOOD) == "" and check_fault("from torchvision import ops\nassert ops.nms") == ""
+    assert check_error(GOOD) == "" and check_error("from torchvision import ops\nassert ops.nms") == ""
 
 
 def test_checks_run_apart_and_say_what_failed():
@@ -110,16 +110,16 @@ def test_checks_run_apart_and_say_what_failed():
         "source": "import inspect, torch\ndef f():\n    return 1\nassert 'return 1' in inspect.getsource(f) and torch",
         "workers": "import torch\nfrom torch.utils.data import DataLoader\nassert len(list(DataLoader([1, 2], num_workers=1, multiprocessing_context='fork'))) == 2 and torch",
     }
-    said = run_checks(checks, limit=20, jobs=2)
-    assert {name for name, words in said.items() if not words} == {
+    message = run_checks(checks, limit=20, jobs=2)
+    assert {name for name, words in message.items() if not words} == {
         "good",
         "first",
         "second",
         "source",
         "workers",
     }
-    assert "two ones are two" in said["wrong"] and "SystemExit" in said["leaves"]
-    assert "no assert was reached" in said["skips"] and "SIGSEGV" in said["crashes"]
+    assert "two ones are two" in message["wrong"] and "SystemExit" in message["leaves"]
+    assert "no assert was reached" in message["skips"] and "SIGSEGV" in message["crashes"]
 
 
 def test_a_check_that_hangs_is_ended_with_what_it_started():
@@ -135,7 +135,7 @@ def test_facts_prints_each_fact_with_cell_and_result(project):
         entry(id="old", torch="<2.0"),
         entry(id="told", check=None, reason="it is about documentation"),
     )
-    code, heard = said(lambda: facts(root, ["01"]))
+    code, heard = output_of(lambda: facts(root, ["01"]))
     assert code == 1 and "facts: 3 of 4 stand" in heard
     assert "ok       sum  [cell add] holds" in heard and "AssertionError: no" in heard
     assert "skipped  old" in heard and "for torch <2.0, this is" in heard
@@ -143,35 +143,35 @@ def test_facts_prints_each_fact_with_cell_and_result(project):
 
 
 def test_a_ledgers_gaps_are_listed_with_their_reasons(project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(command, "_said", lambda checks, root: dict.fromkeys(checks, ""))
+    monkeypatch.setattr(command, "_last_words", lambda checks, root: dict.fromkeys(checks, ""))
     root = project(entry(covers=["sum-adds"]))
     folder = ledger(root, ("sum-adds", "sums"), ("sum-of-none", "sums"), ("far", "other"))
-    code, heard = said(lambda: facts(root, [], ledger=folder))
+    code, heard = output_of(lambda: facts(root, [], ledger=folder))
     assert code == 1 and "01_add: 1 of 2 claims are covered (sums)" in heard
     assert "sum-of-none (sums): NO REASON" in heard and "far" not in heard
     (root / "data/facts/not_covered.yaml").write_text("sum-of-none: It is in lab 03.")
-    code, heard = said(lambda: facts(root, [], ledger=folder))
+    code, heard = output_of(lambda: facts(root, [], ledger=folder))
     assert code == 0 and "sum-of-none (sums): It is in lab 03." in heard
 
 
 def test_what_the_ledger_does_not_hold_is_a_fault(project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(command, "_said", lambda checks, root: dict.fromkeys(checks, ""))
+    monkeypatch.setattr(command, "_last_words", lambda checks, root: dict.fromkeys(checks, ""))
     root = project(entry(covers=["sum-ads"]), topics=("sums", "odd"))
-    code, heard = said(lambda: facts(root, [], ledger=ledger(root, ("sum-adds", "sums"))))
+    code, heard = output_of(lambda: facts(root, [], ledger=ledger(root, ("sum-adds", "sums"))))
     assert code == 1 and "sum covers sum-ads, which the ledger does not hold" in heard
     assert "the ledger has no topic odd" in heard
 
 
 def test_wrong_usage_is_exit_code_2(project):
     root = project(entry())
-    code, heard = said(lambda: facts(root, ["07"]))
+    code, heard = output_of(lambda: facts(root, ["07"]))
     assert code == 2 and "no facts for lab 07 in data/facts/: there are 01" in heard
 
 
 def test_a_ledger_that_is_not_there_is_wrong_usage(project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(command, "_said", lambda checks, root: dict.fromkeys(checks, ""))
+    monkeypatch.setattr(command, "_last_words", lambda checks, root: dict.fromkeys(checks, ""))
     root = project(entry())
-    assert said(lambda: facts(root, [], ledger=root / "nowhere"))[0] == 2
+    assert output_of(lambda: facts(root, [], ledger=root / "nowhere"))[0] == 2
 
 
 def test_then_and_now_shows_what_is_not_as_it_is_told(project):
@@ -185,7 +185,7 @@ def test_then_and_now_shows_what_is_not_as_it_is_told(project):
 
 
 def test_a_lab_without_facts_is_told(tmp_path: Path):
-    with pytest.raises(FactsFault, match="holds 0 files for lab 01"):
+    with pytest.raises(FactsError, match="holds 0 files for lab 01"):
         then_and_now("01", tmp_path)
 
 

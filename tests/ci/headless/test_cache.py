@@ -17,7 +17,7 @@ from ci.headless.labs import labs
 from ci.headless.run import run
 from ci.headless.validate import validate
 from helpers.cli import app
-from tests.support.project import code, put_registry, said, store
+from tests.support.project import code, output_of, put_registry, store
 
 RESULT = {"cells": 1, "verdicts": {"passed": 2}}
 
@@ -224,29 +224,29 @@ def rows(heard: str, notebook: str) -> list[str]:
 
 def test_a_second_run_skips_and_its_row_is_whole(project: Path, monkeypatch: pytest.MonkeyPatch):
     notebook = project / "solutions" / "01_one.ipynb"
-    assert said(lambda: run(project, [], force=False))[0] == 0
+    assert output_of(lambda: run(project, [], force=False))[0] == 0
     before = notebook.read_bytes()
     monkeypatch.setattr(pool, "_Running", None)  # whatever starts a job from here on fails
-    failed, heard = said(lambda: run(project, [], force=False))
+    failed, heard = output_of(lambda: run(project, [], force=False))
     assert failed == 0 and rows(heard, "01_one") == ["01_one", "unchanged", "1", "unchanged", "-"]
     assert "1 of 1 notebooks well; 1 not run, unchanged since they passed (--force runs them)" in heard
     assert notebook.read_bytes() == before
     with pytest.raises(TypeError):
-        said(lambda: run(project, [], force=True))
+        output_of(lambda: run(project, [], force=True))
 
 
 def test_outputs_edited_by_hand_are_validated_again(project: Path, monkeypatch: pytest.MonkeyPatch):
     one = code("one", "1 + 1")
     one.execution_count, one.outputs = 1, [result("2")]
     notebook = store(project / "solutions" / "01_one.ipynb", one)
-    assert said(lambda: validate(project, []))[0] == 0
+    assert output_of(lambda: validate(project, []))[0] == 0
     with monkeypatch.context() as patch:
         patch.setattr(pool, "_Running", None)
-        failed, heard = said(lambda: validate(project, []))
+        failed, heard = output_of(lambda: validate(project, []))
     assert failed == 0 and rows(heard, "01_one") == ["01_one", "unchanged", "1", "1", "of", "1", "100%", "-"]
     notebook.write_text(notebook.read_text().replace('"2"', '"3"'))
     for _ in range(2):  # what fails is not remembered
-        failed, heard = said(lambda: validate(project, []))
+        failed, heard = output_of(lambda: validate(project, []))
         assert failed == 1 and "cell one: the output is not the stored one" in heard
 
 
@@ -263,9 +263,9 @@ REGISTRY = "def ids(stem):\n    return {'exercises': [], 'predictions': ['01.gue
 def test_labs_are_skipped_and_their_row_is_whole(project: Path, monkeypatch: pytest.MonkeyPatch):
     put_registry(project, REGISTRY)
     store(project / "labs" / "01_one.ipynb", code("guess", "print('not attempted: 01.guess')"))
-    assert said(lambda: labs(project, ["1"]))[0] == 0
+    assert output_of(lambda: labs(project, ["1"]))[0] == 0
     monkeypatch.setattr(pool, "_Running", None)
-    failed, heard = said(lambda: labs(project, ["1"]))
+    failed, heard = output_of(lambda: labs(project, ["1"]))
     assert failed == 0
     assert rows(heard, "01_one") == ["01_one", "unchanged", "1", "0", "+", "1", "1", "not", "attempted"]
 
@@ -282,15 +282,15 @@ def test_force_comes_from_the_option_or_the_environment(
 
 
 def test_everything_runs_before_a_release_and_at_night(monkeypatch: pytest.MonkeyPatch):
-    told = []
+    values = []
 
     def ran(stage: stages.Stage) -> stages.Result:
-        told.append(os.environ.get("LABBOOK_FORCE"))
+        values.append(os.environ.get("LABBOOK_FORCE"))
         return stages.Result(stage.title, 0, 0.0)
 
     monkeypatch.delenv("LABBOOK_FORCE", raising=False)
     monkeypatch.setattr(stages, "run", ran)
-    assert stages.main(["--all"]) == 0 and set(told) == {"1"}
-    told.clear()
-    assert stages.main([]) == 0 and set(told) == {None}
+    assert stages.main(["--all"]) == 0 and set(values) == {"1"}
+    values.clear()
+    assert stages.main([]) == 0 and set(values) == {None}
     assert "LABBOOK_FORCE" not in os.environ

@@ -19,7 +19,7 @@ from ci.headless.jobs import Job, Outcome
 from ci.headless.pool import outcomes
 from helpers import paths
 from tests.support.failing_notebooks import COMMANDS, FOLDER, Running, contents, project, without_root_rights
-from tests.support.project import said, without_outputs
+from tests.support.project import output_of, without_outputs
 
 SECONDS = "6"  # a cell may take here; one that hangs takes all of them
 DIES = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
@@ -46,7 +46,7 @@ class Row:
 
     cell: str
     place: str
-    told: tuple[str, ...]
+    description: tuple[str, ...]
     commands: tuple[str, ...] = COMMANDS
     file: str = "{folder}/{name}.ipynb"
 
@@ -104,9 +104,9 @@ def test_what_goes_wrong_is_told_with_its_place(seen: Callable[[str], Seen], com
     heard = seen(command).heard
     file = ROWS[name].file.format(folder=FOLDER[command], name=name)
     place = f"{command}: {file}{ROWS[name].place}: "
-    told = heard.partition(place)[2].partition(f"\n{command}: ")[0]
-    assert [part for part in ROWS[name].told if part not in told] == [], heard
-    assert "encryption" not in told  # ipykernel's words about every kernel
+    description = heard.partition(place)[2].partition(f"\n{command}: ")[0]
+    assert [part for part in ROWS[name].description if part not in description] == [], heard
+    assert "encryption" not in description  # ipykernel's words about every kernel
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -164,8 +164,8 @@ def test_a_result_that_cannot_be_stored_changes_nothing(tmp_path: Path, why: str
     root.chmod(0o755)
     path.parent.chmod(0o755)
     (root / "sitecustomize.py").unlink(missing_ok=True)
-    told = f"solutions/01_one.ipynb: could not be written, and is as it was: {REFUSED[why]}"
-    assert failed == 1 and told in heard, heard
+    description = f"solutions/01_one.ipynb: could not be written, and is as it was: {REFUSED[why]}"
+    assert failed == 1 and description in heard, heard
     assert contents(root) == before and running.left() == []
     assert Running(root, "run").ended()[0] == 0 and contents(root) != before
 
@@ -232,8 +232,8 @@ def test_a_job_that_falls_silent_between_cells_is_ended(tmp_path: Path, monkeypa
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done: list[Outcome] = []
     work = Job("01_one", [sys.executable, "-c", SILENT])
-    said(lambda: done.extend(outcomes([work], paths.ROOT, "faults")) or 0)
-    assert [fault for outcome in done for fault in outcome.faults] == [
+    output_of(lambda: done.extend(outcomes([work], paths.ROOT, "faults")) or 0)
+    assert [error for outcome in done for error in outcome.errors] == [
         "01_one, cell last: nothing for 5 s; ended. If it only needs longer, set LABBOOK_CELL_SECONDS"
     ]
     assert list(tmp_path.iterdir()) == []
@@ -286,9 +286,9 @@ OWN_MOUNTS = ("unshare", "--map-root-user", "--mount", "sh", "-c")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("full", "told"), [("temporary", "is full: make room"), ("solutions", REFUSED["a full disk"])]
+    ("full", "description"), [("temporary", "is full: make room"), ("solutions", REFUSED["a full disk"])]
 )
-def test_a_disk_that_is_really_full(tmp_path: Path, full: str, told: str):
+def test_a_disk_that_is_really_full(tmp_path: Path, full: str, description: str):
     if not small_disk_here():
         pytest.skip("a small disk needs the right to mount")
     root, temporary = tmp_path / "project", tmp_path / "temporary"
@@ -305,7 +305,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, full: str, told: str):
     )
     running = Running(root, "run", before=(*OWN_MOUNTS, script, "sh"), temporary=temporary)
     failed, heard = running.ended()
-    assert failed == 1 and told in heard, heard
+    assert failed == 1 and description in heard, heard
     assert heard.endswith(f"{path.parent}:\n01_one.ipynb\n\n{temporary}:\n"), heard
     assert running.left() == []
     again, heard = Running(root, "run").ended()

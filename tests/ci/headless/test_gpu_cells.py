@@ -12,7 +12,7 @@ from nbformat.v4 import new_output
 from ci.headless import nbval_plugin
 from ci.headless.kernels import has_gpu
 from ci.headless.validate import validate
-from tests.support.project import code, said, store, text
+from tests.support.project import code, output_of, store, text
 
 
 @pytest.mark.parametrize(("gpu", "reason"), [(True, ""), (False, "needs a GPU")])
@@ -45,5 +45,5 @@ def test_such_a_cell_runs_and_its_other_output_is_no_fault_without_a_gpu(tmp_pat
         ran(3, code("ran", "print('runs', runs)"), printed("runs 2")),
         *[ran(n, code(f"number-{n}", f"{n}"), result(n)) for n in (4, 5, 6)],
     )
-    failed, heard = said(lambda: validate(tmp_path, []))
+    failed, heard = output_of(lambda: validate(tmp_path, []))
     assert bool(failed) == has_gpu(), heard

@@ -14,7 +14,7 @@ from ci.headless.run import run
 from ci.headless.stored import CHANGES
 from ci.headless.validate import validate
 from helpers import paths
-from tests.support.project import code, outputs, put_registry, said, store, text, without_outputs
+from tests.support.project import code, output_of, outputs, put_registry, store, text, without_outputs
 
 PLOT = "import matplotlib.pyplot as plt\nplt.figure(figsize=(1, 1))\nplt.plot([1, 2]);"
 RICH = (
@@ -54,7 +54,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def notebook(good: Path) -> Path:
     """The good notebook after its first run."""
-    failed, heard = said(lambda: run(good, [], force=True))
+    failed, heard = output_of(lambda: run(good, [], force=True))
     assert failed == 0, heard
     return good / "solutions" / "01_good.ipynb"
 
@@ -77,14 +77,14 @@ def test_a_run_has_the_surroundings_it_promises(notebook: Path):
 def test_a_second_run_from_nothing_gives_the_same_bytes(good: Path, notebook: Path):
     before = notebook.read_bytes()
     without_outputs(notebook)
-    failed, heard = said(lambda: run(good, ["1"], force=True))
+    failed, heard = output_of(lambda: run(good, ["1"], force=True))
     assert failed == 0 and "new outputs" in heard and "1 passed" in heard
     assert notebook.read_bytes() == before
     assert sorted(path.name for path in notebook.parent.iterdir()) == ["01_good.ipynb"]
 
 
 def test_validate_agrees_and_counts_what_it_compares(good: Path, notebook: Path):
-    failed, heard = said(lambda: validate(good, []))
+    failed, heard = output_of(lambda: validate(good, []))
     assert failed == 0, heard
     assert "8 of 9" in heard and "89%" in heard and "1 passed" in heard
 
@@ -93,7 +93,7 @@ def test_validate_shows_a_difference_with_its_cell(good: Path, notebook: Path):
     before = notebook.read_text()
     notebook.write_text(before.replace('"after\\n"', '"later\\n"').replace('"2"', '"3"'))
     try:
-        failed, heard = said(lambda: validate(good, []))
+        failed, heard = output_of(lambda: validate(good, []))
     finally:
         notebook.write_text(before)
     assert failed == 1 and "solutions/01_good.ipynb, cell sum: the output is not the stored one" in heard
@@ -111,7 +111,7 @@ def test_a_kernel_that_does_not_start_is_told_with_its_last_words(
     # The project's own folder comes first on the path of the kernel.
     (tmp_path / "ipykernel_launcher.py").write_text("raise SystemExit('no kernel here')")
     task = validate if command == "validate" else lambda *given: run(*given, force=False)
-    failed, heard = said(lambda: task(tmp_path, []))
+    failed, heard = output_of(lambda: task(tmp_path, []))
     assert failed == 1 and "solutions/01_one.ipynb: the Jupyter kernel did not start" in heard
     assert "no kernel here" in heard
 
@@ -119,10 +119,10 @@ def test_a_kernel_that_does_not_start_is_told_with_its_last_words(
 def test_a_missing_kernel_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = store(tmp_path / "solutions" / "01_one.ipynb", code("one", "1"))
     monkeypatch.setattr(
-        "ci.headless.validate.kernel_fault", lambda: "the Jupyter kernel is missing: run `make setup`"
+        "ci.headless.validate.kernel_error", lambda: "the Jupyter kernel is missing: run `make setup`"
     )
     before = path.read_bytes()
-    assert said(lambda: validate(tmp_path, [])) == (
+    assert output_of(lambda: validate(tmp_path, [])) == (
         1,
         "validate: the Jupyter kernel is missing: run `make setup`\n",
     )
@@ -131,7 +131,7 @@ def test_a_missing_kernel_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_notebook_that_was_never_run_is_not_valid(tmp_path: Path):
     store(tmp_path / "solutions" / "01_one.ipynb", code("one", "1"))
-    failed, heard = said(lambda: validate(tmp_path, []))
+    failed, heard = output_of(lambda: validate(tmp_path, []))
     assert failed == 1 and "cell one: its execution count should be 1 and is none" in heard
 
 
@@ -155,7 +155,7 @@ def test_unsolved_labs_say_so_and_raise_nothing(tmp_path: Path):
     )
     store(tmp_path / "labs" / "02_sub.ipynb", code("sub-check", "sub(1, 2)"))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.ipynb")}
-    failed, heard = said(lambda: labs(tmp_path, []))
+    failed, heard = output_of(lambda: labs(tmp_path, []))
     assert failed == 1 and "1 of 2 notebooks well" in heard
     assert "2 not attempted" in heard and "1 + 1" in heard
     assert "labs/02_sub.ipynb, cell sub-check: raises NameError: name 'sub' is not defined\n" in heard
@@ -166,7 +166,7 @@ def test_unsolved_labs_say_so_and_raise_nothing(tmp_path: Path):
 def test_a_limit_that_is_no_number_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     store(tmp_path / "solutions" / "01_one.ipynb", code("one", "1"))
     monkeypatch.setenv("LABBOOK_CELL_SECONDS", "soon")
-    failed, heard = said(lambda: run(tmp_path, [], force=False))
+    failed, heard = output_of(lambda: run(tmp_path, [], force=False))
     assert failed == 2 and "LABBOOK_CELL_SECONDS must be a number above 0, not 'soon'" in heard
 
 
@@ -206,7 +206,7 @@ def test_asking_a_page_for_its_exercises_starts_no_fork_server() -> None:
 def test_a_folder_may_have_any_name(tmp_path: Path):
     root = tmp_path / "OneDrive - Bürő, [1] (100%)" / "lab book"
     store(root / "solutions" / "01_one.ipynb", code("one", "print('one')"))
-    failed, heard = said(lambda: run(root, [], force=True))
+    failed, heard = output_of(lambda: run(root, [], force=True))
     assert failed == 0, heard
-    failed, heard = said(lambda: validate(root, [], force=True))
+    failed, heard = output_of(lambda: validate(root, [], force=True))
     assert failed == 0 and "1 of 1 " in heard, heard

@@ -30,7 +30,7 @@ from ci.headless.edges.wrapping import Wrapper, answers
 from ci.headless.jobs import Outcome
 from ci.headless.run import run
 from helpers.paths import ROOT
-from tests.support.project import code, outputs, said, store
+from tests.support.project import code, output_of, outputs, store
 
 NEAR = 2.5000001e-3
 Ran = Callable[..., tuple[str, list[dict]]]
@@ -202,7 +202,10 @@ def test_which_numbers_are_exact() -> None:
 
 
 def cell(name: str, text: str, *notes: tuple[str, list[str], str], compared: bool = True) -> Cell:
-    made = [{"place": [name, 1, what], "text": said, "others": others} for said, others, what in notes]
+    made = [
+        {"place": [name, 1, what], "text": description, "others": others}
+        for description, others, what in notes
+    ]
     return Cell(name, "x = 0.75", compared, text, made)
 
 
@@ -239,8 +242,8 @@ def test_a_number_known_to_be_exact_is_no_fault(tmp_path: Path, monkeypatch: pyt
     ]
     outcome = Outcome("01_one", result={"found": notes, "changed": []})
     monkeypatch.setattr(portable, "EXACT", {("01_one", "one"): "0.4"})
-    [fault] = portable.edge_faults(tmp_path / "01_one.ipynb", tmp_path, outcome)
-    assert "'0.5' would be '0.3'" in fault
+    [error] = portable.edge_errors(tmp_path / "01_one.ipynb", tmp_path, outcome)
+    assert "'0.5' would be '0.3'" in error
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +259,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         code("changes", "print(told(3.5000001e-3))", "volatile"),
         code("no-names", "[name for name in dir() if 'probe' in name or 'edges' in name]"),
     )
-    failed, heard = said(lambda: run(root, [], force=True))
+    failed, heard = output_of(lambda: run(root, [], force=True))
     assert not failed, heard
     return root
 
@@ -266,8 +269,8 @@ def test_an_edge_fails_the_command_which_says_where_what_and_what_to_do(
 ) -> None:
     monkeypatch.setattr(portable, "settings", lambda here: ([], [f"avx2: {here} is all there is"]))
     before = (project / "solutions" / "01_edge.ipynb").read_bytes()
-    failed, heard = said(lambda: portable.portable(project, [], unseen=True))
-    assert failed == 1 and "2 faults" in heard and "not tried: avx2" in heard
+    failed, heard = output_of(lambda: portable.portable(project, [], unseen=True))
+    assert failed == 1 and "2 errors" in heard and "not tried: avx2" in heard
     assert (
         "solutions/01_edge.ipynb, cell edge (line 2 of told): `error` is near an edge: '3e-03' would be '2e-03', "
         "were the number off by one part in a million: print one digit less, or a bound" in heard
@@ -315,10 +318,10 @@ def test_a_setting_reaches_the_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     arrived.outputs = [new_output("stream", name="stdout", text="stored\n")]
     path = store(tmp_path / "solutions" / "01_one.ipynb", arrived)
     done: list[Outcome] = []
-    said(lambda: done.extend(portable.under(portable.Setting(3, "default"), [path], tmp_path)) or 0)
+    output_of(lambda: done.extend(portable.under(portable.Setting(3, "default"), [path], tmp_path)) or 0)
     [outcome] = done
     assert outcome.kernels == (["as chosen"] if kernels == "stock" else [""])
-    assert any("shows '3 DEFAULT COMPATIBLE'" in fault for fault in outcome.faults)
+    assert any("shows '3 DEFAULT COMPATIBLE'" in error for error in outcome.errors)
     assert "OMP_NUM_THREADS" not in os.environ and not (tmp_path / ".labbook" / "passed").exists()
 
 
@@ -335,8 +338,8 @@ def test_a_setting_that_changes_a_text_or_a_picture_fails_the_command(
     """The edges are taken to be none: only the settings are looked at."""
     path = store(project / "elsewhere" / "solutions" / "01_one.ipynb", code("one", source))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert not said(lambda: run(path.parent.parent, [], force=True))[0]
+    assert not output_of(lambda: run(path.parent.parent, [], force=True))[0]
     monkeypatch.setattr(portable, "settings", lambda here: ([portable.Setting(1), portable.Setting(4)], []))
-    failed, heard = said(lambda: portable.portable(path.parent.parent, []))
-    assert failed == 1 and "1 faults" in heard
+    failed, heard = output_of(lambda: portable.portable(path.parent.parent, []))
+    assert failed == 1 and "1 errors" in heard
     assert f"with 4 threads, processor as it is: solutions/01_one.ipynb, cell one: {change}" in heard

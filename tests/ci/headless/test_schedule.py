@@ -16,7 +16,7 @@ from ci.headless.pool import outcomes
 from ci.headless.schedule import MEGABYTES, History, Schedule, starts_ranks
 from ci.notebooks.files import read
 from helpers import paths
-from tests.support.project import code, notebook, said, text
+from tests.support.project import code, notebook, output_of, text
 
 
 def schedule(root: Path, known: dict[str, dict], at_once: int, megabytes: float, *ranks: str) -> Schedule:
@@ -133,8 +133,8 @@ def test_jobs_meet_unless_they_start_ranks(
         for me, other in ("ab", "ba")
     ]
     done = []
-    said(lambda: done.extend(outcomes(jobs, tmp_path, "run")) or 0)
-    assert [outcome.name for outcome in done] == ["a", "b"] and [o.faults for o in done] == [[], []]
+    output_of(lambda: done.extend(outcomes(jobs, tmp_path, "run")) or 0)
+    assert [outcome.name for outcome in done] == ["a", "b"] and [o.errors for o in done] == [[], []]
     assert [outcome.result["met"] for outcome in done] == [not ranks, not ranks]
 
 
@@ -181,7 +181,7 @@ def test_the_peak_of_a_job_is_learned(tmp_path: Path, monkeypatch: pytest.Monkey
         return seen
 
     monkeypatch.setattr(pool.free_memory, "held", looked)
-    said(lambda: len(outcomes([Job("a", [sys.executable, "-c", waits])], tmp_path, "run")))
+    output_of(lambda: len(outcomes([Job("a", [sys.executable, "-c", waits])], tmp_path, "run")))
     assert 128 < History(tmp_path, "run").megabytes(Job("a", [])) < 1000
 
 
@@ -231,20 +231,20 @@ names = left.read_text().split()
 if names:
     left.write_text(" ".join(names[1:]))
     print("zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:36855')", flush=True)
-    child.announce("fault", what="the Jupyter kernel did not start", log=True)
+    child.announce("error", what="the Jupyter kernel did not start", log=True)
     sys.exit(1)
 child.announce("result", cells=1)
 """
 
 
-@pytest.mark.parametrize(("times", "faults"), [(2, 0), (3, 1)])
-def test_a_job_whose_kernel_lost_its_port_is_started_again(tmp_path: Path, times: int, faults: int):
+@pytest.mark.parametrize(("times", "errors"), [(2, 0), (3, 1)])
+def test_a_job_whose_kernel_lost_its_port_is_started_again(tmp_path: Path, times: int, errors: int):
     """Jupyter looks for a free port, and the kernel takes it a moment later: another process may be first."""
     left = tmp_path / "left"
     left.write_text("again " * times)
     work = Job("01_one", [sys.executable, "-c", LOSES_ITS_PORT, str(left)])
     done = []
-    said(lambda: done.extend(outcomes([work], paths.ROOT, "ports")) or 0)
+    output_of(lambda: done.extend(outcomes([work], paths.ROOT, "ports")) or 0)
     [outcome] = done
-    assert len(outcome.faults) == faults and bool(outcome.result) == (not faults), outcome.faults
-    assert all("Address already in use" in fault for fault in outcome.faults)
+    assert len(outcome.errors) == errors and bool(outcome.result) == (not errors), outcome.errors
+    assert all("Address already in use" in error for error in outcome.errors)

@@ -333,8 +333,8 @@ def test_a_forked_kernel_carries_the_mark_of_its_job(kind: str, tmp_path: Path):
 @each()
 def test_known_difference_what_a_notebook_forgot_to_import_is_there(session: Session, kind: str):
     shown = session.shown("import matplotlib\nmatplotlib.pyplot.__name__")
-    told = "AttributeError: module 'matplotlib' has no attribute 'pyplot'"
-    assert shown == (told if kind == "stock" else "'matplotlib.pyplot'")
+    description = "AttributeError: module 'matplotlib' has no attribute 'pyplot'"
+    assert shown == (description if kind == "stock" else "'matplotlib.pyplot'")
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="one core: one thread in any case")

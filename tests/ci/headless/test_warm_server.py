@@ -21,7 +21,7 @@ from ci.headless.warm.owner import CHOICE, Kernels, kernels, tally
 from helpers import paths
 from tests.support.kernel_session import PATIENCE, Session, wait_until
 from tests.support.living import lives
-from tests.support.project import code, said, store
+from tests.support.project import code, output_of, store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are forked on Linux")
 
@@ -84,8 +84,8 @@ def test_another_environment_means_a_stock_kernel(announced: list[str], tmp_path
 
 
 def test_other_limits_mean_a_stock_kernel(announced: list[str], tmp_path: Path, monkeypatch):
-    told = agreement.conditions()
-    monkeypatch.setattr("ci.headless.warm.client.conditions", lambda: told | {"cores": [99]})
+    description = agreement.conditions()
+    monkeypatch.setattr("ci.headless.warm.client.conditions", lambda: description | {"cores": [99]})
     begun(tmp_path)
     assert announced == ["what it inherits differs: cores"]
 
@@ -152,13 +152,13 @@ POISON = {
 def test_a_server_that_is_not_fit_to_be_forked_says_why(
     announced: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poison: str
 ):
-    source, told = POISON[poison]
+    source, description = POISON[poison]
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "torchvision.py").write_text(source)  # stands in for what the server loads
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
     with another_run(monkeypatch):
         begun(tmp_path)
-    assert announced == [told]
+    assert announced == [description]
 
 
 def test_without_a_server_that_lives_the_kernel_is_stock(
@@ -298,19 +298,19 @@ def test_the_jobs_of_a_run_are_counted(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delenv(CHOICE, raising=False)
     monkeypatch.delenv(agreement.CHOSEN_BY, raising=False)
     store(tmp_path / "solutions" / "01_one.ipynb", code("one", "1"))
-    failed, heard = said(lambda: run(tmp_path, [], force=True))
+    failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 1 stock (one alone)\n" in heard
     store(tmp_path / "solutions" / "02_two.ipynb", code("two", "2"))
-    failed, heard = said(lambda: run(tmp_path, [], force=True))
+    failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 2 forked\n" in heard
     monkeypatch.setenv(CHOICE, "forked")
-    failed, heard = said(lambda: run(tmp_path, ["2"], force=True))
+    failed, heard = output_of(lambda: run(tmp_path, ["2"], force=True))
     assert failed == 0 and "kernels: 1 forked\n" in heard
     monkeypatch.setenv(CHOICE, "stock")
-    failed, heard = said(lambda: run(tmp_path, [], force=True))
+    failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 2 stock (as chosen)\n" in heard
     monkeypatch.setenv(CHOICE, "lukewarm")
-    failed, heard = said(lambda: run(tmp_path, [], force=True))
+    failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 2 and "LABBOOK_KERNELS must be stock or forked, not 'lukewarm'" in heard
 
 

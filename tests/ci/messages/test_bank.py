@@ -1,16 +1,16 @@
-"""The bank of the tests sees a wrong answer that passes and one without a name of its own."""
+"""The bank of the tests sees a mistake that passes and one without a name of its own."""
 
 from __future__ import annotations
 
 import pytest
 
 import helpers
-from ci.messages.bank import faults
+from ci.messages.bank import errors
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 
 
-def test_faults_of_a_bank_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_a_bank_are_named_in_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
     twice = Exercise("99.twice", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
 
     @twice.property("the double")
@@ -24,8 +24,11 @@ def test_faults_of_a_bank_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     twice.add_mistake("right", lambda number: number + number, why="")
     twice.add_variant("square", lambda number: number**3)
     monkeypatch.setattr(helpers, "exercises", lambda: {"99.twice": twice})
-    found = faults(twice, seed=1)
-    assert [line.partition(", seed")[0] for line in found] == [
-        f"99.twice {name}, form {form}" for name in ("right", "same", "same_again") for form in (-1, 0)
+    passes = [
+        f"99.twice right, {which}: no property rejects it (seed 1)" for which in ("disguised", "itself")
     ]
-    assert "it passed" in found[0] and "('same', 'same_again')" in found[2]
+    *first, alike = errors(twice, seed=1)
+    assert first == passes
+    assert alike.startswith(
+        "99.twice same and same_again behave alike. First rejected at the property 'the double'"
+    )

@@ -12,46 +12,31 @@ from ci.messages import command
 from helpers import paths
 from helpers.course import catalogue
 from helpers.display.report import Report
-from tests.support.project import said
+from tests.support.project import output_of
 
 PROPERTY = "the double, for every number"
 
 
 def report(verdict: str = "wrong", mistake: str | None = None) -> Report:
-    return Report("99.twice", "Twice", verdict, mistake=mistake, said=PROPERTY)
+    return Report("99.twice", "Twice", verdict, mistake=mistake, at=PROPERTY)
 
 
 @pytest.fixture
 def bank(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """An exercise with four mistakes: one has its name, one passes, two behave alike."""
-    exercise = SimpleNamespace(processes=False)
-    found = {
-        "square": report(mistake="square"),
-        "right": report("passed"),
-        "same": report(),
-        "kept": report(),
-    }
-    names = {(name, 0): SimpleNamespace(names=("kept", "same")) for name in ("kept", "same")}
+    """An exercise with three mistakes: one has its name, one passes, one gets none."""
+    exercise = SimpleNamespace(processes=True)
+    found = {"square": report(mistake="square"), "right": report("passed"), "same": report()}
     monkeypatch.setattr(helpers, "exercises", lambda: {"99.twice": exercise})
     monkeypatch.setattr(command, "reports", lambda id: found)
-    monkeypatch.setattr(command, "named", lambda id, seed: names)
     return exercise
 
 
-def test_two_mistakes_that_nothing_tells_apart_are_named_once_with_the_property(
-    bank: SimpleNamespace,
-) -> None:
-    passes, alike = command.collisions("99.twice")
-    assert passes == "99.twice right: no property rejects it"
-    assert alike.startswith(
-        f"99.twice: kept and same behave alike. First rejected at the property {PROPERTY!r}: let"
-    )
-
-
 def test_where_answers_start_processes_each_is_named_for_itself(bank: SimpleNamespace) -> None:
-    bank.processes = True
-    assert [line.partition(".")[0] for line in list(command.collisions("99.twice"))[1:]] == ["99", "99"]
-    assert "same has no name" in list(command.collisions("99.twice"))[1]
+    passes, nameless = command.collisions("99.twice")
+    assert passes == "99.twice right: no property rejects it"
+    assert nameless.startswith(
+        f"99.twice same gets no name. First rejected at the property {PROPERTY!r}: let"
+    )
 
 
 def test_only_what_changed_is_written(
@@ -62,8 +47,8 @@ def test_only_what_changed_is_written(
     monkeypatch.setattr(command, "entries", lambda stem: {})
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "99_twice.ipynb").touch()
-    code, heard = said(lambda: command.messages(tmp_path, ["99"]))
+    code, heard = output_of(lambda: command.messages(tmp_path, ["99"]))
     assert code == 1 and "99_twice: tests/messages/99.txt changed: read it\n" in heard
     assert (tmp_path / "tests" / "messages" / "99.txt").read_text() == "=== 99.twice square\n"
     assert not catalogue.folder().exists(), "what it would hold is what is known: nothing"
-    assert "99_twice: nothing changed\n" in said(lambda: command.messages(tmp_path, ["99"]))[1]
+    assert "99_twice: nothing changed\n" in output_of(lambda: command.messages(tmp_path, ["99"]))[1]

@@ -9,7 +9,7 @@ import pytest
 
 from ci.new.command import new
 from ci.notebooks.files import Problem, WrongUse, read
-from tests.support.project import code, said, store
+from tests.support.project import code, output_of, store
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def files(root: Path) -> set[str]:
 
 
 def test_an_exercise_gets_its_folder_its_cells_and_its_right_answers(root: Path) -> None:
-    code, heard = said(lambda: new(root, "11.twice_x"))
+    code, heard = output_of(lambda: new(root, "11.twice_x"))
     assert code == 0 and "pytest tests/check -k 11.twice_x" in heard
     assert files(root) == {
         "helpers/labs/tiny/__init__.py",
@@ -43,7 +43,7 @@ def test_an_exercise_gets_its_folder_its_cells_and_its_right_answers(root: Path)
 def test_a_new_lab_is_made_when_it_is_named(root: Path) -> None:
     with pytest.raises(WrongUse, match="--lab allocators"):
         new(root, "12.pool")
-    said(lambda: new(root, "12.pool", lab="two_words"))
+    output_of(lambda: new(root, "12.pool", lab="two_words"))
     cells = read(root / "solutions" / "12_two_words.ipynb", root).cells
     assert cells[0].source.startswith("# 12 Two words\n\n**Question.** ")
     assert "from helpers.labs import two_words as lab" in cells[1].source
@@ -60,7 +60,7 @@ def test_what_makes_no_sense_is_wrong_usage_and_writes_nothing(root: Path, id: s
 
 
 def test_what_is_there_is_never_overwritten(root: Path) -> None:
-    said(lambda: new(root, "11.twice_x"))
+    output_of(lambda: new(root, "11.twice_x"))
     before = {path: path.read_text() for path in root.rglob("*") if path.is_file()}
     with pytest.raises(Problem, match="there already, and nothing was written"):
         new(root, "11.twice_x")

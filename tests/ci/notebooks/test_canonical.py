@@ -18,11 +18,11 @@ from ci.headless.stored import CHANGES, as_stored, looks_same, sanitized
 from ci.headless.validate import require_counts, thin
 from ci.notebooks.canonical import WIDGET, canonical, format_notebooks, notebook_text
 from ci.notebooks.files import Problem, notebooks, read, write
-from tests.support.project import code, exercise_project, notebook, said, store, text
+from tests.support.project import code, exercise_project, notebook, output_of, store, text
 
 
-def printed(said: str, name: str = "stdout"):
-    return new_output("stream", name=name, text=said)
+def printed(description: str, name: str = "stdout"):
+    return new_output("stream", name=name, text=description)
 
 
 def shown(**data: str):
@@ -104,7 +104,7 @@ def test_format_check_names_file_and_first_difference(tmp_path: Path):
     store(root / "labs/01_add.ipynb", text("title", "Hello."))
     lab = root / "labs/01_add.ipynb"
     lab.write_text(lab.read_text().replace('"Python 3 (ipykernel)"', '"mine"'))
-    code, heard = said(lambda: format_notebooks(root, check=True))
+    code, heard = output_of(lambda: format_notebooks(root, check=True))
     assert code == 1 and "labs/01_add.ipynb is not in canonical form" in heard
     assert '"mine"' in heard and "Python 3 (ipykernel)" in heard
 
@@ -114,9 +114,9 @@ def test_format_mends_what_its_check_finds(tmp_path: Path):
     store(root / "labs/01_add.ipynb", text("title", "Hello."))
     solution = root / "solutions/01_add.ipynb"
     solution.write_bytes(json.dumps(json.loads(solution.read_text())).replace("\n", "\r\n").encode())
-    assert said(lambda: format_notebooks(root, check=True))[0] == 1
-    assert said(lambda: format_notebooks(root, check=False))[0] == 0
-    assert said(lambda: format_notebooks(root, check=True)) == (
+    assert output_of(lambda: format_notebooks(root, check=True))[0] == 1
+    assert output_of(lambda: format_notebooks(root, check=False))[0] == 0
+    assert output_of(lambda: format_notebooks(root, check=True)) == (
         0,
         "format: 2 notebooks are in canonical form\n",
     )
@@ -127,7 +127,7 @@ def test_carriage_returns_are_not_canonical(tmp_path: Path):
     store(root / "labs/01_add.ipynb", text("title", "Hello."))
     solution = root / "solutions/01_add.ipynb"
     solution.write_bytes(solution.read_bytes().replace(b"\n", b"\r\n"))
-    assert said(lambda: format_notebooks(root, check=True))[0] == 1
+    assert output_of(lambda: format_notebooks(root, check=True))[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -252,5 +252,5 @@ def test_cells_that_were_not_run_in_order_are_refused(counts: tuple, cell: str):
 
 def test_too_few_compared_cells_are_listed():
     assert thin("x.ipynb", 5, {"clock": "volatile"}) == []
-    [fault] = thin("x.ipynb", 5, {"clock": "volatile", "wave": "needs a GPU"})
-    assert "3 of 5 cells" in fault and "clock (volatile), wave (needs a GPU)" in fault
+    [error] = thin("x.ipynb", 5, {"clock": "volatile", "wave": "needs a GPU"})
+    assert "3 of 5 cells" in error and "clock (volatile), wave (needs a GPU)" in error

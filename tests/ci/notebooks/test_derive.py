@@ -10,7 +10,17 @@ from ci.notebooks.derive import derive, lab
 from ci.notebooks.files import Problem
 from ci.notebooks.markers import looks_like_marker
 from ci.notebooks.rules import is_trivial
-from tests.support.project import ADD, ADD_CHECK, code, exercise_project, notebook, said, sources, store, text
+from tests.support.project import (
+    ADD,
+    ADD_CHECK,
+    code,
+    exercise_project,
+    notebook,
+    output_of,
+    sources,
+    store,
+    text,
+)
 
 
 def derived(*cells) -> dict[str, str]:
@@ -212,17 +222,17 @@ def test_a_prediction_without_a_check_is_refused():
 
 def test_labs_are_written_without_outputs_and_then_hold(tmp_path: Path):
     root = exercise_project(tmp_path)
-    assert said(lambda: derive(root, check=False))[0] == 0
+    assert output_of(lambda: derive(root, check=False))[0] == 0
     assert sources(root / "labs/01_add.ipynb")["add-check"] == ADD_CHECK
-    assert said(lambda: derive(root, check=True)) == (0, "derive: 1 labs are as solutions/ says\n")
+    assert output_of(lambda: derive(root, check=True)) == (0, "derive: 1 labs are as solutions/ says\n")
 
 
 def test_a_lab_edited_by_hand_is_shown_as_a_difference(tmp_path: Path):
     root = exercise_project(tmp_path)
-    said(lambda: derive(root, check=False))
+    output_of(lambda: derive(root, check=False))
     lab = root / "labs/01_add.ipynb"
     lab.write_text(lab.read_text().replace("The sum", "The SUM"))
-    code, heard = said(lambda: derive(root, check=True))
+    code, heard = output_of(lambda: derive(root, check=True))
     assert code == 1 and "labs/01_add.ipynb is not what solutions/ gives" in heard
     assert (
         '-[add]     """The SUM of two numbers."""' in heard
@@ -232,25 +242,25 @@ def test_a_lab_edited_by_hand_is_shown_as_a_difference(tmp_path: Path):
 
 def test_an_edited_solution_makes_its_lab_stale(tmp_path: Path):
     root = exercise_project(tmp_path)
-    said(lambda: derive(root, check=False))
+    output_of(lambda: derive(root, check=False))
     exercise_project(root, text("end", "A new line."))
-    code, heard = said(lambda: derive(root, check=True))
+    code, heard = output_of(lambda: derive(root, check=True))
     assert code == 1 and "+[end] A new line." in heard
 
 
 def test_outputs_in_a_lab_are_a_difference(tmp_path: Path):
     root = exercise_project(tmp_path)
-    said(lambda: derive(root, check=False))
+    output_of(lambda: derive(root, check=False))
     lab = root / "labs/01_add.ipynb"
     lab.write_text(lab.read_text().replace('"execution_count": null', '"execution_count": 1'))
-    code, heard = said(lambda: derive(root, check=True))
+    code, heard = output_of(lambda: derive(root, check=True))
     assert code == 1 and "differs in outputs, tags or form" in heard
 
 
 def test_a_missing_lab_and_a_lab_without_solution_are_named(tmp_path: Path):
     root = exercise_project(tmp_path)
     store(root / "labs/09_old.ipynb", text("intro", "Hello."))
-    code, heard = said(lambda: derive(root, check=True))
+    code, heard = output_of(lambda: derive(root, check=True))
     assert code == 1 and "labs/01_add.ipynb is missing" in heard
     assert (
         "labs/09_old.ipynb has no notebook in solutions/" in heard and (root / "labs/09_old.ipynb").exists()
@@ -259,11 +269,11 @@ def test_a_missing_lab_and_a_lab_without_solution_are_named(tmp_path: Path):
 
 def test_a_faulty_solution_leaves_its_lab_as_it_was(tmp_path: Path):
     root = exercise_project(tmp_path)
-    said(lambda: derive(root, check=False))
+    output_of(lambda: derive(root, check=False))
     before = (root / "labs/01_add.ipynb").read_text()
     solution = root / "solutions/01_add.ipynb"
     solution.write_text(solution.read_text().replace("### BEGIN SOLUTION", "### BEGIN SOLUTON"))
-    code, heard = said(lambda: derive(root, check=False))
+    code, heard = output_of(lambda: derive(root, check=False))
     assert code == 1 and "solutions/01_add.ipynb, cell add, line 3: misspelt marker" in heard
     assert (root / "labs/01_add.ipynb").read_text() == before
 
@@ -272,7 +282,7 @@ def test_a_notebook_that_is_no_json_is_named_with_its_line(tmp_path: Path):
     root = exercise_project(tmp_path)
     solution = root / "solutions/01_add.ipynb"
     solution.write_text("<<<<<<< HEAD\n" + solution.read_text())
-    code, heard = said(lambda: derive(root, check=True))
+    code, heard = output_of(lambda: derive(root, check=True))
     assert (
         code == 1
         and "solutions/01_add.ipynb, line 1: this is not valid JSON" in heard
@@ -281,7 +291,7 @@ def test_a_notebook_that_is_no_json_is_named_with_its_line(tmp_path: Path):
 
 
 def test_an_empty_project_is_a_fault(tmp_path: Path):
-    assert said(lambda: derive(tmp_path, check=True)) == (
+    assert output_of(lambda: derive(tmp_path, check=True)) == (
         1,
         "derive: solutions/: there is no notebook here\n",
     )

@@ -88,8 +88,8 @@ def test_one_that_fails_is_told_and_the_others_go_on(project, capsys):
         return given()(measurement)
 
     assert recording(project, *NAMES, run=run) == 1
-    said = capsys.readouterr().out
-    assert "FAILED  training_bits: CUDA out of memory" in said and "2 of 3 recorded" in said
+    output = capsys.readouterr().out
+    assert "FAILED  training_bits: CUDA out of memory" in output and "2 of 3 recorded" in output
     assert written(project) == ["copy_bandwidth.json", "first_call.json"]
 
 
@@ -105,16 +105,16 @@ def test_what_was_recorded_before_an_interruption_stays(project):
 
 
 @pytest.mark.parametrize(
-    ("samples", "said"),
+    ("samples", "description"),
     [
         ({"median_ms": 1.5}, "median_ms is one number"),
         ({"copy_ms": [1.5, 2.5]}, "at least 5 samples"),
         ({"copy_ms": []}, "raw samples"),
     ],
 )
-def test_summaries_are_not_recorded(project, capsys, samples, said):
+def test_summaries_are_not_recorded(project, capsys, samples, description):
     assert recording(project, "copy_bandwidth", run=given(samples)) == 1
-    assert said in capsys.readouterr().out and written(project) == []
+    assert description in capsys.readouterr().out and written(project) == []
 
 
 @pytest.mark.parametrize("fact", [{"device": "cpu"}, {"device": "Intel Xeon"}, {"driver": ""}])
@@ -144,8 +144,8 @@ def test_a_process_without_a_gpu_measures_nothing_whatever_its_parent_believes(p
     """The process asks torch itself; with no device visible the test is the same on a machine with a GPU."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert recording(project, "batch_slice_bits", run=result_of) == 1
-    said = capsys.readouterr().out
-    assert "FAILED  batch_slice_bits: torch finds no GPU here" in said
+    output = capsys.readouterr().out
+    assert "FAILED  batch_slice_bits: torch finds no GPU here" in output
     assert written(project) == []
 
 
@@ -198,7 +198,7 @@ def test_another_commit_than_the_one_checked_out_is_refused(checkout):
 
 
 def test_without_a_checkout_the_commit_must_be_told(tmp_path):
-    with pytest.raises(NoOrigin, match="tell the commit of this code by --commit"):
+    with pytest.raises(NoOrigin, match="give the commit of this code by --commit"):
         commit_of(tmp_path)
     with pytest.raises(NoOrigin, match="hexadecimal"):
         commit_of(tmp_path, "main")

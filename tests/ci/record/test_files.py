@@ -12,14 +12,14 @@ import pytest
 from ci.record.command import CODE, code_digest
 from helpers import paths
 from helpers.measurements.registry import measurements
-from helpers.measurements.samples import summary_fault
-from helpers.recordings import MORE, RecordingFault, recorded
+from helpers.measurements.samples import summary_error
+from helpers.recordings import MORE, RecordingError, recorded
 
 FOLDER = paths.DATA / "recordings"
 SHOWN = re.compile(r"\b(?:show|measured|recorded)\(['\"](\w+)['\"]\)")
 
 
-def faults(path: Path) -> list[str]:
+def errors(path: Path) -> list[str]:
     """What is wrong with a file in the folder of recordings."""
     if path.name == "README.md":
         return []
@@ -27,17 +27,17 @@ def faults(path: Path) -> list[str]:
         return [f"{path.name}: no measurement is called {path.stem}"]
     try:
         found = recorded(path.stem)
-    except RecordingFault as fault:
-        return [str(fault)]
+    except RecordingError as error:
+        return [str(error)]
     missing = [key for key in MORE if not getattr(found, key)]
-    summary = summary_fault(found.samples)
+    summary = summary_error(found.samples)
     return [f"{path.name}: {key} is missing" for key in missing] + (
         [f"{path.name}: {summary}"] if summary else []
     )
 
 
 def test_every_file_is_a_recording() -> None:
-    assert [fault for path in sorted(FOLDER.iterdir()) for fault in faults(path)] == []
+    assert [error for path in sorted(FOLDER.iterdir()) for error in errors(path)] == []
 
 
 GOOD = {
@@ -56,7 +56,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "said"),
+    ("name", "change", "description"),
     [
         ("first_call.json", {}, ""),
         ("nobody_knows.json", {}, "no measurement is called nobody_knows"),
@@ -69,14 +69,14 @@ GOOD = {
     ],
 )
 def test_a_file_that_is_none_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: dict, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: dict, description: str
 ) -> None:
     monkeypatch.setattr(paths, "DATA", tmp_path)
     path = tmp_path / "recordings" / name
     path.parent.mkdir()
     path.write_text(json.dumps(GOOD | change))
-    found = " ".join(faults(path))
-    assert re.search(said, found) if said else not found
+    found = " ".join(errors(path))
+    assert re.search(description, found) if description else not found
 
 
 def measured_by(commit: str) -> str | None:

@@ -123,8 +123,8 @@ def before_is_kept(project: Path) -> bool:
     return (project / build.SITE / "index.html").read_text() == "before"
 
 
-def assert_one_line(said: str, *words: str) -> None:
-    assert len(said.splitlines()) == 1 and all(word in said for word in words), said
+def assert_one_line(description: str, *words: str) -> None:
+    assert len(description.splitlines()) == 1 and all(word in description for word in words), description
 
 
 def test_missing_lock_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,8 +137,8 @@ def test_missing_lock_is_told(project: Path, capsys: pytest.CaptureFixture[str])
 def test_a_wrong_lock_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / environment.LOCK).write_text("sphinx==9.0.4\n")
     assert build.site(project) == 1
-    said = capsys.readouterr().err
-    assert_one_line(said, ".venv-site", "--require-hashes", "Fix", "are as they were")
+    output = capsys.readouterr().err
+    assert_one_line(output, ".venv-site", "--require-hashes", "Fix", "are as they were")
     assert before_is_kept(project) and not (project / ".venv-site" / "labbook-stamp.json").exists()
 
 
@@ -171,9 +171,9 @@ COMPLAINTS = {
 }
 
 
-@pytest.mark.parametrize("said", COMPLAINTS)
-def test_a_complaint_of_the_tool_is_one_line_about_the_notebook(said: str) -> None:
-    assert_one_line(str(build.complaint(said, Path("/tmp/x/sources"))), COMPLAINTS[said])
+@pytest.mark.parametrize("description", COMPLAINTS)
+def test_a_complaint_of_the_tool_is_one_line_about_the_notebook(description: str) -> None:
+    assert_one_line(str(build.complaint(description, Path("/tmp/x/sources"))), COMPLAINTS[description])
 
 
 def test_new_pages_take_the_place_of_the_old_ones_only_when_they_are_done(

@@ -58,7 +58,7 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
         table[0][0] in (0.0, 1.0),
         f"The first entry starts at {table[0][0]:g} bytes: what is used below?",
         expected="a first entry at 0",
-        observed=("starts", _told(table, world, prices)),
+        observed=("starts", _described(table, world, prices)),
     )
     for (size, name), (after, other) in zip(table, table[1:], strict=False):
         rises = after > size
@@ -66,7 +66,7 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
             rises and name != other,
             f"({after:g}, {other!r}) follows ({size:g}, {name!r}).",
             expected="sizes that rise and algorithms that change from entry to entry",
-            observed="the same again" if rises else ("falls", _told(table, world, prices)),
+            observed="the same again" if rises else ("falls", _described(table, world, prices)),
         )
     return table
 
@@ -109,7 +109,7 @@ def meeting(world: int, prices: Prices) -> float:
     return max(0.0, (start - tree_start) / (tree_slope - slope)) if tree_slope > slope else 0.0
 
 
-def _told(table: Table, world: int, prices: Prices) -> list[Any]:
+def _described(table: Table, world: int, prices: Prices) -> list[Any]:
     """The table as what it is recognised by: sizes that come from a known slip have its name."""
     return [[_source(size, world, prices), name] for size, name in table]
 
@@ -170,7 +170,7 @@ def judge_world(answer: Any, trial: Trial, world: int, prices: Prices) -> None:
         f"At {size:,} bytes the list says {used}, and {best} is faster.",
         expected=f"{best}: {in_words(times[best])}",
         got=f"{used}: {in_words(times[used])}; the list is {_shown(table)}",
-        observed=_told(table, world, prices),
+        observed=_described(table, world, prices),
     )
 
 
@@ -180,8 +180,8 @@ def _at_a_border(size: int, world: int, prices: Prices) -> bool:
 
 
 def _shown(table: Table) -> str:
-    said = ", ".join(f"({size:.10g}, {name!r})" for size, name in table[:4])
-    return f"[{said}{', ...' if len(table) > 4 else ''}]"
+    message = ", ".join(f"({size:.10g}, {name!r})" for size, name in table[:4])
+    return f"[{message}{', ...' if len(table) > 4 else ''}]"
 
 
 def a_network(trial: Trial, world: int, gamma: float) -> Prices:

@@ -19,8 +19,8 @@ from helpers.labs.allreduce.shared.tasks import AllReduce, total
 from helpers.ranks.checking import over_gloo
 
 
-def on_four_ranks(exercise: Exercise, task: AllReduce, said: str) -> None:
-    @exercise.property(said)
+def on_four_ranks(exercise: Exercise, task: AllReduce, description: str) -> None:
+    @exercise.property(description)
     def on_four(answer: Answer, trial: Trial) -> None:
         trial.given("4 ranks, x of 8 numbers (float32)")
         moved(trial, answer, task, 4, (8,))
@@ -91,8 +91,8 @@ def any_memory(exercise: Exercise, task: AllReduce) -> None:
         "in place also when x is not contiguous, and nothing beside it changes", once_right=True
     )
     def not_contiguous(answer: Answer, trial: Trial) -> None:
-        for told, (memory, view) in VIEWS.items():
-            trial.given(f"3 ranks, x = {told}")
+        for description, (memory, view) in VIEWS.items():
+            trial.given(f"3 ranks, x = {description}")
             moved(trial, answer, task, 3, memory, view)
 
 

@@ -1,4 +1,4 @@
-"""The pieces that wrong answers about the ring share, each of them right by itself."""
+"""The pieces that mistakes about the ring share, each of them right by itself."""
 
 from __future__ import annotations
 

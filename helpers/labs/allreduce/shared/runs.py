@@ -132,7 +132,7 @@ def pieces(symbols: list[str]) -> list[tuple[int, str]]:
     return [(len(list(run)), text) for text, run in itertools.groupby(symbols)]
 
 
-def told(symbols: list[str], start: int = 0) -> str:
+def described(symbols: list[str], start: int = 0) -> str:
     """One rank's elements in words: "x0" or "x0 in elements 0-1, x0 + x1 in elements 2-7"."""
     found = pieces(symbols)
     if len(found) == 1 and not start:
@@ -158,8 +158,8 @@ def explained(found: Held | None, wanted: list[str], parts: list[slice]) -> tupl
     first = wrong[0]
     start = parts[first].start or 0
     text = (
-        f" With x0 for the x of rank 0 and so on: rank {first} holds {told(found[first][parts[first]], start)}, "
-        f"not {told(wanted[parts[first]], start)}."
+        f" With x0 for the x of rank 0 and so on: rank {first} holds {described(found[first][parts[first]], start)}, "
+        f"not {described(wanted[parts[first]], start)}."
     )
     right = ", ".join(str(rank) for rank in range(len(found)) if rank not in wrong)
     if right:

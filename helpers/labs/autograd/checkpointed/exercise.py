@@ -104,16 +104,16 @@ def memory(answer: Checkpointed, trial: Trial) -> None:
             out = forward(answer, trial, setting)
         living, saved, usual = setting.fn.living(), sum(within.values()), sum(without.values())
         is_much = saved > usual / 4
-        said = [
+        messages = [
             f"Autograd saved {saved:,} bytes besides inputs and parameters, {usual:,} without checkpointing."
         ]
-        said = said if is_much else []
-        said += (
+        messages = messages if is_much else []
+        messages += (
             [f"{living} of 6 intermediates of fn are still in memory after the forward."] if living else []
         )
         trial.true(
-            not said,
-            " ".join(said),
+            not messages,
+            " ".join(messages),
             expected="only what is needed to run fn again: its arguments and the state of the generator",
             observed=("much saved" if is_much else "little saved", "alive" if living else "gone"),
         )
@@ -282,11 +282,11 @@ def autocast_states(answer: Checkpointed, trial: Trial, first: bool, second: boo
 def autocast(answer: Checkpointed, trial: Trial) -> None:
     if not is_right(answer, trial, DROPOUT):
         return
-    for told, first, second in (
+    for description, first, second in (
         ("forward under autocast to float16, backward outside", True, False),
         ("forward outside autocast, backward inside", False, True),
     ):
-        trial.given(told)
+        trial.given(description)
         states = autocast_states(answer, trial, first, second)
         now = torch.is_autocast_enabled("cpu")
         trial.true(
@@ -295,7 +295,7 @@ def autocast(answer: Checkpointed, trial: Trial) -> None:
             + " and ".join(f"{'on' if on else 'off'} {dtype}".strip() for on, dtype in states)
             + ".",
             expected="the same state in both runs",
-            observed=(told, states),
+            observed=(description, states),
         )
 
 

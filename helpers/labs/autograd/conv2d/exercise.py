@@ -108,7 +108,7 @@ def every_shape(answer: Answer, trial: Trial, which: str) -> None:
         compared(answer, trial, x, w, which)
 
 
-def property_of_conv2d(said: str) -> Callable[[Check], Check]:
+def property_of_conv2d(description: str) -> Callable[[Check], Check]:
     """Adds a property that runs in one thread: for images this small, waking another one costs more than all else."""
 
     def add(check: Check) -> Check:
@@ -121,7 +121,7 @@ def property_of_conv2d(said: str) -> Callable[[Check], Check]:
             finally:
                 torch.set_num_threads(threads)
 
-        return conv2d.property(said)(in_one_thread)
+        return conv2d.property(description)(in_one_thread)
 
     return add
 

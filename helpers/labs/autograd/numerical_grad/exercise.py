@@ -144,13 +144,13 @@ def error_order(answer: Answer, trial: Trial) -> None:
             brackets=(exact + centre) * eps**2 - exact,
         )
         kind = "one-sided" if kind in ("up", "down") else kind
-        told = {
+        descriptions = {
             "one-sided": ": it falls with eps, not with eps ** 2. One side was fn(x) itself",
             "none": ": there is no error at all, so this is not made of values at a distance of eps",
         }
         trial.true(
             kind == "central",
-            f"The error is not that of central differences{told.get(kind, '')}.",
+            f"The error is not that of central differences{descriptions.get(kind, '')}.",
             expected=f"errors up to {centre.abs().max().item():.2e}",
             got=f"errors up to {error.abs().max().item():.2e}",
             observed=(eps, kind),

@@ -60,11 +60,11 @@ def same_leaves(trial: Trial, found: dict, want: dict) -> None:
     """Wrong unless the same leaves have a gradient."""
     lost = [name for name in want if name not in found]
     extra = {name: _of_nothing(grad) for name, grad in found.items() if name not in want}
-    said = [f"{name} should have a gradient, and is missing in the dict." for name in lost]
-    said += [f"No gradient reaches {name}; the dict holds {what} for it." for name, what in extra.items()]
+    messages = [f"{name} should have a gradient, and is missing in the dict." for name in lost]
+    messages += [f"No gradient reaches {name}; the dict holds {what} for it." for name, what in extra.items()]
     trial.true(
-        not said,
-        " ".join(said),
+        not messages,
+        " ".join(messages),
         expected=f"gradients for: {', '.join(want) or 'no leaf'}",
         got=sorted(found),
         observed=("leaves", lost, sorted(extra.items())),

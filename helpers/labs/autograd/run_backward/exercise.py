@@ -136,7 +136,7 @@ def dtypes(answer: Engine, trial: Trial) -> None:
 def slots(answer: Engine, trial: Trial) -> None:
     x, c = leaf(trial, 4, 3), normal(trial, 3)
     rows = x.unbind()
-    for told, root, used in (
+    for description, root, used in (
         ("root = x.unbind()[2]: the third output of a node is the root", rows[2], [2]),
         ("root = rows[1] * c + rows[3].sin() with rows = x.unbind()", rows[1] * c + rows[3].sin(), [1, 3]),
         (
@@ -145,7 +145,7 @@ def slots(answer: Engine, trial: Trial) -> None:
             [0, 2],
         ),
     ):
-        trial.given(told + ", x of shape (4, 3)")
+        trial.given(description + ", x of shape (4, 3)")
         grad_out = normal(trial, 3)
         want = expected(root, grad_out, x=x)
         found = gradients(answer, trial, root, grad_out, x=x)
@@ -158,9 +158,9 @@ def slots(answer: Engine, trial: Trial) -> None:
                 f"In the gradient of x, numbers stand in the rows {filled}, but the rows {used} were used.",
                 expected=f"zeros in the rows that were not used, numbers in {used}",
                 got=got,
-                observed=(told, "rows lost" if set(filled) < set(used) else "other rows"),
+                observed=(description, "rows lost" if set(filled) < set(used) else "other rows"),
             )
-        trial.equal(got, want["x"], "The gradient of x", observed=(told, "values"))
+        trial.equal(got, want["x"], "The gradient of x", observed=(description, "values"))
 
 
 @run_backward.property("nodes of custom Functions: no tensors among the arguments, unreduced gradients")
@@ -222,20 +222,22 @@ def once(answer: Engine, trial: Trial) -> None:
     )
     kind = "some never" if 0 in calls else "more than once" if max(calls) > 1 else "once"
     state = (kind, "too early" if early else "in order", "grad mode on" if any(log.grad_mode) else "off")
-    said = []
+    messages = []
     if kind == "more than once":
-        said.append(
+        messages.append(
             f"One node was called {max(calls)} times, {sum(calls)} calls were made to {len(calls)} nodes."
         )
     if kind == "some never":
-        said.append(f"{calls.count(0)} nodes were never called.")
+        messages.append(f"{calls.count(0)} nodes were never called.")
     if early:
-        said.append("A node was called before all gradients that reach it were there.")
+        messages.append("A node was called before all gradients that reach it were there.")
     if any(log.grad_mode):
-        said.append("A node was called with grad mode on: the backward itself is recorded as a new graph.")
+        messages.append(
+            "A node was called with grad mode on: the backward itself is recorded as a new graph."
+        )
     trial.true(
-        not said,
-        " ".join(said),
+        not messages,
+        " ".join(messages),
         expected="each node called once, with the sum of all its gradients, with grad mode off",
         observed=kind if kind == "more than once" else state,
     )

@@ -170,13 +170,13 @@ def edited_before_backward(answer: Answer, trial: Trial) -> None:
     (got,) = slopes
     with torch.no_grad():
         used = kind_of(got, old=2 * c * leaf, edited=2 * c * (leaf + 1))
-    told = {
+    descriptions = {
         "edited": "and the gradient is that of the edited x, silently wrong",
         "old": "because a copy of x was kept, at the price of its memory",
     }
     trial.fail(
         "Backward went through although x was edited after the forward, "
-        + told.get(used, "and the gradient is wrong")
+        + descriptions.get(used, "and the gradient is wrong")
         + ".",
         expected="RuntimeError: ... has been modified by an inplace operation",
         got="a gradient",
@@ -193,14 +193,14 @@ def two_calls(answer: Answer, trial: Trial) -> None:
         (got,) = gradients(answer, trial, output, [x], c)
         with torch.no_grad():
             used = kind_of(got, other_call=2 * c * wrong)
-            told = (
+            description = (
                 "uses the x of the other call"
                 if used == "other_call"
                 else "is wrong when two calls are pending"
             )
             trial.true(
                 kind_of(got, right=2 * c * x) == "right",
-                f"The gradient of one call {told}.",
+                f"The gradient of one call {description}.",
                 expected=2 * c * x,
                 got=got,
                 observed=used,

@@ -48,9 +48,11 @@ def transformed(answer: Answer, trial: Trial, transform: Callable[[], Tensor], n
         got = transform()
     except RuntimeError as error:
         text = str(error).strip().partition("\n")[0]
-        for sign, told in REFUSALS.items():
+        for sign, description in REFUSALS.items():
             if sign in text:
-                trial.fail(f"{name} refused the Function: {told}.", got=text, observed=("refused", sign))
+                trial.fail(
+                    f"{name} refused the Function: {description}.", got=text, observed=("refused", sign)
+                )
         if isinstance(error, NotImplementedError):
             raise
         plain = re.sub(rf"(?<!\w){re.escape(answer.__name__)}(Backward)?(?!\w)", "Function", text)

@@ -92,7 +92,7 @@ def same(got: list[Any], want: list[list[Any]]) -> bool:
     )
 
 
-def said_of(got: list[Any], want: list[list[Any]], drop_last: bool) -> str:
+def message_of(got: list[Any], want: list[list[Any]], drop_last: bool) -> str:
     """What is wrong with these batches, in a sentence."""
     for place, batch in enumerate(got, 1):
         if type(batch) is not list:
@@ -119,7 +119,7 @@ def compared(trial: Trial, cases: Iterable[tuple[str, list[Any], list[list[Any]]
         given, got, want, drop_last = found[0]
         trial.given(given)
         trial.fail(
-            said_of(got, want, drop_last),
+            message_of(got, want, drop_last),
             expected=shown(want),
             got=shown(got),
             observed=[plain(got) for _, got, _, _ in found],

@@ -109,12 +109,12 @@ def _(answer: type, trial: Trial) -> None:
                     if in_runs(got, lengths)
                     else few
                 )
-                said = f"{switches} switches from chunk to chunk, where {chunks - 1} suffice"
-                found.setdefault(kind, (given, said, got))
+                text = f"{switches} switches from chunk to chunk, where {chunks - 1} suffice"
+                found.setdefault(kind, (given, text, got))
     if found:
-        given, said, got = next(iter(found.values()))
+        given, text, got = next(iter(found.values()))
         trial.given(given)
-        message = f"There are {said}: each one opens another file."
+        message = f"There are {text}: each one opens another file."
         trial.fail(
             message, expected="all of one chunk, then all of the next", got=shown(got), observed=sorted(found)
         )
@@ -126,16 +126,16 @@ def _(answer: type, trial: Trial) -> None:
     # Seeds that differ by more than any epoch: seed + epoch, which torch itself uses, is allowed.
     seeds = [seed + 100 * more for more in range(8)]
     found = []
-    for said, runs in (
+    for description, runs in (
         (f"seed {seed}, epochs 0 to 7", [(seed, epoch) for epoch in range(8)]),
         ("seed 0, epochs 0 to 7", [(0, epoch) for epoch in range(8)]),
         (f"seeds {seeds}, no set_epoch", [(seed, None) for seed in seeds]),
         (f"seeds {seeds}, epoch 3", [(seed, 3) for seed in seeds]),
     ):
-        trial.given(f"ChunkSampler({lengths}, seed): {said}")
+        trial.given(f"ChunkSampler({lengths}, seed): {description}")
         orders = orders_for(answer, trial, lengths, runs)
         if len(set(orders)) == 1:
-            found.append((said, orders[:2]))
+            found.append((description, orders[:2]))
     if found:
         plain = tuple(range(sum(lengths)))
         unshuffled = [
@@ -143,8 +143,8 @@ def _(answer: type, trial: Trial) -> None:
             for epoch in range(4)
             if set(orders_for(answer, trial, lengths, [(s, epoch) for s in seeds])) == {plain}
         ]
-        said, orders = found[0]
-        trial.given(f"ChunkSampler({lengths}, seed): {said}")
+        description, orders = found[0]
+        trial.given(f"ChunkSampler({lengths}, seed): {description}")
         message = "All of these give one order."
         kinds = [each.split(",")[0].partition(" ")[0] + each.partition(",")[2] for each, _ in found]
         trial.fail(

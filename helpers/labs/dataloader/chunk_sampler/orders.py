@@ -111,8 +111,8 @@ def faults(got: list[Any], total: int) -> list[str]:
         return [f"an index is of type {name}" for name in sorted(other)]
     count = Counter(got)
     return [
-        said
-        for said, is_so in (
+        description
+        for description, is_so in (
             ("an index came more than once", any(times > 1 for times in count.values())),
             ("an index is not in the data set", any(not 0 <= index < total for index in count)),
             ("an index did not come", any(index not in count for index in range(total))),

@@ -49,7 +49,7 @@ def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]
     for place, samples in enumerate(cases):
         want = normal(default_collate(samples))
         if not found:
-            trial.given(f"samples = {told(samples)}")
+            trial.given(f"samples = {described(samples)}")
         try:
             got = normal(answer(samples))
         except NotImplementedError:
@@ -63,8 +63,8 @@ def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]
                 raise
             found.append((place, type(error).__name__))
             name = type(error).__name__
-            said = f"The answer raises {name} for samples that can be collated: {shown(str(error), 120)}."
-            first = first or {"message": said, "expected": told(want), "got": name}
+            message = f"The answer raises {name} for samples that can be collated: {shown(str(error), 120)}."
+            first = first or {"message": message, "expected": described(want), "got": name}
             continue
         if differs := difference(got, want, rtol=0, atol=0):
             stacked = isinstance(want, list) and isinstance(got, Tensor)
@@ -76,8 +76,13 @@ def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]
 
 def _first(differs: Difference, got: Any, want: Any) -> dict[str, str]:
     sentence = re.sub(r"(expected [\w ]+, got [\w ]+): .*", r"\1", differs.sentence, flags=re.DOTALL)
-    said = f"The batch: {sentence}" + ("" if sentence[-1] in ".?" else ".")
-    return {"message": said, "expected": told(want), "got": told(got), "symptom": differs.symptom}
+    message = f"The batch: {sentence}" + ("" if sentence[-1] in ".?" else ".")
+    return {
+        "message": message,
+        "expected": described(want),
+        "got": described(got),
+        "symptom": differs.symptom,
+    }
 
 
 def refusal(error: Exception) -> bool:
@@ -92,7 +97,7 @@ def refusal(error: Exception) -> bool:
 
 def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> None:
     """As compared, for random samples: observed is only the kind of what is wrong, not where or in which words."""
-    trial.given(f"samples = {told(samples)}")
+    trial.given(f"samples = {described(samples)}")
     want = normal(default_collate(samples))
     try:
         got = normal(answer(samples))
@@ -101,7 +106,7 @@ def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> N
     except Exception as error:
         trial.fail(
             f"The answer raised {type(error).__name__}: {shown(str(error), 120)}.",
-            expected=told(want),
+            expected=described(want),
             got=type(error).__name__,
             observed="raised",
         )
@@ -135,7 +140,7 @@ def refused(
     found: list[Any] = []
     for place, (samples, errors) in enumerate(cases):
         try:
-            happened = f"returned {told(answer(samples))}"
+            happened = f"returned {described(answer(samples))}"
             observed = "nothing raised"
         except NotImplementedError:
             raise
@@ -144,7 +149,7 @@ def refused(
         except Exception as error:
             happened, observed = f"{type(error).__name__}: {shown(str(error), 120)}", type(error).__name__
         if not found:
-            trial.given(f"samples = {told(samples)}")
+            trial.given(f"samples = {described(samples)}")
             name, first = (errors[0] if isinstance(errors, tuple) else errors).__name__, happened
             came = "nothing was raised" if observed == "nothing raised" else f"{observed} was raised"
             message = f"Expected {name} for {why}, but {came}."
@@ -171,23 +176,23 @@ def outline(value: Any) -> Any:
     return plain(value)
 
 
-def told(value: Any, limit: int = 300) -> str:
+def described(value: Any, limit: int = 300) -> str:
     """Samples or a batch in words: structures as they are written, tensors and arrays by shape and dtype."""
-    text = _told(value)
+    text = _described(value)
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape} {value.dtype}"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        fields = (f"{name}={_told(item)}" for name, item in zip(value._fields, value, strict=False))
+        fields = (f"{name}={_described(item)}" for name, item in zip(value._fields, value, strict=False))
         return f"{type(value).__name__}({', '.join(fields)})"
     if type(value) is list:
-        return f"[{', '.join(map(_told, value))}]"
+        return f"[{', '.join(map(_described, value))}]"
     if type(value) is tuple:
-        return f"({', '.join(map(_told, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(map(_described, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
-        items = ", ".join(f"{key!r}: {_told(item)}" for key, item in value.items())
+        items = ", ".join(f"{key!r}: {_described(item)}" for key, item in value.items())
         return f"{{{items}}}" if type(value) is dict else f"{type(value).__name__}({{{items}}})"
     return shown(value, 120)

@@ -26,9 +26,9 @@ from helpers.labs.dataloader.collate.compared import (
     agreed,
     batch_of,
     compared,
+    described,
     outline,
     refused,
-    told,
 )
 from helpers.labs.dataloader.collate.inputs import some_array, some_samples, some_tensor
 
@@ -205,7 +205,7 @@ def _(answer: Any, trial: Trial) -> None:
         [{"boxes": [1, 2]}, {"boxes": [3, 4]}],
         [OrderedDict(x=0.5), OrderedDict(x=1.5)],
     ):
-        before, text = copy.deepcopy(samples), told(samples)
+        before, text = copy.deepcopy(samples), described(samples)
         trial.given(f"samples = {text}")
         batch_of(answer, trial, samples)
         trial.true(
@@ -250,7 +250,7 @@ OWN = [
 @collate.property("the answer collates itself")
 def _(answer: Any, trial: Trial) -> None:
     samples = [{"x": torch.zeros(2), "y": (1, 2.0)}, {"x": torch.ones(2), "y": (3, 4.0)}]
-    trial.given(f"samples = {told(samples)}")
+    trial.given(f"samples = {described(samples)}")
     with calls_to(*OWN) as seen:
         batch_of(answer, trial, samples)
     trial.true(

@@ -111,16 +111,14 @@ def fetched(
     got = answer(log if dataset is None else dataset, index, auto, collate_fn)
     given = collate_fn.given
     calls = [f"collate_fn({shown(each, 90)})" for each in given]
-    seen = (_told(log.asked), calls, "result" if got is collate_fn.result else _named(got))
-    expected = (
-        f"{_told(asked) or 'nothing read'}; then collate_fn({shown(wanted, 90)}), and its result returned"
-    )
+    seen = (_described(log.asked), calls, "result" if got is collate_fn.result else _named(got))
+    expected = f"{_described(asked) or 'nothing read'}; then collate_fn({shown(wanted, 90)}), and its result returned"
     came = "; ".join(filter(None, (seen[0], ", ".join(calls)))) or "nothing read, collate_fn not called"
     for wrong, message in (
         (not given, "collate_fn was not called."),
         (len(given) > 1, f"collate_fn was called {len(given)} times for one fetch."),
         (given and not _fits(given[0], wanted), "collate_fn was not given what it should be given."),
-        (seen[0] != _told(asked), "The dataset was not asked for what it should be asked for."),
+        (seen[0] != _described(asked), "The dataset was not asked for what it should be asked for."),
         (got is not collate_fn.result, f"What collate_fn returned was not returned, but {shown(got, 60)}."),
     ):
         trial.true(not wrong, message, expected=expected, got=Other(came), observed=seen)
@@ -134,7 +132,7 @@ def _fits(given: Any, wanted: Any) -> bool:
     return same_kind and all(a is b for a, b in zip(given, wanted, strict=True))
 
 
-def _told(asked: list[tuple[str, Any]]) -> str:
+def _described(asked: list[tuple[str, Any]]) -> str:
     return ", ".join(
         f"dataset[{shown(index, 60)}]" if way == "one" else f"dataset.__getitems__({shown(index, 60)})"
         for way, index in asked
@@ -310,8 +308,13 @@ def _comes_through(
     trial.fail(
         f"The dataset raised {error.__name__}, and the answer hid it: nobody learns that samples are lost.",
         expected=error.__name__,
-        got=f"{_told(dataset.asked)}; returned {'what collate_fn gave' if got is collate_fn.result else shown(got)}",
-        observed=(error.__name__, auto, _told(dataset.asked), [_named(each) for each in collate_fn.given]),
+        got=f"{_described(dataset.asked)}; returned {'what collate_fn gave' if got is collate_fn.result else shown(got)}",
+        observed=(
+            error.__name__,
+            auto,
+            _described(dataset.asked),
+            [_named(each) for each in collate_fn.given],
+        ),
     )
 
 

@@ -50,10 +50,10 @@ def _large(samples: Samples, index: Any) -> Any:
 
 
 def leaves(answer: Any, trial: Trial) -> None:
-    said = (
+    message = (
         "12 batches of 0.3 MB, two workers; break after the first, when all workers have loaded what they may"
     )
-    with Loading(trial, answer, said, [[k] for k in range(12)], usual=_large) as loading:
+    with Loading(trial, answer, message, [[k] for k in range(12)], usual=_large) as loading:
         loading.start()
         loading.next()
         loading.until("done", 4)
@@ -62,8 +62,8 @@ def leaves(answer: Any, trial: Trial) -> None:
 
 def garbage(answer: Any, trial: Trial) -> None:
     for how in ("After close()", "After the iterator was collected in a cycle", "Never begun"):
-        said = f"8 batches, one worker. {how}"
-        with Loading(trial, answer, said, [[k] for k in range(8)], num_workers=1) as loading:
+        message = f"8 batches, one worker. {how}"
+        with Loading(trial, answer, message, [[k] for k in range(8)], num_workers=1) as loading:
             loading.start()
             if how != "Never begun":
                 loading.next()
@@ -134,10 +134,10 @@ def _endless(samples: Samples, index: Any) -> Any:
 
 
 def busy(answer: Any, trial: Trial) -> None:
-    said = (
+    message = (
         "8 batches, two workers; break after batch 0, while worker 1 is in a sample that takes half a minute"
     )
-    with Loading(trial, answer, said, [[k] for k in range(8)], acts={1: _endless}, patience=16) as loading:
+    with Loading(trial, answer, message, [[k] for k in range(8)], acts={1: _endless}, patience=16) as loading:
         loading.start()
         loading.next()
         loading.until("endless", 1)
@@ -155,12 +155,12 @@ def _things() -> dict[str, int]:
 
 
 def things(answer: Any, trial: Trial) -> None:
-    said = "one worker: a whole epoch, then one that is left by break"
-    with Loading(trial, answer, said, [[k] for k in range(4)], num_workers=1) as loading:
+    message = "one worker: a whole epoch, then one that is left by break"
+    with Loading(trial, answer, message, [[k] for k in range(4)], num_workers=1) as loading:
         loading.rest()  # what is opened once and kept is no leak
         loading.leave()
     before = _things()
-    with Loading(trial, answer, said, [[k] for k in range(4)], num_workers=1) as loading:
+    with Loading(trial, answer, message, [[k] for k in range(4)], num_workers=1) as loading:
         loading.start()
         loading.next()
         loading.leave()
@@ -179,10 +179,10 @@ def things(answer: Any, trial: Trial) -> None:
 
 
 def program(answer: Any, trial: Trial) -> None:
-    said = "a program that starts a loader with one worker, takes one batch and ends"
+    message = "a program that starts a loader with one worker, takes one batch and ends"
     if "fork" not in multiprocessing.get_all_start_methods():
         return
-    with Loading(trial, answer, said, [[k] for k in range(8)], num_workers=1) as loading:
+    with Loading(trial, answer, message, [[k] for k in range(8)], num_workers=1) as loading:
         child = multiprocessing.get_context("fork").Process(target=_short_program, args=(loading,))
         child.start()
         try:

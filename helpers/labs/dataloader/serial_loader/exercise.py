@@ -73,10 +73,10 @@ def compare(answer: Any, trial: Trial, make: Callable[[], Any], **options: Any) 
     (got, *_, ours), (want, *_, theirs) = both(answer, trial, make, **options)
     if isinstance(got, Exception) and not isinstance(want, Exception):
         if isinstance(got, ValueError):
-            said = (
+            message = (
                 f"The answer raised ValueError ({shown(str(got), 120)}) for arguments that DataLoader takes."
             )
-            trial.fail(said, expected=shown(want), got="ValueError", observed="refused")
+            trial.fail(message, expected=shown(want), got="ValueError", observed="refused")
         raise got
     trial.equal(got, want, "The batches")
     if hasattr(theirs, "asked"):
@@ -253,8 +253,8 @@ def _(answer: Any, trial: Trial) -> None:
 @serial_loader.property("what DataLoader forbids is a ValueError", changes=RNG)
 def _(answer: Any, trial: Trial) -> None:
     accepted, other = [], []
-    for said, kind, options in FORBIDDEN:
-        trial.given(said)
+    for description, kind, options in FORBIDDEN:
+        trial.given(description)
         try:
             batches = itertools.islice(iter(answer(kind(4), **options)), 5)
             list(batches)
@@ -263,9 +263,9 @@ def _(answer: Any, trial: Trial) -> None:
         except NotImplementedError:
             raise
         except Exception as error:
-            other.append((said, type(error).__name__))
+            other.append((description, type(error).__name__))
         else:
-            accepted.append(said)
+            accepted.append(description)
     trial.given(f"{len(FORBIDDEN)} combinations, one after the other")
     trial.true(
         not accepted,
@@ -275,7 +275,7 @@ def _(answer: Any, trial: Trial) -> None:
     )
     trial.true(
         not other,
-        f"Another error than ValueError: {'; '.join(f'{said}: {name}' for said, name in other)}.",
+        f"Another error than ValueError: {'; '.join(f'{description}: {name}' for description, name in other)}.",
         expected="ValueError, as DataLoader raises",
         observed=("other errors", other),
     )

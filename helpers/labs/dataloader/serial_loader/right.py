@@ -20,7 +20,7 @@ from helpers.labs.dataloader.serial_loader.exercise import serial_loader
 
 
 class Serial:
-    """A right loader cut into pieces; each wrong answer replaces one of them."""
+    """A right loader cut into pieces; each mistake replaces one of them."""
 
     def __init__(
         self,

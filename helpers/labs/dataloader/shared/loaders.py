@@ -36,8 +36,8 @@ class LoaderMistake(NamedTuple):
 
 def add_steps(exercise: Exercise, steps: Steps) -> None:
     """Adds the properties in this order."""
-    for said, check in steps:
-        exercise.property(said, changes=CHANGES)(check)
+    for description, check in steps:
+        exercise.property(description, changes=CHANGES)(check)
 
 
 def add_mistakes(exercise: Exercise, mistakes: Iterable[LoaderMistake]) -> None:

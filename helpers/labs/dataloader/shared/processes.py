@@ -198,7 +198,7 @@ class Started:
                 and not _joins_for_a_while(frame)
             ):
                 if not self.last_words:
-                    self.last_words = _told(events, states)
+                    self.last_words = _described(events, states)
                 self.kill()
                 raise Stuck
 
@@ -230,7 +230,7 @@ def _unless_stuck(unraisable: Any) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _told(events: list[list[Any]], states: dict[int, str]) -> str:
+def _described(events: list[list[Any]], states: dict[int, str]) -> str:
     """Who was doing what, in words."""
     asked, got = ([event[1] for event in events if event[0] == kind] for kind in ("asked", "got"))
     loading = [event[1] for event in events if event[0] == "load"]

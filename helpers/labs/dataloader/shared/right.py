@@ -1,4 +1,4 @@
-"""A right loader cut into the pieces in which people go wrong; each wrong answer replaces one of them."""
+"""A right loader cut into the pieces in which people go wrong; each mistake replaces one of them."""
 
 from __future__ import annotations
 

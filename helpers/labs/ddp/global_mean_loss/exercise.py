@@ -89,7 +89,7 @@ class Batch:
         return Outcome("", got.item(), factor, grad, changed=loss_sum.item() != before)
 
 
-def told(counts: Sequence[int]) -> str:
+def described(counts: Sequence[int]) -> str:
     return f"count by rank: {list(counts)}; each rank calls global_mean_loss(loss_sum, count, group) and backward()"
 
 
@@ -134,8 +134,8 @@ def judged(trial: Trial, batch: Batch, found: Sequence[Outcome], ranks: Sequence
 
 
 def _by_rank(ranks: Sequence[int], values: Sequence[float | None]) -> str:
-    told = ("no gradient" if value is None else f"{value:.4g}" for value in values)
-    return ", ".join(f"rank {rank}: {value}" for rank, value in zip(ranks, told, strict=True))
+    description = ("no gradient" if value is None else f"{value:.4g}" for value in values)
+    return ", ".join(f"rank {rank}: {value}" for rank, value in zip(ranks, description, strict=True))
 
 
 def _rounded(value: float | None) -> float | None:
@@ -146,7 +146,7 @@ def run_on(
     answer: Answer, trial: Trial, counts: Sequence[int], *, how: str = "late"
 ) -> tuple[Batch, list[Outcome]]:
     batch = Batch(trial, counts)
-    trial.given(told(counts))
+    trial.given(described(counts))
     return batch, on_ranks(trial, lambda: batch.outcome(answer), ranks=len(counts), delivery=how).results
 
 
@@ -213,7 +213,7 @@ def untouched(answer: Answer, trial: Trial) -> None:
 def in_groups(answer: Answer, trial: Trial) -> None:
     batch = Batch(trial, (4, 2, 1, 3, 2))
     teams = [(0, 3), (1, 2, 4)]
-    trial.given(f"{told(batch.counts)}; ranks 0 and 3 are a group, ranks 1, 2 and 4 another one")
+    trial.given(f"{described(batch.counts)}; ranks 0 and 3 are a group, ranks 1, 2 and 4 another one")
 
     def on_rank() -> Outcome:
         groups = [dist.new_group(list(team)) for team in teams]

@@ -141,7 +141,7 @@ class Inputs:
             f"{when} the gradient of weight {i} on rank {rank} is {KINDS.get(kind, kind)}.",
             expected=want[i],
             got=got,
-            observed=told(wrong, len(found), len(want)),
+            observed=described(wrong, len(found), len(want)),
         )
 
 
@@ -151,7 +151,7 @@ def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, 
     return on_ranks(trial, lambda: fn(copies[dist.get_rank()]), ranks=ranks, **options)
 
 
-def told(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
+def described(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
     """Which kinds of wrong gradients, and where: plain data, the same for buckets cut otherwise."""
     where = "some"
     if len(wrong) == ranks * weights:

@@ -1,4 +1,4 @@
-"""A right MiniDDP in small parts: the wrong answers of two exercises exchange one part each."""
+"""A right MiniDDP in small parts: the mistakes of two exercises exchange one part each."""
 
 from __future__ import annotations
 

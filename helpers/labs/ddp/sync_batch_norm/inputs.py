@@ -65,7 +65,7 @@ class Joined:
         self.grad_weight = [(up * part).sum(others) for up, part in zip(self.upstream, normal, strict=True)]
         self.grad_bias = [up.sum(others) for up in self.upstream]
 
-    def told(self) -> str:
+    def described(self) -> str:
         shapes = ", ".join(str((size, self.channels, *self.rest)) for size in self.shards)
         return f"sync_batch_norm(x, weight, bias, {self.EPS}, group), x by rank of shapes {shapes}"
 
@@ -125,7 +125,7 @@ def on_shards(
 ) -> list[Any]:
     """What each rank got, by rank. With teams (and a Joined for each): for each team what its ranks got."""
     if teams is None:
-        trial.given(joined.told())
+        trial.given(joined.described())
         run = on_ranks(trial, lambda: joined.seen(answer, None), ranks=len(joined.shards))
         _right_kind(trial, run)
         return run.results
@@ -154,7 +154,7 @@ def _right_kind(trial: Trial, run: Run) -> None:
 
 def communication(answer: Answer, trial: Trial, joined: Joined, phase: str, numbers: int) -> None:
     """Wrong unless in this phase ("forward" or "backward") each rank calls one collective of so many numbers."""
-    trial.given(f"{joined.told()}; what each rank sends in the {phase}")
+    trial.given(f"{joined.described()}; what each rank sends in the {phase}")
     run = on_ranks(trial, lambda: joined.seen(answer, None), ranks=len(joined.shards))
     _right_kind(trial, run)
     for rank in range(len(joined.shards)):
@@ -169,10 +169,10 @@ def communication(answer: Answer, trial: Trial, joined: Joined, phase: str, numb
             f"In the {phase}, rank {rank} does not call one collective of {numbers} numbers (C is {joined.channels}). Each "
             "collective costs a round trip through all ranks, in every layer.",
             expected=f"one collective, {numbers} numbers",
-            got=_told(called) or "none",
+            got=_described(called) or "none",
             observed=sorted(size - numbers for size in sizes),
         )
 
 
-def _told(called: Sequence[Event]) -> str:
+def _described(called: Sequence[Event]) -> str:
     return ", ".join(f"{event.kind} of {event.nbytes // BYTES} numbers" for event in called)

@@ -163,13 +163,13 @@ sync_batch_norm.variant(own_shard_only)(_plain_batch_norm)
 @built.mistake()
 def count_of_own_shard():
     """count is that of this rank; it has to be the number of values on all ranks together."""
-    return normaliser(told=lambda count, x: x.numel() // x.shape[1])
+    return normaliser(count_given=lambda count, x: x.numel() // x.shape[1])
 
 
 @built.mistake()
 def samples_counted():
     """count is the number of samples. In images a channel has a value at each pixel: x.numel() / C."""
-    return normaliser(told=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel())
+    return normaliser(count_given=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel())
 
 
 def _equal_shards_assumed(x: Tensor, group: Any) -> Statistics:

@@ -1,4 +1,4 @@
-"""A right 07.sync_batch_norm in exchangeable steps, from which the wrong answers are made."""
+"""A right 07.sync_batch_norm in exchangeable steps, from which the mistakes are made."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def normaliser(
     used: Callable[[Tensor, Tensor], Tensor] = lambda var, count: var,
     running: Callable[[Tensor, Tensor], Tensor] = unbiased,
     invstd_of: Callable[[Tensor, float], Tensor] = invstd_of,
-    told: Callable[[Tensor, Tensor], Any] = lambda count, x: count,
+    count_given: Callable[[Tensor, Tensor], Any] = lambda count, x: count,
     sums_of: Callable[..., tuple[Tensor, Tensor]] = sums_over_ranks,
     count_of: Callable[[Tensor, Tensor], Tensor] = lambda count, x: count,
     slope: Callable[..., Tensor] = slope_of_x,
@@ -122,6 +122,6 @@ def normaliser(
 
     def sync_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
         y, mean, var, count = Normalised.apply(x, weight, bias, eps, group)
-        return y, mean, var, told(count, x)
+        return y, mean, var, count_given(count, x)
 
     return sync_batch_norm

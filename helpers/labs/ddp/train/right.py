@@ -1,4 +1,4 @@
-"""A right train in small parts: the wrong answers of 07.train exchange one part each."""
+"""A right train in small parts: the mistakes of 07.train exchange one part each."""
 
 from __future__ import annotations
 

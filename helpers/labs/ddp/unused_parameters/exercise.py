@@ -88,9 +88,12 @@ def taking(*orders: tuple[int, ...]) -> dict:
 
 @unused_parameters.property("one rank does not use a parameter: it counts as zero there", after=(own,))
 def one_rank(answer: type, trial: Trial) -> None:
-    for bucket_bytes, told in ((1, "each a bucket of its own"), (8 * UNIT, f"bucket_bytes={8 * UNIT}")):
+    for bucket_bytes, description in (
+        (1, "each a bucket of its own"),
+        (8 * UNIT, f"bucket_bytes={8 * UNIT}"),
+    ):
         trial.given(
-            f"weights of (3, 5, 2, 6) numbers, {told}; 3 ranks, of which rank 1 does not use weight 2"
+            f"weights of (3, 5, 2, 6) numbers, {description}; 3 ranks, of which rank 1 does not use weight 2"
         )
         inputs = Inputs(trial, (3, 5, 2, 6), **taking((0, 1, 2, 3), (0, 1, 3), (0, 1, 2, 3)))
         one_backward(answer, trial, inputs, bucket_bytes)

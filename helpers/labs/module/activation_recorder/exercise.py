@@ -172,14 +172,14 @@ def values(answer: Any, trial: Trial) -> None:
 def _kind(item: Tensor, need: Tensor, x: Tensor) -> str:
     if item.shape != need.shape or item.dtype != need.dtype:
         return f"shape {tuple(item.shape)}, {item.dtype}; expected {tuple(need.shape)}, {need.dtype}"
-    for said, later in (
+    for description, later in (
         ("after the in-place relu", need.clamp(min=0)),
         ("halved afterwards", need * 0.5),
         ("multiplied by 3 after the call", need * 3),
         ("the input of the model", x),
     ):
         if torch.equal(item.detach(), later):
-            return said
+            return description
     return "other values"
 
 

@@ -37,12 +37,14 @@ class Hook:
     def __str__(self) -> str:
         """In words: own pre-hook `a` (prepend), returns 3."""
         options = [name for name in ("with_kwargs", "always", "prepend") if getattr(self, name)]
-        said = self.title + (f" ({', '.join(options).replace('always', 'always_call')})" if options else "")
+        message = self.title + (
+            f" ({', '.join(options).replace('always', 'always_call')})" if options else ""
+        )
         if self.returns is not NOTHING:
-            said += f" returns {shown(self.returns)}"
+            message += f" returns {shown(self.returns)}"
         if self.raises:
-            said += f" raises {type(self.raises).__name__}"
-        return said + (f" removes {' and '.join(self.removes)}" if self.removes else "")
+            message += f" raises {type(self.raises).__name__}"
+        return message + (f" removes {' and '.join(self.removes)}" if self.removes else "")
 
     @property
     def title(self) -> str:
@@ -126,12 +128,12 @@ def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str
     def runs(owner: Spy, *given: Any) -> Any:
         # after an error in a hook the output may be that of forward, the one so far, or None
         is_told = {"output": not (module.broken and owner.ended)}
-        told = ", ".join(
+        description = ", ".join(
             f"{name} {shown(value)}"
             for name, value in zip(names, given, strict=False)
             if is_told.get(name, True)
         )
-        log.append(f"{hook.title} at {owner.name} gets {told}")
+        log.append(f"{hook.title} at {owner.name} gets {description}")
         for name in hook.removes:
             handles[name].remove()
         if hook.raises:
@@ -186,11 +188,11 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
             )
     if _is_own_fault(got, want):
         raise got.error
-    said, have = ending(want, want), ending(got, want)
+    message, have = ending(want, want), ending(got, want)
     trial.true(
-        said == have,
+        message == have,
         "The events are right, but the call does not end as module(...) does.",
-        expected=f"module(...) {said}",
+        expected=f"module(...) {message}",
         got=have,
         observed=("end", have),
     )

@@ -1,4 +1,4 @@
-"""A right answer to 05.call in small steps; each wrong answer changes one or two of them."""
+"""A right answer to 05.call in small steps; each mistake changes one or two of them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Fn = Callable[[Tensor], Tensor]
 
 
 class Convert:
-    """A right conversion, of which the wrong answers change one step."""
+    """A right conversion, of which the mistakes change one step."""
 
     def __call__(self, module: nn.Module, fn: Fn) -> Any:
         self.fn = fn

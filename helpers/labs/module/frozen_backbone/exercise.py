@@ -147,7 +147,7 @@ def at_once(answer: Any, trial: Trial) -> None:
     require_modes(trial, model, backbone, head, True)
 
 
-def _after(said: str, shown: str, switches: Callable[[nn.Module], Any], mode: bool) -> None:
+def _after(description: str, shown: str, switches: Callable[[nn.Module], Any], mode: bool) -> None:
     """Adds the property that the modes are right after these calls."""
 
     def modes(answer: Any, trial: Trial) -> None:
@@ -156,7 +156,7 @@ def _after(said: str, shown: str, switches: Callable[[nn.Module], Any], mode: bo
         switched(trial, lambda: switches(model))
         require_modes(trial, model, backbone, head, mode)
 
-    frozen_backbone.property(said, changes=RNG)(modes)
+    frozen_backbone.property(description, changes=RNG)(modes)
 
 
 _after(
@@ -189,8 +189,11 @@ _after(
 @frozen_backbone.property("train() and eval() leave requires_grad alone", changes=RNG)
 def switches_only(answer: Any, trial: Trial) -> None:
     model, backbone, head, _ = setting(answer, trial)
-    for said, switch in (("model.eval()", model.eval), ("model.eval(), then model.train()", model.train)):
-        trial.given(said)
+    for description, switch in (
+        ("model.eval()", model.eval),
+        ("model.eval(), then model.train()", model.train),
+    ):
+        trial.given(description)
         switched(trial, switch)
         require_grads(trial, backbone, head)
 
@@ -235,12 +238,12 @@ def steps(answer: Any, trial: Trial) -> None:
 @frozen_backbone.property("train() and eval() return the model", changes=RNG, once_right=True)
 def returns_self(answer: Any, trial: Trial) -> None:
     model, *_ = setting(answer, trial)
-    for said, switch in (("model.train()", model.train), ("model.eval()", model.eval)):
-        trial.given(said)
+    for description, switch in (("model.train()", model.train), ("model.eval()", model.eval)):
+        trial.given(description)
         got = switched(trial, switch)
         trial.true(
             got is model,
-            f"{said} does not return the model: `model = Model().train()` is common.",
+            f"{description} does not return the model: `model = Model().train()` is common.",
             expected="self",
             got=type(got).__name__,
             observed=type(got).__name__,

@@ -87,7 +87,7 @@ def node_of(base: Any) -> Any:
     return Node
 
 
-def said(step: Step) -> str:
+def code_of(step: Step) -> str:
     """A step as code."""
     verb, name, *value = step
     dotted = f"m.{name}" if name.isidentifier() else None
@@ -143,7 +143,7 @@ def plays(inputs: Inputs, trial: Trial, steps: Iterable[Step], *, initialised: b
         has_dicts(trial, pair[1][1])
     past: list[str] = [] if initialised else ["m = Node.__new__(Node), so that no __init__ has run"]
     for step in steps:
-        past.append(said(step))
+        past.append(code_of(step))
         trial.given("; ".join(past[-8:]))
         want, got = (side.taken(module, step) for side, module in pair)
         trial.true(

@@ -1,4 +1,4 @@
-"""A right MiniModule, of which the wrong answers of 05.mini_module change one method."""
+"""A right MiniModule, of which the mistakes of 05.mini_module change one method."""
 
 from __future__ import annotations
 

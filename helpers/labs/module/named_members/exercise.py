@@ -45,8 +45,8 @@ def of_torch(module: nn.Module, kind: str, **options: Any) -> Pairs:
 
 def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, **options: Any) -> Pairs:
     """What the answer yields, if it is pairs of a name and something."""
-    told = "".join(f", {name}={value!r}" for name, value in options.items())
-    trial.given(f"named_members(m, {kind!r}{told}) of m = Node({outline(module)})")
+    description = "".join(f", {name}={value!r}" for name, value in options.items())
+    trial.given(f"named_members(m, {kind!r}{description}) of m = Node({outline(module)})")
     got = trial.call(answer, module, kind, **options)
     trial.true(
         isinstance(got, Iterable) and not isinstance(got, str | dict),

@@ -15,7 +15,7 @@ Pairs = Iterator[tuple[str, Any]]
 
 
 class Walk:
-    """A right walk, of which the wrong answers change one step."""
+    """A right walk, of which the mistakes change one step."""
 
     def __call__(
         self,

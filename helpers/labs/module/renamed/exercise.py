@@ -160,7 +160,7 @@ WHOLE_FILES = tuple(prop.check for prop in renamed.properties)
 @renamed.property("a damaged file raises RuntimeError, as ever", changes=RNG, after=WHOLE_FILES)
 def strict(answer: Any, trial: Trial) -> None:
     accepted = []
-    for said, version, lost, extra, place in (
+    for description, version, lost, extra, place in (
         ("a file of version 4 without count", 4, "count", None, ""),
         ("a file of version 4 without weight", 4, "weight", None, ""),
         ("a file of version 2 without conv.mix.weight", 2, "conv.mix.weight", None, ""),
@@ -173,10 +173,10 @@ def strict(answer: Any, trial: Trial) -> None:
             del file[place + lost]
         if extra:
             file[place + extra] = torch.zeros(2)
-        trial.given(said)
+        trial.given(description)
         try:
             (nn.ModuleDict({"body": module}) if place else module).load_state_dict(file)
-            accepted.append(said)
+            accepted.append(description)
         except NotImplementedError:
             raise
         except RuntimeError:

@@ -111,11 +111,13 @@ def built(answer: Any, trial: Trial, width: int) -> nn.Module:
 
 def refused(error: RuntimeError, prefix: str = "") -> dict[str, list[str]]:
     """The keys that load_state_dict complains of."""
-    told = {}
+    by_kind = {}
     for kind in ("Missing", "Unexpected"):
         for listed in re.findall(rf'{kind} key\(s\) in state_dict: ((?:"[^"]*"(?:, )?)+)', str(error)):
-            told[kind.lower()] = sorted(key.removeprefix(prefix) for key in re.findall(r'"([^"]*)"', listed))
-    return told
+            by_kind[kind.lower()] = sorted(
+                key.removeprefix(prefix) for key in re.findall(r'"([^"]*)"', listed)
+            )
+    return by_kind
 
 
 def load(trial: Trial, module: nn.Module, file: Any) -> None:
@@ -125,13 +127,13 @@ def load(trial: Trial, module: nn.Module, file: Any) -> None:
     except NotImplementedError:
         raise
     except RuntimeError as error:
-        told = refused(error)
-        said = "; ".join(f"{kind} {', '.join(keys)}" for kind, keys in told.items())
+        by_kind = refused(error)
+        message = "; ".join(f"{kind} {', '.join(keys)}" for kind, keys in by_kind.items())
         trial.fail(
-            "load_state_dict refuses the file: " + (said or str(error)[:200]) + ".",
+            "load_state_dict refuses the file: " + (message or str(error)[:200]) + ".",
             expected="the file is loaded, with strict=True",
             got="RuntimeError",
-            observed=("refused", sorted(told.items()), own_code(module)),
+            observed=("refused", sorted(by_kind.items()), own_code(module)),
         )
 
 

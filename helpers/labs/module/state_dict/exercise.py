@@ -57,14 +57,14 @@ def saved(answer: Any, trial: Trial, module: nn.Module) -> Any:
 def has_keys(trial: Trial, got: Any, want: Any) -> None:
     """Wrong unless the names are these, in any order."""
     missing, extra = [key for key in want if key not in got], [key for key in got if key not in want]
-    said = [
+    messages = [
         f"{word} {', '.join(map(repr, keys))}"
         for word, keys in (("it lacks", missing), ("it holds", extra))
         if keys
     ]
     trial.true(
-        not said,
-        f"The names in the state dict are not torch's: {'; '.join(said)}.",
+        not messages,
+        f"The names in the state dict are not torch's: {'; '.join(messages)}.",
         expected=", ".join(map(repr, want)),
         observed=("keys", missing, [str(key) for key in extra]),
     )

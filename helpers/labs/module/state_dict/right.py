@@ -1,4 +1,4 @@
-"""A right state_dict and load_state_dict, of which the wrong answers of 05.state_dict change one step."""
+"""A right state_dict and load_state_dict, of which the mistakes of 05.state_dict change one step."""
 
 from __future__ import annotations
 

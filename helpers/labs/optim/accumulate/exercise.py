@@ -16,10 +16,10 @@ from helpers.labs.optim.accumulate.inputs import (
     Batch,
     batch_of,
     bytes_kept,
+    described,
     large_batch,
     new_model,
     ragged,
-    told,
 )
 
 accumulate = Exercise(
@@ -95,7 +95,7 @@ def _first(tensor: Tensor) -> str:
 @one_thread()
 def alike(answer: Any, trial: Trial) -> None:
     batches = [batch_of(trial, 3, 4) for _ in range(3)]
-    trial.given(f"3 batches of the same shape in which everything counts: {told(batches, -100)}")
+    trial.given(f"3 batches of the same shape in which everything counts: {described(batches, -100)}")
     adds(answer, trial, loss_with(), batches)
 
 
@@ -103,7 +103,7 @@ def alike(answer: Any, trial: Trial) -> None:
 @one_thread()
 def ragged_ones(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
-    trial.given(told(batches, -100))
+    trial.given(described(batches, -100))
     adds(answer, trial, loss_with(), batches)
 
 
@@ -112,7 +112,7 @@ def ragged_ones(answer: Any, trial: Trial) -> None:
 def asks_the_loss(answer: Any, trial: Trial) -> None:
     for index, smoothing in ((0, 0.0), (3, 0.1), (-1, 0.2)):
         batches = ragged(trial, index)
-        trial.given(f"{told(batches, index)}, label_smoothing = {smoothing}")
+        trial.given(f"{described(batches, index)}, label_smoothing = {smoothing}")
         adds(answer, trial, loss_with(index, smoothing), batches)
 
 
@@ -123,7 +123,7 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
-        trial.given(f"a model in {dtype}; {told(batches, -100)}")
+        trial.given(f"a model in {dtype}; {described(batches, -100)}")
         want, _ = large_batch(model, loss_fn, batches)
         got = trial.call(answer, model, loss_fn, batches)
         trial.true(
@@ -146,7 +146,7 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))
-    trial.given(told(batches, -100))
+    trial.given(described(batches, -100))
     model, loss_fn = new_model(trial), loss_with()
     _, want = large_batch(model, loss_fn, batches)
     trial.call(
@@ -159,7 +159,7 @@ def _(answer: Any, trial: Trial) -> None:
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, loss_fn, batches = new_model(trial), loss_with(), ragged(trial)
-    trial.given("a model that holds gradients of an earlier backward; " + told(batches, -100))
+    trial.given("a model that holds gradients of an earlier backward; " + described(batches, -100))
     _, own = large_batch(model, loss_fn, batches)
     before: dict[str, Tensor] = {}
     for name in ("hidden", "out"):

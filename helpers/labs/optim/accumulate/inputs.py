@@ -73,7 +73,7 @@ def ragged(trial: Trial, index: int = -100, dtype: torch.dtype = torch.float64) 
     return [batch_of(trial, samples, length, ignored, index, dtype) for samples, length, ignored in shapes]
 
 
-def told(batches: list[Batch], index: int) -> str:
+def described(batches: list[Batch], index: int) -> str:
     """The batches, for a report."""
     parts = [f"{tuple(target.shape)}, {int((target != index).sum())} count" for _, target in batches]
     return f"targets of shape {'; '.join(parts)}; ignore_index = {index}"

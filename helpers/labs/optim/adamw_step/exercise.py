@@ -14,10 +14,10 @@ from helpers.labs.optim.shared.descent import (
     Options,
     Step,
     copied,
+    described,
     gradients,
     require_torchs_path,
     starts,
-    told,
 )
 from helpers.labs.optim.shared.memory import (
     require_gradients_left,
@@ -83,7 +83,7 @@ def _require_options(answer: Step, trial: Trial, *changed: Options, steps: int =
         values = starts(trial, (3, 2), (4,))
         grads = gradients(trial, values, steps)
         chosen = USUAL | options
-        cases.append(Case(f"{steps} steps with {told(chosen)}", values, grads, chosen))
+        cases.append(Case(f"{steps} steps with {described(chosen)}", values, grads, chosen))
     require_torchs_path(answer, torchs, trial, *cases)
 
 
@@ -117,7 +117,7 @@ def decays_first(answer: Step, trial: Trial) -> None:
     values = starts(trial, (4,))
     grads: Grads = [[torch.zeros(4, dtype=torch.float64)] for _ in range(3)] + gradients(trial, values, 2)
     options = USUAL | {"weight_decay": 0.2, "lr": 0.3}
-    given = f"3 steps with gradients of zeros, then 2 with others; {told(options)}"
+    given = f"3 steps with gradients of zeros, then 2 with others; {described(options)}"
     require_torchs_path(answer, torchs, trial, Case(given, values, grads, options))
 
 
@@ -140,7 +140,7 @@ def takes_in_newcomers(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,), (3,))
     grads = gradients(trial, values, 6)
     grads[:3] = [now[:1] for now in grads[:3]]
-    given = f"a second parameter joins at step 4 with an empty dict; {told(USUAL)}"
+    given = f"a second parameter joins at step 4 with an empty dict; {described(USUAL)}"
     require_torchs_path(answer, torchs, trial, Case(given, values, grads, USUAL))
 
 
@@ -158,7 +158,7 @@ def keeps_precision(answer: Step, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         values = starts(trial, (50,), dtype=dtype)
         grads = gradients(trial, values, 3)
-        given = f"three steps on a {dtype} parameter; {told(USUAL)}"
+        given = f"three steps on a {dtype} parameter; {described(USUAL)}"
         require_torchs_path(answer, torchs, trial, Case(given, values, grads, USUAL))
 
 
@@ -195,6 +195,6 @@ def equals_torch(answer: Step, trial: Trial) -> None:
         absent = sorted(trial.random.sample(range(20), 4))
         for step in absent:
             grads[step][0] = None
-        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
+        given = f"{described(options)}; no gradient at steps {[step + 1 for step in absent]}"
         cases.append(Case(given, values, grads, options))
     require_torchs_path(answer, torchs, trial, *cases)

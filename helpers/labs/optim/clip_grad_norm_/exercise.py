@@ -133,8 +133,8 @@ def empty(answer: Answer, trial: Trial) -> None:
         ("an empty list", []),
         ("two parameters whose .grad is None", [nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(3))]),
     ]
-    for said, params in none:
-        trial.given(said)
+    for description, params in none:
+        trial.given(description)
         got = trial.call(lambda now=params: answer(list(now), 1.0, 2.0))
         require_number(trial, got)
         trial.true(float(got) == 0, "There is no gradient, and the norm is not 0.", expected="0.0", got=got)
@@ -163,12 +163,14 @@ def reads_an_iterator(answer: Answer, trial: Trial) -> None:
     def lazily(params: list[nn.Parameter]) -> Iterator[nn.Parameter]:
         yield from params
 
-    for said, once in (
+    for description, once in (
         ("a generator", lazily),
         ("a filter object", lambda params: filter(lambda p: True, params)),
     ):
         params = with_gradients(trial, *SHAPES)
-        trial.given(f"five parameters in {said}, as model.parameters() is one; max_norm a third of the norm")
+        trial.given(
+            f"five parameters in {description}, as model.parameters() is one; max_norm a third of the norm"
+        )
         limit = float(norm_of(gradients_of(params), 2.0)) / 3
         require_clipped(answer, trial, once(params), params, limit, 2.0)
 

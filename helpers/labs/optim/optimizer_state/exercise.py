@@ -116,7 +116,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             not off,
             'The values under "state" are not those of the parameters at these places: '
-            + "; ".join(f"{place}: {said}" for place, said in off[:3])
+            + "; ".join(f"{place}: {description}" for place, description in off[:3])
             + ".",
             expected=f"at place {off[0][0] if off else 0}: {shown(want.get(off[0][0]) if off else '')}",
             observed=(kind, off),
@@ -323,7 +323,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             not off,
             "The states do not stand where they belong: "
-            + "; ".join(f"{n}: {said}" for n, said in off[:3])
+            + "; ".join(f"{n}: {description}" for n, description in off[:3])
             + ".",
             observed=(kind, off),
         )

@@ -83,9 +83,9 @@ def _kind(params: Any) -> str:
 
 def _require_split(answer: Answer, trial: Trial, *models: Named) -> None:
     """Both groups hold what they should, in the order of the model."""
-    for said, build in models:
+    for description, build in models:
         model = build()
-        trial.given(f"{said}, weight_decay={DECAY}")
+        trial.given(f"{description}, weight_decay={DECAY}")
         groups = _groups(answer, trial, model)
         got = [_names(group, place, model, trial) for place, group in enumerate(groups)]
         want = [list(names) for names in _wanted(model)]

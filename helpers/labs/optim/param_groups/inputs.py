@@ -142,4 +142,6 @@ _BUILT: dict[str, tuple[str, Callable[[], nn.Module]]] = {
     "only norm": ("a LayerNorm alone", lambda: nn.LayerNorm(3)),
     "empty": ("a model without parameters", nn.Identity),
 }
-MODELS: dict[str, Named] = {name: (said, _quiet(build)) for name, (said, build) in _BUILT.items()}
+MODELS: dict[str, Named] = {
+    name: (description, _quiet(build)) for name, (description, build) in _BUILT.items()
+}

@@ -167,10 +167,10 @@ def _changed(model: nn.Module, flags: dict[str, bool], rates: dict[str, Any]) ->
 
 
 def _kept(trial: Trial, found: list[list[str]], when: str, observed: Any = None) -> None:
-    said = [words for changed in found for words in changed]
+    messages = [words for changed in found for words in changed]
     trial.true(
-        not said,
-        f"{when}, {len(said)} settings are not what they were: {'; '.join(said[:3])}{'; ...' if len(said) > 3 else ''}.",
+        not messages,
+        f"{when}, {len(messages)} settings are not what they were: {'; '.join(messages[:3])}{'; ...' if len(messages) > 3 else ''}.",
         expected="training and momentum of each sub-module as before the call",
         observed=observed or found,
     )

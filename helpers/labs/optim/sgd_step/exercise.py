@@ -17,10 +17,10 @@ from helpers.labs.optim.shared.descent import (
     Options,
     Step,
     copied,
+    described,
     gradients,
     require_torchs_path,
     starts,
-    told,
 )
 from helpers.labs.optim.shared.memory import (
     require_gradients_left,
@@ -88,7 +88,7 @@ def _require_options(answer: Step, trial: Trial, *changed: Options) -> None:
     for options in changed:
         values = starts(trial, (3, 2), (4,))
         grads = gradients(trial, values, 5)
-        cases.append(Case(f"5 steps with {told(options)}", values, grads, PLAIN | options))
+        cases.append(Case(f"5 steps with {described(options)}", values, grads, PLAIN | options))
     _require_equal(answer, trial, *cases)
 
 
@@ -152,7 +152,7 @@ def passes_over_none(answer: Step, trial: Trial) -> None:
         grads[step][place] = None
     given = "six steps on three parameters, with gradients that are None here and there; "
     each: list[Options] = [{"momentum": 0.0}, {"momentum": 0.9, "weight_decay": 0.1}]
-    cases = [Case(given + told(options), values, grads, PLAIN | options) for options in each]
+    cases = [Case(given + described(options), values, grads, PLAIN | options) for options in each]
     _require_equal(answer, trial, *cases)
 
 
@@ -218,7 +218,7 @@ def equals_torch(answer: Step, trial: Trial) -> None:
         absent = sorted(trial.random.sample(range(1, 20), 4))
         for step in absent:
             grads[step][0] = None
-        given = f"{told(options)}; no gradient at steps {[step + 1 for step in absent]}"
+        given = f"{described(options)}; no gradient at steps {[step + 1 for step in absent]}"
         cases.append(Case(given, values, grads, options))
     _require_equal(answer, trial, *cases)
 
@@ -231,10 +231,10 @@ def refuses(answer: Step, trial: Trial) -> None:
         [value] = starts(trial, (3,))
         param = nn.Parameter(value.clone())
         options = PLAIN | {"nesterov": True} | changed
-        trial.given(f"one step with {told(options)}")
+        trial.given(f"one step with {described(options)}")
         when = "for nesterov " + ("with dampening" if changed.get("dampening") else "without momentum")
         step = partial(answer, [param], [torch.ones(3, dtype=param.dtype)], [{}], **options)
-        unaided(trial, lambda now=step, said=when: trial.raises(ValueError, now, said))
+        unaided(trial, lambda now=step, description=when: trial.raises(ValueError, now, description))
         trial.true(
             torch.equal(param, value),
             "The step was refused, and has moved the parameter all the same. Refuse first.",

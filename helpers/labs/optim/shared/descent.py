@@ -81,9 +81,9 @@ def require_torchs_path(answer: Step, torchs: Torchs, trial: Trial, *cases: Case
             continue
         for step, (have, need) in enumerate(zip(got, want, strict=True), start=1):
             for place, (mine, theirs) in enumerate(zip(have, need, strict=True)):
-                said = f"After step {step} of {len(want)}, parameter {place} is not where torch's is"
+                message = f"After step {step} of {len(want)}, parameter {place} is not where torch's is"
                 # One value may be NaN for many reasons: all parameters of the step tell mistakes apart.
-                trial.equal(mine, theirs, said, observed=(step, place, [plain(value) for value in have]))
+                trial.equal(mine, theirs, message, observed=(step, place, [plain(value) for value in have]))
 
 
 def _close(got: list[list[Tensor]], want: list[list[Tensor]]) -> bool:
@@ -96,6 +96,6 @@ def _close(got: list[list[Tensor]], want: list[list[Tensor]]) -> bool:
     return True
 
 
-def told(options: Options) -> str:
+def described(options: Options) -> str:
     """Options as they stand in a call."""
     return ", ".join(f"{name}={value}" for name, value in options.items())

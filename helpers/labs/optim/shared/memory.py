@@ -19,9 +19,9 @@ from helpers.labs.optim.shared.descent import (
     Step,
     Torchs,
     copied,
+    described,
     gradients,
     starts,
-    told,
     walked,
 )
 from helpers.labs.optim.shared.torch_calls import OPTIMIZERS, Ops, require_by_hand, unaided
@@ -30,7 +30,7 @@ from helpers.labs.optim.shared.torch_calls import OPTIMIZERS, Ops, require_by_ha
 def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) -> None:
     """One step moves the parameters themselves, to where torch's are."""
     values = starts(trial, (3, 2), (), (4,), (0,), (1, 5))
-    trial.given(f"one step on parameters of shape (3, 2), (), (4,), (0,), (1, 5), with {told(options)}")
+    trial.given(f"one step on parameters of shape (3, 2), (), (4,), (0,), (1, 5), with {described(options)}")
     params, state = [nn.Parameter(value.clone()) for value in values], [{} for _ in values]
     grads = gradients(trial, values, 1)
     returned = trial.call(
@@ -58,7 +58,7 @@ def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
             [param.detach() for param in params],
             [{}, {}],
         )  # kept: memory that is freed may be given out again
-        trial.given(f"three steps on {dtype} parameters, with {told(options)}")
+        trial.given(f"three steps on {dtype} parameters, with {described(options)}")
         drawn = gradients(trial, params, 3)
 
         def steps(
@@ -97,7 +97,7 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
     values = starts(trial, (3, 2), (4,))
     for options in each:
         params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
-        trial.given(f"two steps with {told(options)}")
+        trial.given(f"two steps with {described(options)}")
         for grads in gradients(trial, values, 2):
             given = [grad.clone() for grad in grads]
             lists = [list(params), list(given), list(state)]
@@ -119,7 +119,7 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
                     "a second backward that adds to it) gets something else.",
                     expected="gradients as they were",
                     got="a gradient of zeros" if zeroed else "other values",
-                    observed=("gradient edited", zeroed, told(options)),
+                    observed=("gradient edited", zeroed, described(options)),
                 )
 
 
@@ -129,7 +129,7 @@ def require_own_memory(answer: Step, torchs: Torchs, trial: Trial, options: Opti
     grads = gradients(trial, values, 4)
     param, state, held = nn.Parameter(value.clone()), [{}], torch.zeros_like(value)
     trial.given(
-        f"{told(options)}; four gradients come in one tensor, zeroed in between, "
+        f"{described(options)}; four gradients come in one tensor, zeroed in between, "
         "as zero_grad(set_to_none=False) does"
     )
 
@@ -152,7 +152,7 @@ def require_remembers_in_state(answer: Step, torchs: Torchs, trial: Trial, optio
     values = starts(trial, (3,), (3,))
     grads = gradients(trial, values, 6)
     trial.given(
-        f"{told(options)}; after three steps a copy of parameters and state goes on, in the other order, "
+        f"{described(options)}; after three steps a copy of parameters and state goes on, in the other order, "
         "as after loading a checkpoint"
     )
     params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
@@ -167,15 +167,15 @@ def require_remembers_in_state(answer: Step, torchs: Torchs, trial: Trial, optio
 
     got = copied(unaided(trial, steps))
     want = torchs(values, grads, [options] * 6)[-1]
-    said = "The copy does not go on as the original would. The parameters after six steps"
-    trial.equal(got, want, said, observed="not in the state")
+    message = "The copy does not go on as the original would. The parameters after six steps"
+    trial.equal(got, want, message, observed="not in the state")
 
 
 def require_no_optimizer(answer: Step, trial: Trial, options: Options) -> None:
     """No optimizer of torch runs inside the answer, and none of its fused operations."""
     values = starts(trial, (3, 2), (4,))
     grads = gradients(trial, values, 2)
-    trial.given(f"two steps with {told(options)}, watched")
+    trial.given(f"two steps with {described(options)}, watched")
     with Ops() as ops, calls_to(*OPTIMIZERS) as seen, contextlib.suppress(Exception):
         walked(answer, values, grads, [options] * 2)  # what an answer raises is for other properties to tell
     require_by_hand(trial, seen + [name for name in ops.names if "_fused_" in name])

@@ -45,7 +45,7 @@ def drawn(trial: Trial, *shape: int) -> Tensor:
     return torch.randn(shape, generator=trial.generator)
 
 
-def told(groups: Sequence[Sequence[int]], items: Sequence[Item]) -> str:
+def described(groups: Sequence[Sequence[int]], items: Sequence[Item]) -> str:
     return "; ".join(", ".join(items[index].code for index in group) for group in groups)
 
 
@@ -104,8 +104,8 @@ def require(answer: Answer, trial: Trial, items: Sequence[Item]) -> None:
                 if one
                 else "have storages of their own, and stand in one set."
             ),
-            expected=told(expected(items), items),
-            got=told(groups, items),
+            expected=described(expected(items), items),
+            got=described(groups, items),
             observed=groups,
         )
 
@@ -121,14 +121,14 @@ def copied(value: Array) -> np.ndarray | None:
     return value.copy()
 
 
-def in_order(said: str) -> Callable[..., Any]:
+def in_order(description: str) -> Callable[..., Any]:
     """Adds a property, asked only of answers that have the earlier ones."""
 
     def add(items: Callable[[Trial], list[Item]]) -> Callable[..., None]:
         def check(answer: Answer, trial: Trial) -> None:
             require(answer, trial, items(trial))
 
-        return alias_groups.property(said, once_right=True)(check)
+        return alias_groups.property(description, once_right=True)(check)
 
     return add
 

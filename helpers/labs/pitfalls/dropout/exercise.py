@@ -37,13 +37,13 @@ TORCHS_OWN = Forbidden(
     *("alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_"),
     *("dropout1d", "dropout2d", "dropout3d"),
     functions=(nn.Dropout.forward, F.dropout),
-    told="which is what this exercise builds.",
+    description="which is what this exercise builds.",
 )
 Answer = Callable[..., Tensor]
 
 
-def property_of_dropout(said: str, once_right: bool = True) -> Callable[..., Any]:
-    return partial(property_by_hand, dropout, TORCHS_OWN, once_right=once_right)(said, ("torch RNG",))
+def property_of_dropout(description: str, once_right: bool = True) -> Callable[..., Any]:
+    return partial(property_by_hand, dropout, TORCHS_OWN, once_right=once_right)(description, ("torch RNG",))
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -39,7 +39,9 @@ NORMALISATIONS = (
     *("native_group_norm_backward", "batch_norm", "native_batch_norm", "native_batch_norm_backward"),
     *("instance_norm", "rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward"),
 )
-FORWARD = Forbidden(*NORMALISATIONS, told="a normalisation of torch, which is what this exercise builds.")
+FORWARD = Forbidden(
+    *NORMALISATIONS, description="a normalisation of torch, which is what this exercise builds."
+)
 BACKWARD = Forbidden(
     *NORMALISATIONS,
     functions=(
@@ -51,7 +53,7 @@ BACKWARD = Forbidden(
         torch.func.jvp,
         torch.func.grad,
     ),
-    told="which computes the gradients. The exercise asks for the formula.",
+    description="which computes the gradients. The exercise asks for the formula.",
 )
 property_of_forward = partial(property_by_hand, layer_norm, FORWARD, once_right=True)
 property_of_backward = partial(property_by_hand, layer_norm, BACKWARD, once_right=True)
@@ -79,14 +81,14 @@ def require_forward(
     shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
-    said: str = "",
+    description: str = "",
     rtol: float = 1e-7,
     observed: Any = None,
     **options: Any,
 ) -> None:
-    """Compares one call with F.layer_norm. said: what there is to know about x. options: eps."""
+    """Compares one call with F.layer_norm. description: what there is to know about x. options: eps."""
     given = [
-        f"x of shape {tuple(x.shape)}{said}",
+        f"x of shape {tuple(x.shape)}{description}",
         str(shape),
         *(name for name, value in (("weight", weight), ("bias", bias)) if value is not None),
         *(f"{name}={value:g}" for name, value in options.items()),
@@ -117,8 +119,10 @@ def over_the_last_dim(answer: Answer, trial: Trial) -> None:
 def with_eps(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 5)
     for scale, eps in ((0.02, 0.1), (1, 1e-3)):
-        require_forward(answer, trial, scale * x, (5,), said=f", of about {scale}", eps=eps)
-    require_forward(answer, trial, 1e-3 * x, (5,), said=", of about 0.001", observed="the default of eps")
+        require_forward(answer, trial, scale * x, (5,), description=f", of about {scale}", eps=eps)
+    require_forward(
+        answer, trial, 1e-3 * x, (5,), description=", of about 0.001", observed="the default of eps"
+    )
 
 
 @property_of_forward("over several trailing dims, as one sample")
@@ -161,12 +165,12 @@ HALVES = (("of about 500, whose squares are beyond float16", 500, 0), ("100 plus
 @property_of_forward("float16 is computed in float32, and rounded once")
 def in_float16(answer: Answer, trial: Trial) -> None:
     weight, bias = drawn(trial, 6, dtype=torch.float16), drawn(trial, 6, dtype=torch.float16)
-    for said, scale, offset in HALVES:
+    for description, scale, offset in HALVES:
         x = halves(trial, scale, offset)
-        trial.given(f"layer_norm(x, (6,), weight, bias), all float16, x of shape (40, 6): {said}")
+        trial.given(f"layer_norm(x, (6,), weight, bias), all float16, x of shape (40, 6): {description}")
         got = trial.call(answer[0], x, (6,), weight, bias)
         want = F.layer_norm(x.float(), (6,), weight.float(), bias.float()).half()
-        kind = (said, str(getattr(got, "dtype", "")))
+        kind = (description, str(getattr(got, "dtype", "")))
         trial.equal(got, want, "The result", rtol=4e-3, atol=4e-3, observed=kind)
 
 
@@ -262,13 +266,13 @@ def gradients_with_eps(answer: Answer, trial: Trial) -> None:
 @property_of_backward("the gradients of float16 are computed in float32, and rounded once")
 def gradients_in_float16(answer: Answer, trial: Trial) -> None:
     weight = drawn(trial, 6, dtype=torch.float16)
-    for said, scale, offset in HALVES:
+    for description, scale, offset in HALVES:
         x, dy = halves(trial, scale, offset), drawn(trial, 40, 6, dtype=torch.float16)
         trial.given(
-            f"layer_norm_backward(dy, x, (6,), weight, 1e-5), all float16, x of shape (40, 6): {said}"
+            f"layer_norm_backward(dy, x, (6,), weight, 1e-5), all float16, x of shape (40, 6): {description}"
         )
         got = three_gradients(answer, trial, dy, x, (6,), weight, 1e-5)
         for name, have, need in zip(NAMES, got, right_gradients(dy, x, (6,), weight), strict=True):
-            kind = (said, name, str(have.dtype))
+            kind = (description, name, str(have.dtype))
             atol = 4e-3 * float(need.double().abs().max())
             trial.equal(have, need, name, rtol=4e-3, atol=atol, observed=kind)

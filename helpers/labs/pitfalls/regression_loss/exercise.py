@@ -80,15 +80,15 @@ def _refused(answer: Any, trial: Trial, one: tuple[int, ...], other: tuple[int, 
 
 
 def _tell(trial: Trial, pred: Tensor, target: Tensor, got: Any) -> None:
-    kind, said = "another value", "and a number came back"
+    kind, message = "another value", "and a number came back"
     if isinstance(got, Tensor) and got.numel() == 1:
         if pred.numel() == target.numel() and torch.allclose(got, _each_with_its_own(pred, target)):
-            kind, said = "reshaped", "and one of them was silently brought into the other's shape"
+            kind, message = "reshaped", "and one of them was silently brought into the other's shape"
         elif torch.allclose(got, ((pred - target) ** 2).mean()):
             kind = "pairs"
-            said = f"and {(pred - target).numel()} squares were averaged: one was stretched over the other"
+            message = f"and {(pred - target).numel()} squares were averaged: one was stretched over the other"
     trial.fail(
-        f"The shapes differ, {said}. Nothing was raised.",
+        f"The shapes differ, {message}. Nothing was raised.",
         expected="ValueError",
         got=got,
         observed=(kind, tuple(pred.shape), tuple(target.shape)),

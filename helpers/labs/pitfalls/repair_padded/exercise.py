@@ -54,8 +54,8 @@ def _batch_compared(
     want = wanted(rows, value)
     if isinstance(batch, Tensor) and batch.shape == want.shape and batch.dtype == want.dtype:
         alike = bool((batch == batch[:1]).all())
-        said = "The batch: its rows are all the same." if alike else "The batch holds other numbers."
-        trial.true(torch.equal(batch, want), said, expected=want, got=batch, observed=plain(batch))
+        message = "The batch: its rows are all the same." if alike else "The batch holds other numbers."
+        trial.true(torch.equal(batch, want), message, expected=want, got=batch, observed=plain(batch))
     trial.equal(batch, want, "The batch")
 
 

@@ -84,14 +84,14 @@ def tied(answer: Any, trial: Trial) -> None:
     trial.call(answer, model, state)
     head, embedding = model.head.weight, model.embedding.weight
     shared = head.data_ptr() == embedding.data_ptr()
-    said = (
+    message = (
         "They share memory for now, and are two Parameters: .double(), .to(device) or a copy parts them."
         if shared
         else "They are two Parameters with memory of their own: the first step of an optimizer parts them."
     )
     trial.true(
         head is embedding,
-        f"model.head.weight is not model.embedding.weight. {said}",
+        f"model.head.weight is not model.embedding.weight. {message}",
         expected="one Parameter",
         got="two",
         observed=("shared", shared, not shared and head.data_ptr() == state["head.weight"].data_ptr()),

@@ -125,13 +125,13 @@ def graph_names(result: Tensor) -> set[str]:
 def told_repair(result: Tensor) -> str:
     """What was done to the root, read from the graph: the values of these repairs are the same, NaN gradients and all."""
     names = " ".join(graph_names(result))
-    for told, parts in (
+    for description, parts in (
         ("nan_to_num", ("NanToNum",)),
         ("clamp", ("Clamp", "Maximum", "Relu", "Threshold", "Hardtanh")),
         ("where", ("Where", "MaskedFill", "MaskedScatter", "IndexPut", "Index")),
     ):
         if any(part in names for part in parts):
-            return told
+            return description
     return "the root alone"
 
 
@@ -185,7 +185,9 @@ def first_derivative(answer: Answer, trial: Trial) -> None:
     trial.equal(found.detach(), want, "The gradient")
 
 
-def finite(trial: Trial, found: Tensor, want: Tensor, zero: tuple[int, ...], what: str, told: Any) -> None:
+def finite(
+    trial: Trial, found: Tensor, want: Tensor, zero: tuple[int, ...], what: str, description: Any
+) -> None:
     """Wrong unless the rows of zeros have finite numbers, and the others those that are wanted."""
     bad = found[list(zero)]
     kind = "NaN" if bad.isnan().any() else "inf" if bad.isinf().any() else "finite"
@@ -194,7 +196,7 @@ def finite(trial: Trial, found: Tensor, want: Tensor, zero: tuple[int, ...], wha
         f"{what} holds {kind} in a row of zeros. One such row is enough: at the next step every weight in front of it is NaN.",
         expected="finite numbers",
         got=bad[0].detach(),
-        observed=(what, kind, told),
+        observed=(what, kind, description),
     )
     others = [row for row in range(len(found)) if row not in zero]
     trial.equal(found[others].detach(), want[others], f"{what}, in the rows that are not 0")

@@ -52,14 +52,14 @@ class Forbidden:
     """Names of functions that an answer must not reach, in torch, its methods, torch.nn.functional and NumPy.
 
     names: "std" stands for torch.std, Tensor.std, np.std, the operator aten::std. functions: further ones.
-    told: the sentence for the report, after "The answer calls NAME, ".
+    description: the sentence for the report, after "The answer calls NAME, ".
     """
 
-    def __init__(self, *names: str, functions: tuple[Callable[..., Any], ...] = (), told: str) -> None:
+    def __init__(self, *names: str, functions: tuple[Callable[..., Any], ...] = (), description: str) -> None:
         self.names = frozenset(names)
         found = [getattr(place, name) for name in names for place in PLACES if hasattr(place, name)]
         self.functions = (*found, *functions)
-        self.told = told
+        self.description = description
 
     @contextmanager
     def reached(self, seen: list[str]) -> Iterator[None]:
@@ -86,7 +86,7 @@ class Forbidden:
 def property_by_hand(
     exercise: Exercise,
     forbidden: Forbidden,
-    said: str,
+    description: str,
     changes: tuple[str, ...] = (),
     *,
     after: tuple[Check, ...] = (),
@@ -105,7 +105,7 @@ def property_by_hand(
                 stack.callback(_require_none, forbidden, trial, seen)
                 check(forbidden.watched(answer, seen), trial)
 
-        return exercise.property(said, changes=changes, after=after, once_right=once_right)(watched)
+        return exercise.property(description, changes=changes, after=after, once_right=once_right)(watched)
 
     return add
 
@@ -123,8 +123,8 @@ def run_for_its_calls(function: Callable[..., Any], *args: Any) -> None:
 def _require_none(forbidden: Forbidden, trial: Trial, seen: list[str]) -> None:
     trial.true(
         not seen,
-        f"The answer calls {', '.join(sorted(set(seen)))}, {forbidden.told}",
+        f"The answer calls {', '.join(sorted(set(seen)))}, {forbidden.description}",
         expected="operations on tensors, written out",
         got=", ".join(sorted(set(seen))),
-        observed=forbidden.told,
+        observed=forbidden.description,
     )

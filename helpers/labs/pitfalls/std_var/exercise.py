@@ -44,7 +44,7 @@ TORCHS_OWN = Forbidden(
     "corrcoef",
     "nanstd",
     "nanvar",
-    told="which is what this exercise builds.",
+    description="which is what this exercise builds.",
 )
 property_of_std_var = partial(property_by_hand, std_var, TORCHS_OWN)
 
@@ -93,16 +93,18 @@ def require(
     **options: Any,
 ) -> None:
     """Compares one call of var or std with the quotient, computed in float64."""
-    told = "".join(f", {key}={value}" for key, value in options.items())
-    trial.given(f"{name}(x, {dim}{told}), x of shape {tuple(x.shape)} {str(x.dtype).removeprefix('torch.')}")
+    description = "".join(f", {key}={value}" for key, value in options.items())
+    trial.given(
+        f"{name}(x, {dim}{description}), x of shape {tuple(x.shape)} {str(x.dtype).removeprefix('torch.')}"
+    )
     got = trial.call(function, x, dim, **options)
     squares = squares_of(x.double(), dim, options.get("keepdim", False))
     correction = options.get("correction", 1)
     want = squares / max(count(x, dim) - correction, 0)
     want, power = (want.sqrt(), 2) if name == "std" else (want, 1)
     kind = (tuple(x.shape), dim, kind_of(got, squares, power)) if observed is None else observed
-    said = "The variance" if name == "var" else "The standard deviation"
-    trial.equal(got, want.to(x.dtype), said, rtol=rtol, observed=kind)
+    message = "The variance" if name == "var" else "The standard deviation"
+    trial.equal(got, want.to(x.dtype), message, rtol=rtol, observed=kind)
 
 
 @property_of_std_var("the sums are its own work")

@@ -34,7 +34,7 @@ update_running = Exercise(
 TORCHS_OWN = Forbidden(
     *("batch_norm", "native_batch_norm", "_native_batch_norm_legit", "batch_norm_update_stats"),
     *("instance_norm", "_batch_norm_impl_index", "batch_norm_stats"),
-    told="which keeps the running statistics itself.",
+    description="which keeps the running statistics itself.",
 )
 property_of_update_running = partial(property_by_hand, update_running, TORCHS_OWN, once_right=True)
 
@@ -76,7 +76,7 @@ def of_batch(x: Tensor) -> tuple[Tensor, Tensor]:
     return mean, (values - mean[:, None]).square().sum(1) / (values.shape[1] - 1)
 
 
-def told(x: Tensor, momentum: float | None) -> str:
+def described(x: Tensor, momentum: float | None) -> str:
     return f"update_running(x, mean, var, {momentum}), x of shape {tuple(x.shape)}"
 
 
@@ -105,7 +105,7 @@ def require(
     """Compares the mean (which = 0) or the variance (1) after one call."""
     now = statistics(trial, x.shape[1])
     old = now[which].clone()
-    trial.given(told(x, momentum))
+    trial.given(described(x, momentum))
     work = Work()
 
     def counted(*args: Any) -> Any:
@@ -134,7 +134,7 @@ def require(
 @property_of_update_running("the statistics are its own work")
 def own_work(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 6, 3)
-    trial.given(told(x, 0.1) + "; calls are watched")
+    trial.given(described(x, 0.1) + "; calls are watched")
     run_for_its_calls(answer, x, *statistics(trial, 3), 0.1)
 
 
@@ -218,7 +218,7 @@ def in_place(answer: Answer, trial: Trial) -> None:
         now = tuple(value.float() for value in statistics(trial, 3))
         _kept.extend(now)
         views = [value[:] for value in now]
-        trial.given(told(x, momentum) + ", all float32; views of mean and var are held")
+        trial.given(described(x, momentum) + ", all float32; views of mean and var are held")
         updated(answer, trial, x, *now, momentum)
         same = all(torch.equal(view, value) for view, value in zip(views, now, strict=True))
         trial.true(
@@ -235,7 +235,7 @@ def records_nothing(answer: Answer, trial: Trial) -> None:
     for momentum in (0.2, None):
         x = drawn(trial, 5, 3).requires_grad_()
         mean, var = statistics(trial, 3)
-        trial.given(told(x, momentum) + ", x requires grad")
+        trial.given(described(x, momentum) + ", x requires grad")
         updated(answer, trial, x * 2, mean, var, momentum)
         trial.true(
             not (mean.requires_grad or var.requires_grad),

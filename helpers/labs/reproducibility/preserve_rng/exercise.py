@@ -221,10 +221,10 @@ def _(answer: Any, trial: Trial) -> None:
         name: BACK if after[name] == before[name] else "left" if after[name] == inside[name] else "elsewhere"
         for name in before
     }
-    told = {BACK: "as it was", "left": "where the block left it", "elsewhere": "somewhere else"}
+    in_words = {BACK: "as it was", "left": "where the block left it", "elsewhere": "somewhere else"}
     trial.true(
         set(states.values()) == {BACK},
-        "; ".join(f"The generator of {name} is {told[state]}" for name, state in states.items()) + ".",
+        "; ".join(f"The generator of {name} is {in_words[state]}" for name, state in states.items()) + ".",
         expected="each GPU's generator in the state that it had before the block",
         observed=states,
     )

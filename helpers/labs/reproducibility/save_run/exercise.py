@@ -48,9 +48,9 @@ save_run = Exercise(
 )
 
 
-def told(said: list[str]) -> str:
+def described(description: list[str]) -> str:
     """The first faults as one text."""
-    return "; ".join(said[:4]) + ("; ..." if len(said) > 4 else "")
+    return "; ".join(description[:4]) + ("; ..." if len(description) > 4 else "")
 
 
 @save_run.property("resumed in mid-epoch, a run goes on as if nothing had interrupted it", changes=RNG)
@@ -73,14 +73,14 @@ def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
         trial.true(path.is_file(), "save_run left no file at path.", expected="a file at path")
         run, before = whole.fresh(some_seed(trial), done)
         trial.call(resume, path, run)
-        said = whole.fault(run, done, before)
+        message = whole.fault(run, done, before)
         kept = path.is_file()
     trial.true(kept, "resume_run removed the file: after a second crash there is nothing to resume.")
     trial.true(
-        not said,
-        f"After resume_run: {told(said)}. So the batches that follow are not those of the uninterrupted run.",
+        not message,
+        f"After resume_run: {described(message)}. So the batches that follow are not those of the uninterrupted run.",
         expected="the same samples, the same losses and the same weights, to the last bit",
-        observed=said,
+        observed=message,
     )
 
 
@@ -102,12 +102,12 @@ def leaves_the_run(answer: Any, trial: Trial) -> None:
         whole = uninterrupted(some_seed(trial))
         run = whole.run_to(MIDDLE)
         trial.call(save, path, run)
-        said = whole.fault(run, MIDDLE)
+        message = whole.fault(run, MIDDLE)
     trial.true(
-        not said,
-        f"After save_run, in the run that was saved: {told(said)}.",
+        not message,
+        f"After save_run, in the run that was saved: {described(message)}.",
         expected="a run that trains on as if it had not been saved",
-        observed=said,
+        observed=message,
     )
 
 
@@ -131,11 +131,11 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
                 run.step()
             found = fresh([alone(file) for file in paths])
     trial.true(isinstance(found, list), "The process in which the run was resumed died.", got=str(found))
-    for done, said in enumerate(found):
+    for done, description in enumerate(found):
         trial.given(f"a run that is saved {place(done)}, and resumed in a new process")
         trial.true(
-            not said,
-            f"In the new process: {told(said)}.",
+            not description,
+            f"In the new process: {described(description)}.",
             expected="a run that goes on as if nothing had interrupted it, with nothing but the file",
             observed=found,
         )
@@ -195,12 +195,12 @@ def twice(answer: Any, trial: Trial) -> None:
                 expected="a resumed run that holds all that a run holds",
                 observed=(type(error).__name__, known),
             )
-        said = whole.fault(run, MIDDLE + 1)
+        message = whole.fault(run, MIDDLE + 1)
     trial.true(
-        not said,
-        f"After the second resume: {told(said)}. The resumed run did not carry all that the next save needs.",
+        not message,
+        f"After the second resume: {described(message)}. The resumed run did not carry all that the next save needs.",
         expected="a resumed run that holds all that a run holds, run.epoch_start and run.batch included",
-        observed=said,
+        observed=message,
     )
 
 
@@ -300,5 +300,9 @@ def atomic(answer: Any, trial: Trial) -> None:
             )
         run = new_run(1)
         trial.call(resume, path, run)
-        said = whole.fault(run, MIDDLE)
-        trial.true(not said, f"After a killed save, the next save and resume: {told(said)}.", observed=said)
+        message = whole.fault(run, MIDDLE)
+        trial.true(
+            not message,
+            f"After a killed save, the next save and resume: {described(message)}.",
+            observed=message,
+        )

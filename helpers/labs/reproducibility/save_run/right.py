@@ -1,4 +1,4 @@
-"""A right save and resume in pieces, of which the known wrong answers of 01.save_run change one each."""
+"""A right save and resume in pieces, of which the known mistakes of 01.save_run change one each."""
 
 from __future__ import annotations
 

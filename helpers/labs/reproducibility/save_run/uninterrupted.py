@@ -61,7 +61,7 @@ class Uninterrupted:
     def fault(self, run: Run, done: int, before: Before | None = None) -> list[str]:
         """How `run`, resumed after `done` batches, goes on unlike the uninterrupted one; [] if it does not."""
         parts = differences(standing(run), self.at[done], self.moved[done], before)
-        said = [f"{part}: {how}" for part, how in parts.items()]
+        messages = [f"{part}: {how}" for part, how in parts.items()]
         steps: list[Step] = []
         raised = ""
         try:
@@ -74,7 +74,7 @@ class Uninterrupted:
         except Exception as error:
             raised = f"then run.step() raised {type(error).__name__}"
         samples = self._order(steps[0], done) if steps else ""
-        return [text for text in (*said, samples, raised) if text] or ["the losses that follow differ"]
+        return [text for text in (*messages, samples, raised) if text] or ["the losses that follow differ"]
 
     def _order(self, first: Step, done: int) -> str:
         epoch, batch = divmod(done, EPOCH)

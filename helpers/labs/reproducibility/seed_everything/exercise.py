@@ -118,11 +118,11 @@ def _(answer: Any, trial: Trial) -> None:
             example = example or f"seeds {base + start} and {base + end}"
     trial.given(example)
     if ignored:
-        told = "; ".join(
+        description = "; ".join(
             f"{word}: {', '.join(n for n in LIBRARIES if n in same)}" for word, same in ignored.items()
         )
         trial.fail(
-            f"Two seeds gave the same draws: {told}.",
+            f"Two seeds gave the same draws: {description}.",
             expected="other numbers for every seed from 0 to 2**32 - 1",
             got=f"the same numbers for {example}",
             observed={word: sorted(same) for word, same in ignored.items()},

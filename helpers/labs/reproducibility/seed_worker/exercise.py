@@ -171,14 +171,14 @@ def _(answer: Any, trial: Trial) -> None:
 
 def _left_alone(first: Start) -> tuple[str, str]:
     """What the hook did instead of touching the dataset's generator: a word, and a sentence for the report."""
-    said = " The dataset's own generator was left alone"
+    message = " The dataset's own generator was left alone"
     if first.moved:
-        return "global", f"{said}; what the hook seeded is {' and '.join(first.moved)}."
+        return "global", f"{message}; what the hook seeded is {' and '.join(first.moved)}."
     if "dataset" in first.asked:
-        return "dataset read", f"{said}, though the hook looked at the worker's dataset."
+        return "dataset read", f"{message}, though the hook looked at the worker's dataset."
     if "seed" in first.asked:
-        return "seed read", f"{said}, though the hook asked for the worker's seed."
-    return "nothing", f"{said}."
+        return "seed read", f"{message}, though the hook asked for the worker's seed."
+    return "nothing", f"{message}."
 
 
 def _own_state_matters(answer: Any, trial: Trial, base: int) -> bool:

@@ -20,16 +20,16 @@ Pairs = set[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Case:
-    """A program that asks one question. told: what it is about, for the report; pairs: its races."""
+    """A program that asks one question. description: what it is about, for the report; pairs: its races."""
 
-    told: str
+    description: str
     pairs: frozenset[tuple[int, int]]
     ops: tuple[Op, ...]
 
 
-def case(told: str, pairs: Pairs, text: str) -> Case:
+def case(description: str, pairs: Pairs, text: str) -> Case:
     """text: see programs.written."""
-    return Case(told, frozenset(pairs), written(text))
+    return Case(description, frozenset(pairs), written(text))
 
 
 CASES: list[Case] = []
@@ -37,12 +37,12 @@ CASES: list[Case] = []
 
 
 def asks(
-    exercise: Exercise, said: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
+    exercise: Exercise, description: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
 ) -> Check:
     """Adds the property that the races of these programs are found."""
     CASES.extend(cases)
 
-    @exercise.property(said, after=tuple(after), once_right=once_right)
+    @exercise.property(description, after=tuple(after), once_right=once_right)
     def check(answer: Answer, trial: Trial) -> None:
         hold(answer, trial, cases)
 
@@ -61,13 +61,13 @@ def hold(answer: Answer, trial: Trial, cases: Sequence[Case], observe_all: bool 
     ]
     if faults:
         first, found = faults[0]
-        given(trial, first.told, first.ops)
+        given(trial, first.description, first.ops)
         trial.fail(
             sentences(first.ops, first.pairs, found),
             expected=text_of(first.pairs),
             got=text_of(found),
             observed=[
-                (each.told, *differing(each.pairs, found))
+                (each.description, *differing(each.pairs, found))
                 for each, found in (faults if observe_all else faults[:1])
             ],
         )
@@ -81,18 +81,18 @@ def found_in(answer: Answer, trial: Trial, cases: Sequence[Case]) -> list[Pairs]
         try:
             got = answer(program)
         except BaseException:
-            given(trial, each.told, each.ops)
+            given(trial, each.description, each.ops)
             raise
         given_back = len(program) == len(each.ops) and all(map(is_, program, each.ops))
         if not given_back or not isinstance(got, set | frozenset) or any(map(_no_pair, got)):
-            given(trial, each.told, each.ops)
+            given(trial, each.description, each.ops)
         trial.true(given_back, "The answer changed the program that it was given.", observed="mutated")
         found.append(pairs_in(trial, got))
     return found
 
 
-def given(trial: Trial, told: str, program: Sequence[Op]) -> None:
-    trial.given(f"{told}\n{listing(program)}" if program else told)
+def given(trial: Trial, description: str, program: Sequence[Op]) -> None:
+    trial.given(f"{description}\n{listing(program)}" if program else description)
 
 
 def pairs_in(trial: Trial, got: Any) -> Pairs:
@@ -147,14 +147,14 @@ def sentences(program: Sequence[Op], want: Pairs | frozenset, found: Pairs) -> s
     if found and found == {(j, i) for i, j in want}:
         i, j = extra[0]
         return f"({i}, {j}) is written the wrong way round: the smaller index comes first, ({j}, {i})."
-    said = []
+    messages = []
     if missing:
         i, j = missing[0]
-        said.append(f"The race ({i}, {j}) is missing: {_why_race(program, i, j)}.")
+        messages.append(f"The race ({i}, {j}) is missing: {_why_race(program, i, j)}.")
     if extra:
         i, j = extra[0]
-        said.append(f"({i}, {j}) is no race: {_why_none(program, i, j)}.")
-    return " ".join(said)
+        messages.append(f"({i}, {j}) is no race: {_why_none(program, i, j)}.")
+    return " ".join(messages)
 
 
 def _why_race(program: Sequence[Op], i: int, j: int) -> str:

@@ -38,7 +38,7 @@ fix_race = Exercise(
 
 
 EVEN = "each kernel takes as long"
-TOLD = "SimTensor.record_stream"
+RECORD_STREAM = "SimTensor.record_stream"
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def started(answer: Any, trial: Trial) -> None:
     found = run(answer, trial)
     sides = found.sides
     if sides.early:
-        kind, count = sides.start_kind(TOLD in found.calls)
+        kind, count = sides.start_kind(RECORD_STREAM in found.calls)
         trial.fail(
             f"{sides.words(sides.early[0])} {START[kind]}",
             expected="each side stream waits, before its first kernel, for the stream that writes a",
@@ -230,12 +230,12 @@ def kept(answer: Any, trial: Trial) -> None:
     found = {costs: run(answer, trial, costs) for costs in COSTS}
     count = max(len(each.sides.overwritten_sides()) for each in found.values())
     for costs in COSTS:
-        told, sides = TOLD in run(answer, trial, costs).calls, found[costs].sides
+        recorded, sides = RECORD_STREAM in run(answer, trial, costs).calls, found[costs].sides
         if not sides.overwritten:
             continue
         if count == 1:
             kind = "one of two"
-        elif not told:
+        elif not recorded:
             kind = "not told"
         else:
             kind = "told for others" if sides.freed_for() else "told nobody else"

@@ -72,13 +72,13 @@ class Sides:
         luck = " This time they ran one after the other, by luck." if self._gap(pair) >= 0 else ""
         return f"Nothing orders these two: {one}; {other}.{luck}"
 
-    def start_kind(self, told: bool) -> tuple[str, int]:
+    def start_kind(self, recorded: bool) -> tuple[str, int]:
         """Why side streams began too early, a key of START; and how many, if they wait for nothing.
 
-        told: whether record_stream was called.
+        recorded: whether record_stream was called.
         """
         if not any(op.kind == "wait" for op in self.ops):
-            return ("only record_stream" if told else "nothing"), 0
+            return ("only record_stream" if recorded else "nothing"), 0
         first = {self.ops[j].stream: (i, j) for i, j in sorted(self.early, reverse=True)}
         return _together([self._before_start(side, *first[side]) for side in sorted(first)])
 

@@ -15,6 +15,7 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
     Noting,
     Scaler,
+    described,
     gradients,
     optimizer_of,
     parameters,
@@ -22,7 +23,6 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     require_tensor,
     scaled_gradients,
     some_scale,
-    told,
     torchs_own,
 )
 
@@ -118,10 +118,12 @@ CALLS = (
 def unscales(answer: Answer, trial: Trial) -> None:
     start = some_scale(trial)
     scaler, optimizer = answer(start, 2.0, 0.5, 1), optimizer_of(trial, (2,), (1, 2), (3,))
-    said, seen = [], []
+    messages, seen = [], []
     for number, clips in enumerate((False, True, False)):
-        said.append(f"init_scale {start:g}, growth_interval 1, iteration {number + 1} of 3: {CALLS[clips]}")
-        trial.given(said[-1])
+        messages.append(
+            f"init_scale {start:g}, growth_interval 1, iteration {number + 1} of 3: {CALLS[clips]}"
+        )
+        trial.given(messages[-1])
         try:
             seen.append(iteration(scaler, optimizer, trial, start * 2**number, clips))
         except (RuntimeError, AssertionError) as error:
@@ -130,7 +132,7 @@ def unscales(answer: Answer, trial: Trial) -> None:
             seen.append(Seen(f"{type(error).__name__}: {error}", 0, [], [], 0.0))
             break
     observed = [(each.refused[:12], *each[1:4]) for each in seen]
-    for given, each in zip(said, seen, strict=True):
+    for given, each in zip(messages, seen, strict=True):
         trial.given(given)
         require_unscaled_once(trial, each, observed)
 
@@ -157,7 +159,7 @@ def require_unscaled_once(trial: Trial, seen: Seen, observed: list[Any]) -> None
         "After unscale_ the gradients are not those of the loss, so clipping measures the wrong ones: "
         f"their norm is {seen.norm:.4g}.",
         expected="the true gradients when they are clipped",
-        got=f"when clipped: {told(seen.at_clipping)}; at the step, against the right clipped ones: {told(seen.at_step)}",
+        got=f"when clipped: {described(seen.at_clipping)}; at the step, against the right clipped ones: {described(seen.at_step)}",
         observed=observed,
     )
     trial.true(
@@ -168,6 +170,6 @@ def require_unscaled_once(trial: Trial, seen: Seen, observed: list[Any]) -> None
         expected="the clipped gradients"
         if seen.at_clipping
         else "the true gradients: those of scale(loss) divided by the scale, once",
-        got=told(seen.at_step),
+        got=described(seen.at_step),
         observed=observed,
     )

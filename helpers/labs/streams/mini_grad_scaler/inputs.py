@@ -181,7 +181,7 @@ def powers(got: Iterable[Tensor | None], true: Iterable[Tensor], scale: float) -
     return found
 
 
-def told(powers: list[Any]) -> str:
+def described(powers: list[Any]) -> str:
     """Powers of the scale in words."""
     words = {0.0: "the true gradient", 1.0: "the true gradient times the scale"}
     return "; ".join(
@@ -196,7 +196,7 @@ def require_unscaled(trial: Trial, got: list[Any], true: list[Tensor], scale: fl
         not any(found),
         f"{what} are not the gradients of the loss.",
         expected="the true gradients: those of scale(loss) divided by the scale, once",
-        got=f"{told(found)} (the scale is {scale:g})",
+        got=f"{described(found)} (the scale is {scale:g})",
         observed=("powers", found),
     )
 

@@ -1,4 +1,4 @@
-"""A scaler in pieces for 06.mini_grad_scaler: a wrong answer replaces one of them, and is right otherwise."""
+"""A scaler in pieces for 06.mini_grad_scaler: a mistake replaces one of them, and is right otherwise."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def law(got: list[float], want: list[float]) -> tuple[str, float]:
     return "ratio", near if abs(math.log(ratio / near)) < 0.025 else float(f"{ratio:.1e}")
 
 
-def told(off: tuple[str, float]) -> str:
+def described(off: tuple[str, float]) -> str:
     what, value = off
     if what == "ratio":
         return f"It depends on n as it should, and is about {value:.3g} times what is measured."
@@ -108,7 +108,7 @@ def require(answer: Answer, trial: Trial, rounding: str, data: str) -> None:
         return
     off = law(got, want)
     trial.fail(
-        told(off),
+        described(off),
         expected=f"within a factor of {FACTOR} of " + ", ".join(f"{value:.2e}" for value in want),
         got=", ".join(f"{value:.2e}" for value in got),
         observed=off,

@@ -256,21 +256,21 @@ def waited(answer: Any, trial: Trial) -> None:
 def kept(answer: Any, trial: Trial) -> None:
     trial.given("a loader of 6 batches; the consumer lets go of each one when its kernels are queued")
     one = epoch(answer, trial, 6)
-    times, told = one.times, "SimTensor.record_stream" in one.calls
+    times, recorded = one.times, "SimTensor.record_stream" in one.calls
     pairs = times.overwritten()
     if pairs:
         i, j = pairs[0]
-        told_words = (
+        words = (
             "record_stream was called, but not with the stream that reads"
-            if told
+            if recorded
             else "nobody has told the allocator of the stream that reads"
         )
         trial.fail(
             f"Batch {j} has got the memory of batch {i}, and nothing orders {times.batch_words(compute=i)} and "
-            f"{times.batch_words(copy=j)}: {told_words}.",
+            f"{times.batch_words(copy=j)}: {words}.",
             expected="a block that is given away when the computation on it is over",
             got=times.table(),
-            observed=told,
+            observed=recorded,
         )
 
 

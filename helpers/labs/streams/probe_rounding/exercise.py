@@ -48,7 +48,7 @@ Answer = Callable[[Matmul], str]
 NAMES = (*ROUNDINGS, "none", "unknown")
 
 
-def said_of(answer: Answer, trial: Trial, matmul: Matmul) -> str:
+def message_of(answer: Answer, trial: Trial, matmul: Matmul) -> str:
     """What the answer says of a product, if it is one of the five words."""
     with one_thread():
         got = trial.call(answer, matmul)
@@ -85,7 +85,9 @@ def noting_ties(matmul: Matmul, shares: list[float]) -> Matmul:
 def require(answer: Answer, trial: Trial, cases: dict[str, tuple[Matmul, str]], message: str) -> None:
     """Wrong unless the answer has the right word for each case. cases: by what the product does."""
     shares: list[float] = []
-    got = {name: said_of(answer, trial, noting_ties(matmul, shares)) for name, (matmul, _) in cases.items()}
+    got = {
+        name: message_of(answer, trial, noting_ties(matmul, shares)) for name, (matmul, _) in cases.items()
+    }
     for name, (_, want) in cases.items():
         trial.given(f"a matmul that works like this: {name}")
         trial.true(
@@ -104,7 +106,7 @@ def both(kind: str) -> str:
 @probe_rounding.property("one of the five words")
 def word(answer: Answer, trial: Trial) -> None:
     trial.given("a matmul that works like this: full float32")
-    said_of(answer, trial, device(MODES["none"]))
+    message_of(answer, trial, device(MODES["none"]))
 
 
 @probe_rounding.property('a product in full float32 is "none"', once_right=True)

@@ -55,7 +55,7 @@ def without_payload(bits: Tensor) -> Tensor:
     return torch.where((bits & (SIGN - 1)) > INF, NAN, bits)
 
 
-def told(pattern: int) -> str:
+def described(pattern: int) -> str:
     """A pattern and its number, for people."""
     return f"0x{pattern:08X} ({of_bits([pattern]).item():.9g})"
 

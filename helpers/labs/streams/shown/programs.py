@@ -67,15 +67,15 @@ class Example:
         return listing(self.ops)
 
 
-def listing(program: Iterable[Op], said: Callable[[Op], str] | None = None) -> str:
-    """One line an op: its index, its stream, what it does: said(op)."""
-    said = said or said_of
+def listing(program: Iterable[Op], describe: Callable[[Op], str] | None = None) -> str:
+    """One line an op: its index, its stream, what it does: describe(op)."""
+    describe = describe or described
     ops = list(program)
     width = max((len(op.stream) for op in ops), default=0)
-    return "\n".join(f"{index:>3}  {op.stream:<{width}}  {said(op)}" for index, op in enumerate(ops))
+    return "\n".join(f"{index:>3}  {op.stream:<{width}}  {describe(op)}" for index, op in enumerate(ops))
 
 
-def said_of(op: Op) -> str:
+def described(op: Op) -> str:
     """What an op does, in a few words, without its stream."""
     if op.kind != "kernel":
         return f"{op.kind} {op.event}" if op.event else op.kind

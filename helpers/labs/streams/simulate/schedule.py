@@ -58,9 +58,9 @@ def timeline(program: Iterable[Op], machine: type[Timeline] = Timeline) -> Times
 
 @dataclass(frozen=True)
 class Case:
-    """A program that asks one question. told: what it is about; times: of its kernels."""
+    """A program that asks one question. description: what it is about; times: of its kernels."""
 
-    told: str
+    description: str
     times: tuple[tuple[float, float], ...]
     ops: tuple[Op, ...]
 
@@ -69,18 +69,18 @@ CASES: list[Case] = []
 """Those of all properties: the tests hold their times against the simulated device."""
 
 
-def case(told: str, times: Sequence[tuple[float, float]], text: str) -> Case:
+def case(description: str, times: Sequence[tuple[float, float]], text: str) -> Case:
     """text: see programs.written."""
-    return Case(told, tuple(times), written(text))
+    return Case(description, tuple(times), written(text))
 
 
 def asks(
-    exercise: Exercise, said: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
+    exercise: Exercise, description: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
 ) -> Check:
     """Adds the property that the kernels of these programs run when they should."""
     CASES.extend(cases)
 
-    @exercise.property(said, after=tuple(after), once_right=once_right)
+    @exercise.property(description, after=tuple(after), once_right=once_right)
     def check(answer: Answer, trial: Trial) -> None:
         hold(answer, trial, cases)
 
@@ -100,7 +100,7 @@ def hold(answer: Answer, trial: Trial, cases: Sequence[Case], observe_all: bool 
             expected=text_of(first.times),
             got=text_of(got),
             observed=[
-                (each.told, got if len(got) == len(each.times) else f"{len(got)} pairs")
+                (each.description, got if len(got) == len(each.times) else f"{len(got)} pairs")
                 for each, got in (faults if observe_all else faults[:1])
             ],
         )
@@ -116,9 +116,9 @@ def times_in(answer: Answer, trial: Trial, cases: Sequence[Case]) -> list[Times]
         except BaseException:
             given(trial, each)
             raise
-        if said := _no_times(got):
+        if message := _no_times(got):
             given(trial, each)
-            trial.fail(said[0], expected=text_of(each.times), got=got, observed=said)
+            trial.fail(message[0], expected=text_of(each.times), got=got, observed=message)
         if program != list(each.ops):
             given(trial, each)
             trial.fail("The answer changed the program that it was given.", observed="mutated")
@@ -153,10 +153,10 @@ def _same(want: Sequence[tuple[float, float]], got: Times) -> bool:
 
 
 def given(trial: Trial, each: Case) -> None:
-    trial.given(f"{each.told}\n{listing(each.ops, said)}" if each.ops else each.told)
+    trial.given(f"{each.description}\n{listing(each.ops, in_words)}" if each.ops else each.description)
 
 
-def said(op: Op) -> str:
+def in_words(op: Op) -> str:
     """What an op does, in a few words: of a kernel its duration."""
     if op.kind == "kernel":
         return f"kernel of {op.duration:g} us"

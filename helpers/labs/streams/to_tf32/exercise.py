@@ -17,11 +17,11 @@ from helpers.labs.streams.shared.rounding import (
     INF,
     SIGN,
     bits_of,
+    described,
     normals,
     of_bits,
     sort_of,
     tf32,
-    told,
     without_payload,
 )
 from helpers.measurements.tf32_bits import HALF, LOW, ROUNDINGS
@@ -87,9 +87,9 @@ def require(
             first = off[0]
             trial.fail(
                 f"{len(off)} of {patterns.numel()} numbers are not rounded as asked. "
-                f"The first: {told(int(patterns[first]))}.",
-                expected="a NaN" if sort_of(int(want[first])) == "nan" else told(int(want[first])),
-                got=told(int(have[first])),
+                f"The first: {described(int(patterns[first]))}.",
+                expected="a NaN" if sort_of(int(want[first])) == "nan" else described(int(want[first])),
+                got=described(int(have[first])),
                 observed=sorted(sorts) if by_sort else (rounding, have.tolist()),
             )
 

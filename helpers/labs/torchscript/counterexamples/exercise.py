@@ -169,7 +169,7 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             observed="example",
         )
         place, needed = differs_at(trial, tried, calls), least(tried)
-        told = ", ".join(map(shown_call, calls[:4])) + (", ..." if len(calls) > 4 else "")
+        description = ", ".join(map(shown_call, calls[:4])) + (", ..." if len(calls) > 4 else "")
         off = max(-3, min(3, len(calls) - needed))
         trial.true(
             place is not None,
@@ -177,14 +177,14 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             if len(calls) == 1
             else "Model and trace give the same at each of the calls.",
             expected="calls after which the two differ",
-            got=told,
+            got=description,
             observed=("same", off, any(isinstance(x, Tensor) and x.any() for x in calls[-1])),
         )
         trial.true(
             off == 0,
             f"{len(calls)} calls, and they differ at call {place + 1}. {needed} would be enough.",
             expected="the shortest list",
-            got=told,
+            got=description,
             observed=("longer", off),
         )
 

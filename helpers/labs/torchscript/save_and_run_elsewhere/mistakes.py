@@ -169,8 +169,8 @@ def printed_with_four_digits(module: nn.Module, example: Example, path: Path) ->
     torch.jit.script(module).eval().save(path)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(list(example), given := Path(folder) / "given.pt")
-        said = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])))\n", path, given)
-    numbers = re.findall(r"-?\d+\.\d*(?:e[+-]?\d+)?", said.partition("]")[0])
+        message = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])))\n", path, given)
+    numbers = re.findall(r"-?\d+\.\d*(?:e[+-]?\d+)?", message.partition("]")[0])
     return torch.tensor([float(number) for number in numbers], dtype=example[0].dtype)
 
 
@@ -180,5 +180,5 @@ def dtype_lost_in_a_list(module: nn.Module, example: Example, path: Path) -> Ten
     torch.jit.script(module).eval().save(path)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(list(example), given := Path(folder) / "given.pt")
-        said = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])).tolist())\n", path, given)
-    return torch.tensor([float(number) for number in said.strip("[]\n").split(",")])
+        message = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])).tolist())\n", path, given)
+    return torch.tensor([float(number) for number in message.strip("[]\n").split(",")])

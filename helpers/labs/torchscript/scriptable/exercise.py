@@ -138,8 +138,8 @@ def compiled(module: nn.Module, trial: Trial) -> torch.jit.ScriptModule:
 
 def last_line(error: BaseException) -> str:
     """What the interpreter says at the end of its own traceback."""
-    said = re.findall(r"^ *(\w*(?:Error|Exception): .+)$", str(error), re.M)
-    return (said[-1] if said else f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")[:220]
+    message = re.findall(r"^ *(\w*(?:Error|Exception): .+)$", str(error), re.M)
+    return (message[-1] if message else f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")[:220]
 
 
 def results_equal(module: Any, reference: nn.Module, name: str, trial: Trial, who: str) -> None:

@@ -1,4 +1,4 @@
-"""The models of 09.scriptable, mended: what its wrong answers change one part of.
+"""The models of 09.scriptable, mended: what its mistakes change one part of.
 
 Without `from __future__ import annotations`: the compiler reads the annotations of these classes as objects.
 """

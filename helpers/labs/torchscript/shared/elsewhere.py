@@ -40,9 +40,9 @@ def elsewhere(program: str, *arguments: object) -> str:
     words = [str(word.resolve()) if isinstance(word, Path) else str(word) for word in arguments]
     with tempfile.TemporaryDirectory() as empty:
         run = _fork if _forks and hasattr(os, "fork") else _start
-        code, printed, said = run(program, words, empty)
+        code, printed, message = run(program, words, empty)
     if code:
-        last = (said.strip().splitlines() or [f"it ended with code {code}"])[-1]
+        last = (message.strip().splitlines() or [f"it ended with code {code}"])[-1]
         raise RuntimeError(f"the other process failed: {last}")
     return printed
 
@@ -65,13 +65,13 @@ def _start(program: str, words: list[str], empty: str) -> tuple[int, str, str]:
 
 
 def _fork(program: str, words: list[str], empty: str) -> tuple[int, str, str]:
-    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as message:
         child = os.fork()
         if not child:
-            _obey(program, words, empty, printed.fileno(), said.fileno())
+            _obey(program, words, empty, printed.fileno(), message.fileno())
         _, status = os.waitpid(child, 0)
         texts = []
-        for file in (printed, said):
+        for file in (printed, message):
             file.seek(0)
             texts.append(file.read())
     return os.waitstatus_to_exitcode(status), *texts

@@ -17,9 +17,9 @@ def first_line(error: BaseException) -> str:
 def details(error: BaseException) -> list[str]:
     """The types that do not fit, and the marked line of the source."""
     types = re.findall(r"^ *((?:Expected a value|Could not match type) .*)$", str(error), re.M)
-    told = [text for text in types if "previously matched" in text] or types
+    telling = [text for text in types if "previously matched" in text] or types
     marked = re.findall(r"^ *(\S.*)\n *~+ <--- HERE", str(error), re.M)
-    return told[:1] + [f"at: {line}" for line in marked[:1]]
+    return telling[:1] + [f"at: {line}" for line in marked[:1]]
 
 
 def refused(error: BaseException, trial: Trial, message: str) -> NoReturn:

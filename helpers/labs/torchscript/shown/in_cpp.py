@@ -97,13 +97,13 @@ def _run(command: list[str]) -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     try:
-        said, _ = process.communicate(timeout=SECONDS)
+        output, _ = process.communicate(timeout=SECONDS)
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
     if process.returncode:
-        lines = said.strip().splitlines() or [f"it ended with code {process.returncode}"]
+        lines = output.strip().splitlines() or [f"it ended with code {process.returncode}"]
         raise RuntimeError(
             "the C++ program was not built: " + next((line for line in lines if "rror" in line), lines[-1])
         )
@@ -122,6 +122,6 @@ def run_in_cpp(path: Path, example: tuple[Tensor, ...], program: Path | None = N
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
         if done.returncode:
             lines = [line for line in done.stderr.strip().splitlines() if line.strip()]
-            said = lines[0] if lines else f"it ended with code {done.returncode}"
-            raise RuntimeError(f"the C++ program failed: {said}")
+            message = lines[0] if lines else f"it ended with code {done.returncode}"
+            raise RuntimeError(f"the C++ program failed: {message}")
         return torch.load(output)

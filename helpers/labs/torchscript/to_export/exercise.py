@@ -195,17 +195,17 @@ def accepted_by_torch(one: Program, trial: Trial) -> None:
             shape = next((tuple(x.shape) for x in args if isinstance(x, Tensor)), ())
             trial.given(f"torch.library.opcheck(operator, args), as the program calls it, x of shape {shape}")
             with quiet(), functorch_config.patch(cse=False):  # for cse, torch would import all of inductor
-                said = torch.library.opcheck(op, args, kwargs, raise_exception=False)
-            failed = sorted(name for name, result in said.items() if result != "SUCCESS")
+                message = torch.library.opcheck(op, args, kwargs, raise_exception=False)
+            failed = sorted(name for name, result in message.items() if result != "SUCCESS")
             trial.true(
                 not failed,
                 f"opcheck says no: {', '.join(failed)}.",
-                expected="SUCCESS for all tests: " + ", ".join(sorted(said)),
-                got=first_line(str(said[failed[0]])) if failed else "",
+                expected="SUCCESS for all tests: " + ", ".join(sorted(message)),
+                got=first_line(str(message[failed[0]])) if failed else "",
                 observed=(
                     "opcheck",
                     failed,
-                    [word for word in SAID if word in str(said.get("test_faketensor"))],
+                    [word for word in SAID if word in str(message.get("test_faketensor"))],
                 ),
             )
 

@@ -174,7 +174,7 @@ _held: dict[tuple[str, int], Mismatch | None] = {}
 
 
 def held(check: Callable[[Program, Trial], None], one: Program, trial: Trial) -> None:
-    """Runs a check on a program, once: many wrong answers share the program of a part that is right."""
+    """Runs a check on a program, once: many mistakes share the program of a part that is right."""
     key = f"{check.__name__} {one.name} {trial.seed}", id(one.program)
     if key not in _held:
         try:
@@ -201,8 +201,8 @@ def tell_refusal(error: BaseException, trial: Trial) -> None:
 def first_sentence(text: str) -> str:
     """The first line of an error, without what differs from run to run."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith("- ")] or lines
-    return re.sub(r"0x[0-9a-f]+", "...", told[0])[:200] if told else ""
+    telling = [line for line in lines if line.startswith("- ")] or lines
+    return re.sub(r"0x[0-9a-f]+", "...", telling[0])[:200] if telling else ""
 
 
 class Calls(TorchDispatchMode):

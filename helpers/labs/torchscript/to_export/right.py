@@ -1,4 +1,4 @@
-"""A right way to export the models of 09.to_export, of which wrong answers exchange one part."""
+"""A right way to export the models of 09.to_export, of which mistakes exchange one part."""
 
 from __future__ import annotations
 

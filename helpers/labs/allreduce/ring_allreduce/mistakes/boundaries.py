@@ -1,4 +1,4 @@
-"""A wrong answer to 08.ring_allreduce whose two halves are each right: they cut x at other places."""
+"""A mistake in 08.ring_allreduce whose two halves are each right: they cut x at other places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong answers to 08.ring_allreduce whose sums are wrong on four ranks, or whose ranks wait for ever."""
+"""Mistakes in 08.ring_allreduce whose sums are wrong on four ranks, or whose ranks wait for ever."""
 
 from __future__ import annotations
 

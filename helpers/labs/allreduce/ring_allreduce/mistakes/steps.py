@@ -1,4 +1,4 @@
-"""Wrong answers to 08.ring_allreduce: which chunk at which step, how many steps, who sends first; and buffers."""
+"""Mistakes in 08.ring_allreduce: which chunk at which step, how many steps, who sends first; and buffers."""
 
 from __future__ import annotations
 

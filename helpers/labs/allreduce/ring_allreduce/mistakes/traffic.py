@@ -1,4 +1,4 @@
-"""Wrong answers to 08.ring_allreduce that are right on four ranks, and fail by traffic, size, dtype or memory."""
+"""Mistakes in 08.ring_allreduce that are right on four ranks, and fail by traffic, size, dtype or memory."""
 
 from __future__ import annotations
 

@@ -97,14 +97,14 @@ class WorkersLeave(Loader):
     """Tells the workers that there is no more as soon as the sampler has ended."""
 
     def fill(self) -> None:
-        self.told = False
+        self.signalled = False
         super().fill()
 
     def ask(self) -> None:
         sent = self.sent
         super().ask()
-        if sent == self.sent and not self.told:
-            self.told = True
+        if sent == self.sent and not self.signalled:
+            self.signalled = True
             for tasks in self.tasks:
                 tasks.put(None)
 

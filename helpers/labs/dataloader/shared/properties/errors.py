@@ -47,13 +47,13 @@ def _slow_one(samples: Samples, index: Any) -> Any:
 def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | None]:
     """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, itself."""
     key = id(answer), trial.seed
-    said = (
+    message = (
         "5 batches of one sample, two workers; sample 2 raises ValueError while batch 1 is still being loaded"
     )
-    trial.given(said)
+    trial.given(message)
     if key not in _broken:
         acts = {1: _slow_one, 2: decode_sample}
-        with Loading(trial, answer, said, [[k] for k in range(5)], acts=acts) as loading:
+        with Loading(trial, answer, message, [[k] for k in range(5)], acts=acts) as loading:
             error = loading.error()
             kind, text = ("", "") if error is None else (type(error).__name__, text_of(error))
             plain = error if type(error) in (ValueError, RuntimeError) else None
@@ -134,8 +134,8 @@ def stack_samples(samples: list) -> Any:
 
 
 def collate(answer: Any, trial: Trial) -> None:
-    said = "3 batches, two workers; collate_fn raises KeyError for the last batch"
-    with Loading(trial, answer, said, [[k] for k in range(3)], collate_fn=stack_samples) as loading:
+    message = "3 batches, two workers; collate_fn raises KeyError for the last batch"
+    with Loading(trial, answer, message, [[k] for k in range(3)], collate_fn=stack_samples) as loading:
         error = loading.error()
         received = loading.received
         _see(trial, error, KeyError, received, [[0], [1]], "collate")
@@ -173,8 +173,8 @@ def open_shard(worker_id: int) -> None:
 
 
 def hook(answer: Any, trial: Trial) -> None:
-    said = "4 batches, two workers; worker_init_fn raises LookupError in worker 1"
-    with Loading(trial, answer, said, [[k] for k in range(4)], worker_init_fn=open_shard) as loading:
+    message = "4 batches, two workers; worker_init_fn raises LookupError in worker 1"
+    with Loading(trial, answer, message, [[k] for k in range(4)], worker_init_fn=open_shard) as loading:
         error = loading.error()
         want = [[0]] if loading.received else []  # before the first batch will do
         _see(trial, error, LookupError, loading.received, want, "hook")
@@ -186,8 +186,8 @@ def _corrupt(samples: Samples, index: Any) -> Any:
 
 
 def awkward(answer: Any, trial: Trial) -> None:
-    said = "2 batches, one worker; sample 1 raises an exception whose class takes two arguments"
-    with Loading(trial, answer, said, [[0], [1]], acts={1: _corrupt}, num_workers=1) as loading:
+    message = "2 batches, one worker; sample 1 raises an exception whose class takes two arguments"
+    with Loading(trial, answer, message, [[0], [1]], acts={1: _corrupt}, num_workers=1) as loading:
         error = loading.error()
         text = "" if error is None else text_of(error)
         fine = isinstance(error, (Corrupt, RuntimeError)) and "_corrupt" in text and "train.tar" in text
@@ -206,9 +206,9 @@ def _exhausted(samples: Samples, index: Any) -> Any:
 
 
 def stop(answer: Any, trial: Trial) -> None:
-    said = "4 batches of two samples, two workers; sample 5 raises StopIteration, as next() on an empty stream does"
+    message = "4 batches of two samples, two workers; sample 5 raises StopIteration, as next() on an empty stream does"
     batches = [[k, k + 1] for k in range(0, 8, 2)]
-    with Loading(trial, answer, said, batches, acts={5: _exhausted}) as loading:
+    with Loading(trial, answer, message, batches, acts={5: _exhausted}) as loading:
         error = loading.error()
         short = [batch for batch in loading.received if type(batch) is list and len(batch) < 2]
         trial.true(
@@ -239,17 +239,17 @@ def _left(samples: Samples, index: Any) -> Any:
 
 
 def killed(answer: Any, trial: Trial) -> None:
-    said = "8 batches, two workers; worker 0 is killed (as by a lack of memory) while it loads sample 2"
-    _dead(answer, trial, said, {2: _killed}, "killed")
+    message = "8 batches, two workers; worker 0 is killed (as by a lack of memory) while it loads sample 2"
+    _dead(answer, trial, message, {2: _killed}, "killed")
 
 
 def exited(answer: Any, trial: Trial) -> None:
-    said = "8 batches, two workers; the first sample of worker 1 ends its process with exit code 0"
-    _dead(answer, trial, said, {1: _left}, "exited")
+    message = "8 batches, two workers; the first sample of worker 1 ends its process with exit code 0"
+    _dead(answer, trial, message, {1: _left}, "exited")
 
 
-def _dead(answer: Any, trial: Trial, said: str, acts: dict, how: str) -> None:
-    with Loading(trial, answer, said, [[k] for k in range(8)], acts=acts, patience=16) as loading:
+def _dead(answer: Any, trial: Trial, description: str, acts: dict, how: str) -> None:
+    with Loading(trial, answer, description, [[k] for k in range(8)], acts=acts, patience=16) as loading:
         loading.wanted = "RuntimeError within a second or so, which says that a worker died"
         error = loading.error()
         trial.true(
@@ -274,9 +274,9 @@ def _takes_its_time(samples: Samples, index: Any) -> Any:
 
 
 def patient(answer: Any, trial: Trial) -> None:
-    said = "4 batches, two workers; sample 1 takes 1.6 seconds"
+    message = "4 batches, two workers; sample 1 takes 1.6 seconds"
     with Loading(
-        trial, answer, said, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40
+        trial, answer, message, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40
     ) as loading:
         error = loading.error()
         kind = type(error).__name__

@@ -29,8 +29,8 @@ _gated: dict[tuple[int, int], dict[str, Any]] = {}
 
 
 def processes(answer: Any, trial: Trial) -> None:
-    said = "6 batches of one sample, with two workers"
-    with Loading(trial, answer, said, [[k] for k in range(6)]) as loading:
+    message = "6 batches of one sample, with two workers"
+    with Loading(trial, answer, message, [[k] for k in range(6)]) as loading:
         with calls_to(DataLoader, Pool, ProcessPoolExecutor) as calls:
             received = loading.rest()
         loads = loading.log.events("load")
@@ -79,11 +79,13 @@ def processes(answer: Any, trial: Trial) -> None:
 def gated(answer: Any, trial: Trial) -> dict[str, Any]:
     """A run in which batch 0 takes longer than all that may be loaded beside it. The steps below share it."""
     key = id(answer), trial.seed
-    said = "12 batches of one sample, two workers, prefetch_factor 2; batch 0 ends after batches 1 and 3"
-    trial.given(said)
+    message = "12 batches of one sample, two workers, prefetch_factor 2; batch 0 ends after batches 1 and 3"
+    trial.given(message)
     if key not in _gated:
         acts = {0: waits_for(1, 3)}
-        with Loading(trial, answer, said, [[k] for k in range(12)], acts=acts, prefetch_factor=2) as loading:
+        with Loading(
+            trial, answer, message, [[k] for k in range(12)], acts=acts, prefetch_factor=2
+        ) as loading:
             received = [batch[0] for batch in loading.rest()]
             events = loading.log.events()
             before = events[: events.index(["done", 0])]
@@ -170,11 +172,11 @@ def slow(answer: Any, trial: Trial) -> None:
 
 
 def bound(answer: Any, trial: Trial) -> None:
-    said = "20 batches, two workers, prefetch_factor 3, and a consumer that thinks long about each batch"
+    message = "20 batches, two workers, prefetch_factor 3, and a consumer that thinks long about each batch"
     with Loading(
         trial,
         answer,
-        said,
+        message,
         iter([[k, k] for k in range(20)]),
         usual=_tensor,
         num_workers=2,
@@ -208,9 +210,9 @@ def _tensor(samples: Samples, index: Any) -> torch.Tensor:
 
 
 def late(answer: Any, trial: Trial) -> None:
-    said = "6 batches of tensors, two workers; the consumer takes the last ones when the workers have long loaded them"
+    message = "6 batches of tensors, two workers; the consumer takes the last ones when the workers have long loaded them"
     batches = [[k, k + 1] for k in range(6)]
-    with Loading(trial, answer, said, batches, usual=_tensor, collate_fn=torch.stack) as loading:
+    with Loading(trial, answer, message, batches, usual=_tensor, collate_fn=torch.stack) as loading:
         loading.start()
         try:
             for received in range(1, 7):
@@ -246,10 +248,10 @@ def edges(answer: Any, trial: Trial) -> None:
     def collate(samples: list) -> Any:
         return "".join(samples) or None
 
-    said = 'batches ["a", "b"], [] and ["c"]; collate_fn gives None for the empty one; four workers'
+    message = 'batches ["a", "b"], [] and ["c"]; collate_fn gives None for the empty one; four workers'
     batches = [["a", "b"], [], ["c"]]
     with Loading(
-        trial, answer, said, batches, collate_fn=collate, num_workers=4, prefetch_factor=1
+        trial, answer, message, batches, collate_fn=collate, num_workers=4, prefetch_factor=1
     ) as loading:
         received = loading.rest()
         trial.equal(received, ["ab", None, "c"], "The batches", observed=("edges", received))

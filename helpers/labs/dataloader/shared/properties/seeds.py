@@ -44,10 +44,10 @@ def seeds(answer: Any, trial: Trial) -> None:
     generator, twin = torch.Generator().manual_seed(seed), torch.Generator()
     noise, want = [], []
     for epoch in (1, 2):
-        said = f"noise of random, NumPy and torch; two workers, epoch {epoch} with one generator, seeded with {seed}"
+        message = f"noise of random, NumPy and torch; two workers, epoch {epoch} with one generator, seeded with {seed}"
         want.append(_expected(twin.set_state(generator.get_state())))
         with Loading(
-            trial, answer, said, batches, usual=_noise, collate_fn=default_collate, generator=generator
+            trial, answer, message, batches, usual=_noise, collate_fn=default_collate, generator=generator
         ) as loading:
             noise.append(torch.cat(loading.rest())[:, 1:])
     wrong = [
@@ -95,7 +95,7 @@ def _expected(generator: torch.Generator) -> torch.Tensor:
 def draw(answer: Any, trial: Trial) -> None:
     seed = trial.random.getrandbits(40)
     ours, torchs = (torch.Generator().manual_seed(seed) for _ in range(2))
-    said = f"batches of a RandomSampler that shares the loader's generator, seeded with {seed}: as DataLoader gives"
+    message = f"batches of a RandomSampler that shares the loader's generator, seeded with {seed}: as DataLoader gives"
     options: dict[str, Any] = dict(collate_fn=default_collate, num_workers=2)
     context = "fork" if "fork" in torch.multiprocessing.get_all_start_methods() else None
     want = DataLoader(
@@ -108,7 +108,7 @@ def draw(answer: Any, trial: Trial) -> None:
     want = list(want)
     batches = BatchSampler(RandomSampler(Noise(), generator=ours), 2, False)
     before = _globals()
-    with Loading(trial, answer, said, batches, usual=_noise, generator=ours, **options) as loading:
+    with Loading(trial, answer, message, batches, usual=_noise, generator=ours, **options) as loading:
         received = loading.rest()
     elsewhere = [name for name, state in _globals().items() if state != before[name]]
     indices = [[row[0] for row in batch.tolist()] for batch in received]
@@ -165,8 +165,10 @@ def info(answer: Any, trial: Trial) -> None:
     twin = torch.Generator().set_state(generator.get_state())
     base_seed = torch.empty((), dtype=torch.int64).random_(generator=twin).item()
     threads = torch.get_num_threads()
-    said = "two workers; worker_init_fn asks get_worker_info() and marks the data set; this process has two threads"
-    with Loading(trial, answer, said, [[k] for k in range(4)], usual=_marked, generator=generator) as loading:
+    message = "two workers; worker_init_fn asks get_worker_info() and marks the data set; this process has two threads"
+    with Loading(
+        trial, answer, message, [[k] for k in range(4)], usual=_marked, generator=generator
+    ) as loading:
         loading.options["worker_init_fn"] = _Hook(loading.samples)
         torch.set_num_threads(2)
         try:
@@ -210,19 +212,23 @@ def _see_hooks(trial: Trial, hooks: list[list[Any]], base_seed: int, own: int) -
         expected="once in each worker, with the worker's number: 0 and 1",
         observed=("hooks", ids),
     )
-    told = [hook[3] for hook in sorted(hooks, key=lambda hook: hook[2])]
+    infos = [hook[3] for hook in sorted(hooks, key=lambda hook: hook[2])]
     trial.true(
-        None not in told,
+        None not in infos,
         "get_worker_info() gives None in a worker while worker_init_fn runs: set_worker_info comes before it.",
         expected="the worker's id, num_workers, seed and data set",
         observed="no worker info",
     )
     trial.true(
-        told == [[id, 2, base_seed + id] for id in range(2)],
+        infos == [[id, 2, base_seed + id] for id in range(2)],
         "get_worker_info() tells other things in the workers than DataLoader would.",
         expected=str([dict(id=id, num_workers=2, seed=base_seed + id) for id in range(2)]),
-        got=str([dict(zip(("id", "num_workers", "seed"), each, strict=True)) for each in told]),
-        observed=("info", [each[:2] == [id, 2] for id, each in enumerate(told)], told[0][2] == base_seed),
+        got=str([dict(zip(("id", "num_workers", "seed"), each, strict=True)) for each in infos]),
+        observed=(
+            "info",
+            [each[:2] == [id, 2] for id, each in enumerate(infos)],
+            infos[0][2] == base_seed,
+        ),
     )
     seeded = [hook[4] for hook in hooks]
     trial.true(
@@ -254,10 +260,10 @@ class _Hook:
 
     def __call__(self, worker_id: int) -> None:
         found = get_worker_info()
-        told = None if found is None else [found.id, found.num_workers, found.seed]
+        info = None if found is None else [found.id, found.num_workers, found.seed]
         number = worker_id if isinstance(worker_id, int) else repr(worker_id)
         self.samples.log.note(
-            "hook", os.getpid(), number, told, torch.initial_seed(), torch.get_num_threads()
+            "hook", os.getpid(), number, info, torch.initial_seed(), torch.get_num_threads()
         )
         (self.samples if found is None else found.dataset).mark = number + 100
 

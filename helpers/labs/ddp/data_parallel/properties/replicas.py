@@ -60,13 +60,14 @@ def gradients_of_replicas(answer: Answer, trial: Trial) -> None:
         "parameters, would not learn from them.",
         expected="through each replica, the gradient that the module itself would have got",
         got="; ".join(
-            f"{name}: {_told(got)}" for name, got in zip(("replica 0", "1", "2", "all"), gots, strict=True)
+            f"{name}: {_described(got)}"
+            for name, got in zip(("replica 0", "1", "2", "all"), gots, strict=True)
         ),
         observed=gots,
     )
 
 
-def _told(outcome: bool | str) -> str:
+def _described(outcome: bool | str) -> str:
     return {"None": "no gradient", False: "a wrong one", True: "right"}[outcome]
 
 

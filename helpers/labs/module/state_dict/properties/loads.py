@@ -84,16 +84,18 @@ def names_of(keys: list[str]) -> str:
 
 @state_dict.property("load: each value goes where its name says, whatever the order of the file")
 def arrives(answer: Any, trial: Trial) -> None:
-    for said, turn in (("in order", list), ("in reverse order", reversed)):
+    for description, turn in (("in order", list), ("in reverse order", reversed)):
         module, sd = model(trial.generator), file_of(model(seeded(trial)))
         sd = OrderedDict((key, sd[key]) for key in turn(list(sd)))
-        trial.given(f"load_state_dict(m, sd) of m = Node({outline(module)}), sd with all names, {said}")
+        trial.given(
+            f"load_state_dict(m, sd) of m = Node({outline(module)}), sd with all names, {description}"
+        )
         got = loaded(answer, trial, module, sd)
         off = off_values(module, sd)
         trial.true(
             not off,
             f"After loading, {names_of(off)} {'have' if len(off) > 1 else 'has'} not the file's values.",
-            observed=("values", said, off),
+            observed=("values", description, off),
         )
         trial.equal(got, ([], []), "What was returned", observed=got)
 
@@ -157,19 +159,21 @@ def apart(answer: Any, trial: Trial) -> None:
 
 @state_dict.property("load: what is None, not persistent or tied is no fault")
 def no_fault(answer: Any, trial: Trial) -> None:
-    for said, build in (
+    for description, build in (
         ("None entries and unsaved buffers", with_gaps),
         ("tied weights, a shared module", with_ties),
     ):
         module, other = build(trial.generator), build(seeded(trial))
-        trial.given(f"a model with {said}: Node({outline(module)}), and the file of its twin")
+        trial.given(f"a model with {description}: Node({outline(module)}), and the file of its twin")
         sd, unsaved = (
             file_of(other),
             {key: value for key, value in copied(module).items() if key not in state_of(module)},
         )
         for strict in (False, True):
             got = loaded(answer, trial, module, sd, strict=strict)
-            trial.equal(got, ([], []), "What was returned", observed=(said, strict, got))
+            trial.equal(got, ([], []), "What was returned", observed=(description, strict, got))
         off = off_values(module, sd)
         off += [key for key, value in unsaved.items() if not same(holders(module)[key], value)]
-        trial.true(not off, f"{names_of(off)} hold other values than they should.", observed=(said, off))
+        trial.true(
+            not off, f"{names_of(off)} hold other values than they should.", observed=(description, off)
+        )

@@ -63,9 +63,9 @@ def strict(answer: Any, trial: Trial) -> None:
     less, more = file_of(model(seeded(trial))), file_of(model(seeded(trial)))
     del less["conv2.mean"]
     more["conv.w2"] = more["conv.w"]
-    for said, sd in (("a missing", less), ("an unexpected", more)):
-        trial.given(f"a file with {said} key only; strict=True")
-        raised(answer, trial, model(trial.generator), sd, f"for {said} key")
+    for description, sd in (("a missing", less), ("an unexpected", more)):
+        trial.given(f"a file with {description} key only; strict=True")
+        raised(answer, trial, model(trial.generator), sd, f"for {description} key")
 
 
 def misshapen(trial: Trial) -> tuple[State, list[str]]:

@@ -60,10 +60,12 @@ def serves_two(answer: Answer, trial: Trial) -> None:
 
 
 def require_moves_of_two(trial: Trial, found: list[Any]) -> None:
-    for number, ((signs, explicit, said, _), (steps, _)) in enumerate(zip(TWO, found, strict=True), start=1):
+    for number, ((signs, explicit, description, _), (steps, _)) in enumerate(
+        zip(TWO, found, strict=True), start=1
+    ):
         trial.true(
             steps == signs.replace(" ", "0"),
-            f"Iteration {number} ({said}{', unscale_ called first' if explicit else ''}) took the wrong steps. Each "
+            f"Iteration {number} ({description}{', unscale_ called first' if explicit else ''}) took the wrong steps. Each "
             "optimizer looks at its own gradients: what is good is used.",
             expected=" and ".join("a step" if sign == "+" else "none" for sign in signs),
             got=" and ".join("a step" if sign == "+" else "none" for sign in steps),
