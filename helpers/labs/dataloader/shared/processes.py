@@ -107,6 +107,25 @@ def _state(pid: int) -> str:
     return "" if helper or state == "X" else state
 
 
+def _other_threads() -> list[str]:
+    """The letter in /proc of each thread of this process but the one that asks; on Linux."""
+    found = []
+    for task in _tasks():
+        try:
+            with open(f"/proc/self/task/{task}/stat") as file:
+                found.append(file.read().rpartition(")")[2].split()[0])
+        except OSError:  # it has ended meanwhile
+            pass
+    return found
+
+
+def _tasks() -> list[str]:
+    try:
+        return [task for task in os.listdir("/proc/self/task") if int(task) != threading.get_native_id()]
+    except OSError:
+        return []
+
+
 def _used(pid: int) -> float:
     """Its processor time in seconds so far; 0 if it is gone."""
     try:
@@ -156,11 +175,16 @@ class Started:
             time.sleep(0.005)
 
     def settle(self) -> None:
-        """Waits until all sleep and nothing has happened for a while."""
+        """Waits until all sleep and nothing has happened for a while.
+
+        The threads of this process must sleep, too: one feeds the workers' queue, and on a busy machine it may want
+        to run for long before it gets a core.
+        """
         quiet, size = 0, self.log.size()
-        for _ in range(200):
+        for _ in range(500):
             time.sleep(0.01)
-            same = self.log.size() == size and all(state in "SZ" for state in self.now().values())
+            states = (*self.now().values(), *_other_threads())
+            same = self.log.size() == size and all(state in "SZ" for state in states)
             quiet, size = (quiet + 1, size) if same else (0, self.log.size())
             if quiet == 4:
                 return
