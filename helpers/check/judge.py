@@ -19,7 +19,7 @@ from helpers.notebook.stubs import missing_exercise
 OWN_MODULES = (
     *(
         f"helpers.check.{name}"
-        for name in ("compare", "guard", "judge", "pool", "sandbox", "spec", "symptoms", "trial")
+        for name in ("compare", "guard", "judge", "limits", "pool", "sandbox", "spec", "symptoms", "trial")
     ),
     "helpers.check.worker",
     "helpers.display.comparison",

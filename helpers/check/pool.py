@@ -14,17 +14,19 @@ import os
 import struct
 import sys
 import threading
-import time
 import warnings
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from helpers.check.protocol import KEPT, ORPHAN
+from helpers.check.limits import TICK, Limits
+from helpers.check.protocol import KEPT, ORPHAN, WHERE
 from helpers.check.spec import Spec
 from helpers.processes.fork_server import fork_server, no_main_module, started
 from helpers.processes.process_tree import end_tree
 
 READY = 60.0  # seconds in which a child must be ready
+PATIENCE = 5.0  # seconds in which a child that is late says where it is
+STACK = b"most recent call first"  # as faulthandler writes it
 UNKNOWN = 255  # what multiprocessing says of a child whose fork server died first
 
 
@@ -39,18 +41,19 @@ class Child:
         self.output, self.printed, self.dump, self._inbox = b"", 0, b"", b""
         self._live: list[Any] = [channel, output, dump, sentinel]
 
-    def message(self, seconds: float) -> tuple[str, Any]:
-        """("message", data), ("ended", None), ("late", None) or ("garbled", None), reading pipes meanwhile."""
-        end = time.monotonic() + seconds
+    def message(self, limits: Limits) -> tuple[str, Any]:
+        """("message", data), ("ended", None), ("late", which limit) or ("garbled", None), reading pipes meanwhile."""
+        late = ""
         while True:
             try:
                 if (text := self._whole_message()) is not None:
                     return "message", json.loads(text)
             except ValueError:
                 return "garbled", None
-            ready = wait(self._live, timeout=max(0.0, end - time.monotonic()))
-            if not ready:
-                return "late", None
+            if late:  # and no message came meanwhile
+                return "late", late
+            ready = wait(self._live, timeout=TICK)
+            late = limits.over()
             for pipe in (self._output, self._dump):
                 if pipe in ready:
                     self._read(pipe)
@@ -80,6 +83,16 @@ class Child:
             return None
         text, self._inbox = self._inbox[4 : 4 + size], self._inbox[4 + size :]
         return text
+
+    def say_where(self) -> None:
+        """Asks a child that is late for the lines at which its threads are, and reads them."""
+        try:
+            os.kill(self.pid, WHERE)
+        except ProcessLookupError:
+            return
+        # The first line may take its time where many processes want a core; the others follow at once.
+        while self._dump in self._live and wait([self._dump], 0.1 if STACK in self.dump else PATIENCE):
+            self._read(self._dump)
 
     def drain(self) -> None:
         """Reads what still lies in the pipes."""
@@ -153,7 +166,7 @@ class WarmWorker(Child):
 class Fork(Child):
     """A fork of the kernel."""
 
-    def __init__(self, exercise: Spec, answer: Any, seed: int, seconds: float) -> None:
+    def __init__(self, exercise: Spec, answer: Any, seed: int) -> None:
         from helpers.check import worker
 
         channel, their_channel = multiprocessing.Pipe()
@@ -163,9 +176,7 @@ class Fork(Child):
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: fork beside threads
             pid = os.fork()
         if pid == 0:
-            worker.forked(
-                their_channel, their_output.fileno(), their_dump.fileno(), exercise, answer, seed, seconds
-            )
+            worker.forked(their_channel, their_output.fileno(), their_dump.fileno(), exercise, answer, seed)
         for pipe in (their_channel, their_output, their_dump):
             pipe.close()
         self._pidfd = os.pidfd_open(pid)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, field
 from typing import Any
 
 KEPT = 16384  # characters of an answer's output that are kept
 PROPERTY = "Property: "  # begins a line of the dump that says which property is tried
+WHERE = getattr(signal, "SIGUSR1", 0)  # asks a child for the lines at which its threads are; Windows has none
 ORPHAN = 17  # exit code of a child whose fork server died
 
 
@@ -17,7 +19,6 @@ class Order:
     exercise: bytes
     answer: bytes
     seed: int
-    seconds: float
     threads: int
     sources: dict[str, str] = field(default_factory=dict)
     folder: str = ""

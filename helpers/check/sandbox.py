@@ -17,6 +17,7 @@ import sys
 import threading
 from typing import Any
 
+from helpers.check.limits import BY_THE_CLOCK, Limits, by_the_clock, of_processor_time
 from helpers.check.pool import Child, Fork, prepare, warm_worker
 from helpers.check.protocol import KEPT, PROPERTY, Order, Result
 from helpers.check.spec import Spec
@@ -25,8 +26,7 @@ from helpers.notebook.frames import dumped
 from helpers.processes.by_value import by_value
 from helpers.processes.endings import ending
 
-GRACE = 0.3  # seconds after the limit in which the child may still say where it hangs
-NAMING = 10.0  # seconds, beyond the exercise's own limit, for finding the name: up to 1 s on a quiet machine
+NAMING = 10.0  # seconds of processor time for finding the name, beyond the exercise's own limit
 
 
 def checked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
@@ -51,7 +51,6 @@ def _in_worker(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: flo
             pickle.dumps(exercise),
             blob,
             seed,
-            seconds,
             torch.get_num_threads(),
             cell_sources(),
             os.getcwd(),
@@ -115,7 +114,7 @@ def _can_fork() -> bool:
 
 
 def _forked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
-    child = Fork(exercise, answer, seed, seconds)
+    child = Fork(exercise, answer, seed)
     try:
         return _followed(child, seconds)
     finally:
@@ -124,18 +123,19 @@ def _forked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
 
 def _followed(child: Child, seconds: float) -> Result:
     """Waits for the verdict, then for the mistake's name."""
-    word, data = child.message(seconds + GRACE)
+    word, data = child.message(Limits(child.pid, seconds))
     if word == "message" and isinstance(data, dict) and "unbuilt" in data:
         raise Unbuilt(data["unbuilt"])
     if word == "message" and _is_verdict(data):
         result = Result(data["found"])
         if result.found:
-            word, name = child.message(max(NAMING, seconds / 2))
+            word, name = child.message(Limits(child.pid, max(NAMING, seconds / 2)))
             result.mistake = name.get("mistake") if word == "message" and isinstance(name, dict) else None
         return _with_output(result, child, data["printed"])
     found = dict(verdict="crashed", frames=None)
     if word == "late":
-        found |= dict(verdict="timed out", message=f"No result after {seconds:g} seconds.")
+        found |= dict(verdict="timed out", message=data)
+        child.say_where()
     elif word == "ended":
         found["message"] = _ending(child)
     else:
@@ -185,12 +185,16 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
     stopped = False
 
     def ring(number: int, frame: Any) -> None:
-        raise TimeUp
+        raise TimeUp((of_processor_time if number == signal.SIGPROF else by_the_clock)(seconds))
 
     def stop(number: int, frame: Any) -> None:
         nonlocal stopped
         stopped = True  # the answer, or the check of it, may swallow what is raised here
         raise KeyboardInterrupt
+
+    def stop_timers() -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
     timed = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     before = guard.snapshot()
@@ -199,23 +203,24 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
     name = None
     try:
         if timed:
-            old = signal.signal(signal.SIGALRM, ring), signal.signal(signal.SIGINT, stop)
-            signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+            old = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
+            old[signal.SIGINT] = signal.signal(signal.SIGINT, stop)
+            signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
+            signal.setitimer(signal.ITIMER_REAL, seconds * BY_THE_CLOCK, 0.1)
         found = judge(exercise, answer, seed)
         finding = found.as_dict() if found else None
         if timed:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            stop_timers()
         if found:
             sys.stdout = sys.stderr = Output(-1)
             name = mistake(exercise, answer, seed, found)
     except TimeUp as late:
-        message = f"No result after {seconds:g} seconds."
-        finding = dict(verdict="timed out", message=message, frames=frames_of(late))
+        finding = dict(verdict="timed out", message=str(late), frames=frames_of(late))
     finally:
         if timed:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, old[0])
-            signal.signal(signal.SIGINT, old[1])
+            stop_timers()
+            for number, handler in old.items():
+                signal.signal(number, handler)
         guard.restore(before)
     if stopped:
         raise KeyboardInterrupt

@@ -32,7 +32,7 @@ import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward w
 
 from helpers.check import guard
 from helpers.check.judge import Finding, judge, mistake, tried
-from helpers.check.protocol import KEPT, ORPHAN, PROPERTY, Order
+from helpers.check.protocol import KEPT, ORPHAN, PROPERTY, WHERE, Order
 from helpers.check.spec import Spec
 from helpers.notebook.cells import know_cells
 from helpers.notebook.frames import frames_of
@@ -63,12 +63,10 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
         return exercise, answer
 
     torch.set_num_threads(order.threads)
-    _serve(channel, both, order.seed, order.seconds)
+    _serve(channel, both, order.seed)
 
 
-def forked(
-    channel: Connection, output: int, dump: int, exercise: Spec, answer: Any, seed: int, seconds: float
-) -> None:
+def forked(channel: Connection, output: int, dump: int, exercise: Spec, answer: Any, seed: int) -> None:
     """A child that was forked from the kernel. Does not return.
 
     One thread only: the kernel's thread pool does not survive a fork, and the first parallel loop would hang.
@@ -78,7 +76,7 @@ def forked(
         _let_go_of_sockets({channel.fileno(), output, dump})
         _take_over(output, dump)
         guard.set_standard()
-        _serve(channel, lambda: (exercise, answer), seed, seconds)
+        _serve(channel, lambda: (exercise, answer), seed)
     finally:
         os._exit(1)
 
@@ -100,7 +98,7 @@ def _let_go_of_sockets(keep: set[int]) -> None:
     os.close(nowhere)
 
 
-def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int, seconds: float) -> None:
+def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int) -> None:
     """Checks, sends what was found, names the mistake, and waits for its end. Messages are JSON."""
     # Taken now: the answer may replace them.
     send, dumps, write, wait_for_end = channel.send_bytes, json.dumps, os.write, signal.pause
@@ -111,7 +109,6 @@ def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int,
 
     _limit_memory()
     _seed(seed)
-    faulthandler.dump_traceback_later(seconds, file=_dump_file)
     try:
         exercise, answer = both()
     except BaseException as error:
@@ -125,7 +122,6 @@ def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int,
         found = Finding("crashed", description, frames=frames_of(error))
     finding = found.as_dict() | {"observed": None} if found else None  # observed: large, and of use here only
     send(dumps({"found": finding, "printed": sys.stdout.count}).encode())
-    faulthandler.cancel_dump_traceback_later()
     if found:
         _be_quiet()
         try:
@@ -160,6 +156,8 @@ def _take_over(output: int, dump: int) -> None:
     _adopt_orphans()
     _dump_file = os.fdopen(os.dup(dump), "w")
     faulthandler.enable(file=_dump_file)
+    if WHERE:
+        faulthandler.register(WHERE, file=_dump_file)
     if sys.platform == "linux":
         multiprocessing.set_start_method(
             "fork", force=True

@@ -156,7 +156,9 @@ def test_a_crash_like_that_of_a_known_mistake_names_it() -> None:
 
 def test_a_time_out_is_told_with_the_line_where_it_stood() -> None:
     place = "Cell In[3], line 4, in scale: while True:"
-    hint = hints_of(exercise()).after(report("No result after 5 seconds.", "timed out", where=(place,)))
+    hint = hints_of(exercise()).after(
+        report("No result after 5 seconds of processor time.", "timed out", where=(place,))
+    )
     assert f"Time ran out at {place}" in str(hint) and hint.hints == ()
 
 

@@ -1,4 +1,4 @@
-"""63 answers that do harm, or look as if they did: name -> Hostile.
+"""Answers that do harm, or look as if they did: name -> Hostile.
 
 `source` is a cell that leaves `answer` behind. Where two verdicts are right (it depends on the machine's load
 or memory), both are named.
@@ -128,12 +128,25 @@ body(
 # Loops that never end, in Python, in C, behind handlers.
 body("python loop", "timed out", "while True: pass", says="while True: pass")
 body(
+    "python loop, its limit",
+    "timed out",
+    "while True: pass",
+    says="No result after 1 second of processor time.",
+)
+body(
     "repr loops",
     "timed out | wrong",
     "return R()",
     before="class R:\n    def __repr__(self):\n        while True: pass\n",
 )
 body("time.sleep", "timed out", "time.sleep(1e6)", before="import time\n", says="time.sleep(1e6)")
+body(
+    "time.sleep, its limit",
+    "timed out",
+    "time.sleep(1e6)",
+    before="import time\n",
+    says="nothing ran for 1 second: the answer waits for something.",
+)
 body(
     "lock.acquire",
     "timed out",
