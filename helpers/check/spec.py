@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 ID = re.compile(r"\d\d\.[a-z][a-z0-9_]*")
 Check = Callable[[Any, "Trial"], None]
 Written = TypeVar("Written", bound=Callable[..., Any])
+_importing = threading.RLock()  # checks may run in several threads
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Spec:
     names: what the answer is called in the notebook; several names mean that the answer is a tuple.
     kind: "function" or "class".
     core: a lab is solved when its core exercises are; the others are optional.
-    seconds: time limit of one call to `check`.
+    seconds: of processor time, in which one call to `check` gives a verdict; see limits.py.
     inside_kernel: the answer is a live object that no other process can be sent.
     processes: the answer starts processes: a check takes seconds, and what it saw depends on who was first.
     prepare: called in the process that checks, before the answer is rebuilt there: what the answer refers to may
@@ -104,13 +107,22 @@ class Spec:
         self.prepare = prepare
         self.version = version
         self.properties: list[Property] = []
+        self._mistake_modules: tuple[str, ...] = ()
         self._mistakes: dict[str, Mistake] = {}
         self._written: dict[str, Any] = {}  # the mistake's name -> the function or class that was decorated
 
     @property
     def mistakes(self) -> Mapping[str, Mistake]:
-        """The known mistakes, by name."""
+        """The known mistakes, by name. Imports the modules that hold them, when asked for the first time."""
+        with _importing:
+            modules, self._mistake_modules = self._mistake_modules, ()
+            for module in modules:
+                import_module(module)
         return MappingProxyType(self._mistakes)
+
+    def mistakes_are_in(self, *modules: str) -> None:
+        """Names the modules that add the mistakes. A session needs them seldom, and they are the larger part of a lab."""
+        self._mistake_modules = modules
 
     def property(
         self,

@@ -24,7 +24,7 @@ if "ipykernel" in sys.modules:  # in a notebook the first check should not wait 
 def contents(package: str) -> dict[str, Any]:
     """What a lab offers its notebook, by name: its exercises, its predictions, and `__all__` of its `shown`.
 
-    The properties and mistakes of each exercise are imported too: they add themselves to it.
+    The properties of each exercise are imported too: they add themselves to it. Its mistakes do so when asked for.
 
     Args:
         package: The lab's full name, `helpers.labs.optim`.
@@ -37,9 +37,9 @@ def contents(package: str) -> dict[str, Any]:
     for exercise in sorted(path.parent for path in folder.glob("*/exercise.py")):
         name = f"{package}.{exercise.name}"
         found[exercise.name] = getattr(import_module(f"{name}.exercise"), exercise.name)
-        for part in ("properties", "mistakes"):
-            for module in _modules(exercise / part):
-                import_module(f"{name}.{module}")
+        for module in _modules(exercise / "properties"):
+            import_module(f"{name}.{module}")
+        found[exercise.name].mistakes_are_in(*(f"{name}.{module}" for module in _modules(exercise / "mistakes")))
     for module in _modules(folder / "predictions"):
         found |= _predictions(import_module(f"{package}.{module}"))
     if _modules(folder / "shown"):
