@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from helpers import paths
+from helpers.check.protocol import Result
 from helpers.check.spec import Spec
 from helpers.course import catalogue, progress
 from helpers.course.solutions import solution_source
@@ -96,7 +97,12 @@ def _report(exercise: Exercise, answer: Any) -> Report:
             f"The check itself failed, which is not your answer's fault: {type(error).__name__}: {error}"
         )
         return Report(exercise.id, exercise.title, "crashed", message=message)
-    known = {name: mistake.why for name, mistake in exercise.mistakes.items()}
+    return reported(exercise, answer, result)
+
+
+def reported(exercise: Exercise, answer: Any, result: Result) -> Report:
+    """The report on what the check of an answer came to."""
+    known = _known(exercise)
     note = " ".join(filter(None, [older_answer(exercise.names, answer), result.note]))
     common = dict(known=known, output=_plain(result.output), cut=result.cut, note=note)
     found = result.found
@@ -113,6 +119,12 @@ def _report(exercise: Exercise, answer: Any) -> Report:
         **text,
         **common,
     )
+
+
+def _known(exercise: Exercise) -> dict[str, str]:
+    """The mistakes that the check knows: name -> teacher's sentence. From the catalogue, which is quicker, if it can."""
+    entry = catalogue.of_exercise(exercise.id)
+    return {name: mistake.why for name, mistake in (entry or exercise).mistakes.items()}
 
 
 def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:

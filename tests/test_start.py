@@ -18,7 +18,7 @@ from helpers.course.progress import NAME, note_solved
 from helpers.work import status
 from helpers.work.copies import put_copy
 
-MISTAKE = Fall("the sum is right", "Expected 3, got 4.", "x = [1, 2]")
+MISTAKE = Fall("One was forgotten.", "the sum is right", "Expected 3, got 4.", "x = [1, 2]")
 
 
 def entry(id: str, minutes: int = 10, *, core: bool = True, version: int = 1, mistakes: int = 6) -> Entry:

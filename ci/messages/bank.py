@@ -6,25 +6,28 @@ work, and is then named by the rule that `judge.mistake` has.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import torch
 
 import helpers
 from helpers.check import guard
-from helpers.check.judge import OWN_MODULES, Finding, Outcomes, alike
+from helpers.check.judge import OWN_MODULES, Finding
+from helpers.check.naming import Outcomes, alike, written_down
+from helpers.check.spec import Mistake
 from helpers.exercise import Exercise
 
-PATIENCE = 300  # seconds for all answers of an exercise: a few are usual
+PATIENCE = 600  # seconds for all answers of an exercise, on a busy machine, too: a few are usual
+Rows = dict[tuple[str, int], tuple[Finding | None, ...]]  # by mistake and variant
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,18 @@ class Named:
     """What the bank says of one of its own answers.
 
     variant: 0 is the mistake itself, -1 that in disguise. names: the mistakes that behave like it.
+    at: the place of the one property at which it ran, None if it ran at all of them. outcomes: what it did there.
     """
 
     mistake: str
     variant: int
     names: tuple[str, ...]
-    first: Finding | None
+    at: int | None
+    outcomes: tuple[Finding | None, ...]
+
+    @property
+    def first(self) -> Finding | None:
+        return next((outcome for outcome in self.outcomes if outcome is not None), None)
 
 
 def errors(exercise: Exercise, seed: int) -> list[str]:
@@ -49,13 +58,13 @@ def errors(exercise: Exercise, seed: int) -> list[str]:
     for each in named(exercise.id, seed).values():
         alike = tuple(sorted({each.mistake, *each.names}))
         if each.first is None:
-            key, what = (f"{each.mistake} {each.variant}",), f"{_in_words(each)}: no property rejects it"
+            key, what = (f"{each.mistake} {each.variant}",), f"{in_words(each)}: no property rejects it"
         elif each.first.verdict == "not attempted":
-            key, what = (f"{each.mistake} {each.variant}",), f"{_in_words(each)}: it is taken for a stub"
+            key, what = (f"{each.mistake} {each.variant}",), f"{in_words(each)}: it is taken for a stub"
         elif len(alike) > 1:
             key, what = alike, collision(alike, each.first.at)
         elif not each.names:
-            key, what = alike, f"{_in_words(each)}: it does not behave like the mistake itself"
+            key, what = alike, f"{in_words(each)}: it does not behave like the mistake itself"
         else:
             continue
         found.setdefault(key, f"{exercise.id} {what} (seed {seed})")
@@ -68,7 +77,7 @@ def collision(names: Sequence[str], at: str) -> str:
     return f"{what}. First rejected at the property {at!r}: let `observed` hold there what this mistake does and no other one"
 
 
-def _in_words(each: Named) -> str:
+def in_words(each: Named) -> str:
     kind = {-1: "disguised", 0: "itself"}.get(each.variant, f"variant {each.variant}")
     return f"{each.mistake}, {kind}"
 
@@ -76,29 +85,58 @@ def _in_words(each: Named) -> str:
 @cache
 def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
     """Each mistake of an exercise, its variants and its disguise, named by how they behave."""
-    cores = own_cores()
-    pool = ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("fork"))
-    processes: list[Any] = []
+    exercise, rows = helpers.exercises()[id], _rows(id, seed)
+    return {
+        key: Named(*key, tuple(sorted(_names(rows, exercise, key))), _place(exercise, key[0]), row)
+        for key, row in sorted(rows.items())
+    }
+
+
+def _rows(id: str, seed: int) -> Rows:
+    """The outcomes of all answers, from processes that share the work."""
+    parts, rows = own_cores(), {}
+    processes = [_started(id, seed, part, parts) for part in range(parts)]
     try:
-        parts = pool.map(_outcomes, [(id, seed, part, cores) for part in range(cores)], timeout=PATIENCE)
-        processes = list(pool._processes.values())
-        rows = {key: row for part in parts for key, row in part.items()}
-    except BrokenProcessPool as broken:
-        codes = [process.exitcode for process in processes]
-        raise AssertionError(f"{id}: the processes that ran its answers ended with {codes}") from broken
-    except BaseException:
-        for process in processes:
-            process.kill()  # an answer that never ends
-        raise
+        for process, results in processes:
+            if not results.poll(PATIENCE):
+                raise AssertionError(f"{id}: an answer of its bank never ends")
+            try:
+                rows |= results.recv()
+            except EOFError:
+                process.join()
+                message = f"{id}: a process that ran its answers ended with {process.exitcode}"
+                raise AssertionError(message) from None
     finally:
-        pool.shutdown(cancel_futures=True)
-    bank = [(name, its) for (name, variant), its in rows.items() if variant >= 0]
-    found = {}
-    for (mistake, variant), row in sorted(rows.items()):
-        names = {name for name, its in bank if all(map(alike, its, row))}
-        first = next((outcome for outcome in row if outcome is not None), None)
-        found[mistake, variant] = Named(mistake, variant, tuple(sorted(names)), first)
-    return found
+        for process, _ in processes:
+            process.kill()
+            process.join()
+    return rows
+
+
+def _started(id: str, seed: int, part: int, parts: int) -> tuple[BaseProcess, Connection]:
+    # No pool of processes: an exercise sees whether one stands behind an answer.
+    context = multiprocessing.get_context("fork")
+    results, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=(theirs, id, seed, part, parts))
+    process.start()
+    theirs.close()
+    return process, results
+
+
+def _names(rows: Rows, exercise: Exercise, key: tuple[str, int]) -> set[str]:
+    """The mistakes that do what one row does."""
+    at = exercise.mistakes[key[0]].at
+    return {
+        name
+        for (name, variant), row in rows.items()
+        if variant >= 0 and exercise.mistakes[name].at == at and all(map(alike, row, rows[key]))
+    }
+
+
+def _place(exercise: Exercise, mistake: str) -> int | None:
+    """The place of the property at which alone a mistake is known."""
+    at = exercise.mistakes[mistake].at
+    return [prop.description for prop in exercise.properties].index(at) if at else None
 
 
 def own_cores() -> int:
@@ -127,17 +165,31 @@ def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:
         )
 
 
-def _outcomes(order: tuple[str, int, int, int]) -> dict[tuple[str, int], list[Finding | None]]:
-    """The outcomes of every n-th answer, from the given place on, at all properties."""
+def _serve(results: Connection, id: str, seed: int, part: int, parts: int) -> None:
+    """Sends the outcomes of every n-th answer, from the given place on."""
     # In a fork torch makes its pool of threads anew at the first call. If that comes from several threads at once, such
     # as those that the autograd engine starts after an export, one of them finds no pool and ends the process.
     torch.set_num_threads(1)
-    id, seed, part, parts = order
+    multiprocessing.set_start_method("fork", force=True)  # as where a check runs
     exercise = helpers.exercises()[id]
     guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})
-    unseen = io.StringIO()
-    with contextlib.redirect_stdout(unseen), contextlib.redirect_stderr(unseen):
-        return {
-            key: list(map(Outcomes(exercise, answer, seed).at, exercise.properties))
+    _be_quiet()
+    results.send(
+        {
+            key: _row(exercise, exercise.mistakes[key[0]], answer, seed)
             for key, answer in list(_answers(exercise))[part::parts]
         }
+    )
+
+
+def _be_quiet() -> None:
+    """What the answers print is not shown, also from C++ and from processes that they start."""
+    sys.stdout = sys.stderr = io.StringIO()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def _row(exercise: Exercise, mistake: Mistake, answer: Any, seed: int) -> tuple[Finding | None, ...]:
+    outcomes = Outcomes(exercise, answer, seed, written_down(mistake))
+    return tuple(outcomes.at(prop) for prop in exercise.properties if mistake.at in ("", prop.description))

@@ -6,36 +6,40 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import helpers
-from ci.messages.bank import collision, errors
-from ci.messages.reports import SEED, reports
+from ci.messages.bank import errors
+from ci.messages.outcomes import differences, outcomes
+from ci.messages.reports import SEED
 from ci.messages.texts import entries, lasting
 from ci.messages.texts import messages as messages_of
 from ci.notebooks.files import notebooks
+from helpers.check import stored
 from helpers.course import catalogue
+from helpers.exercise import Exercise
 from helpers.files import put
 
 
 def messages(root: Path, labs: list[str]) -> int:
-    """Gives every known mistake to its check and keeps what it says. Returns the exit code: 1 if two collide.
+    """Gives every known mistake to its check and keeps what it says and does. Returns the exit code: 1 if two collide.
 
     labs: numbers; none: all.
     """
-    exercises = helpers.exercises()
     wrong: list[str] = []
     for path in notebooks(root / "solutions", labs):
-        number = path.stem[:2]
-        ids = [id for id in exercises if id.startswith(f"{number}.")]
-        if not ids:
+        exercises = [
+            exercise for id, exercise in helpers.exercises().items() if id.startswith(f"{path.stem[:2]}.")
+        ]
+        if not exercises:
             continue
-        changed = list(_written(root, path.stem))
+        changed = [*_texts_written(root, path.stem), *_outcomes_written(path.stem, exercises)]
         print(f"{path.stem}: {'; '.join(changed) or 'nothing changed'}", flush=True)
-        wrong += [line for id in ids for line in collisions(id)]
+        for exercise in exercises:
+            wrong += errors(exercise, SEED) or differences(exercise)
     print("\n".join(wrong) if wrong else "every mistake is rejected, and named")
     return int(bool(wrong))
 
 
-def _written(root: Path, stem: str) -> Iterator[str]:
-    """Writes what changed of a lab, and gives the files' names."""
+def _texts_written(root: Path, stem: str) -> Iterator[str]:
+    """Writes what changed of a lab's messages, and gives the files' names."""
     path = root / "tests" / "messages" / f"{stem[:2]}.txt"
     text = messages_of(stem[:2])
     if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -47,17 +51,14 @@ def _written(root: Path, stem: str) -> Iterator[str]:
         yield f"data/exercises/{stem}.json changed"
 
 
-def collisions(id: str) -> Iterator[str]:
-    """What is wrong with the mistakes of an exercise, a line each: one that passes, or is not told from a different one.
-
-    Answers that start processes run once only: whom a nameless one behaves like is not known.
-    """
-    exercise = helpers.exercises()[id]
-    if not exercise.processes:
-        yield from errors(exercise, SEED)
-        return
-    for name, report in reports(id).items():
-        if report.passed:
-            yield f"{id} {name}: no property rejects it"
-        elif report.mistake != name:
-            yield f"{id} {collision([name], report.at)}"
+def _outcomes_written(stem: str, exercises: list[Exercise]) -> Iterator[str]:
+    """Writes what the mistakes of a lab do, where it is something else than what is stored, and gives the files' names."""
+    folder = catalogue.folder() / stem
+    for exercise in exercises:
+        if differences(exercise):
+            put(folder / f"{exercise.id[3:]}.json", stored.as_text(outcomes(exercise)))
+            yield f"data/exercises/{stem}/{exercise.id[3:]}.json changed"
+    for path in sorted(folder.glob("*.json")):
+        if f"{stem[:2]}.{path.stem}" not in {exercise.id for exercise in exercises}:
+            path.unlink()
+            yield f"data/exercises/{stem}/{path.name} is gone"

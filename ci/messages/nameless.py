@@ -8,11 +8,13 @@ from helpers.exercise import Exercise
 
 
 class Nameless(Exercise):
-    """An exercise whose check knows no mistake by name, and is the same in all else."""
+    """An exercise whose check names no mistake, and is the same in all else."""
+
+    names_mistakes = False
 
     def __init__(self, exercise: Exercise) -> None:
         vars(self).update(vars(exercise))
-        self._exercise, self._mistakes = exercise, {}
+        self._exercise = exercise
 
     def __reduce__(self) -> Any:
         return Nameless, (self._exercise,)

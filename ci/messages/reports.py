@@ -1,8 +1,7 @@
 """The reports of all known mistakes, always from one seed: what changed once changes again.
 
-Made once for a whole run, on all cores: the answers run in processes of their own. A check runs the
-whole bank of an exercise to find one mistake's name, so the names of a bank cost its size squared; here they come
-from bank.py, where each answer runs once.
+They are made of what bank.py finds, where each mistake runs once, in processes that share the work. A check gives the
+same, from a process of its own.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ import helpers
 from ci.environ import environ_with
 from ci.messages.bank import named, own_cores
 from ci.messages.nameless import Nameless
+from helpers.check.protocol import Result
 from helpers.course.registry import lab_modules
 from helpers.display.report import Report
-from helpers.exercise import Exercise
+from helpers.exercise import Exercise, reported
 from helpers.processes import fork_server
 
 SEED = 20260101
@@ -42,14 +42,16 @@ def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> lis
 def reports(id: str) -> dict[str, Report]:
     """By the mistake's name: what the check says to each mistake."""
     exercise = helpers.exercises()[id]
-    answers = [mistake.answer for mistake in exercise.mistakes.values()]
-    if exercise.processes:
-        return dict(zip(exercise.mistakes, checked(exercise, answers), strict=True))
-    known, names = {name: mistake.why for name, mistake in exercise.mistakes.items()}, named(id, SEED)
-    found = {}
-    for name, report in zip(exercise.mistakes, checked(Nameless(exercise), answers), strict=True):
-        one = names[name, 0]
-        same = one.first is not None and (one.first.verdict, one.first.at) == (report.verdict, report.at)
-        mistake = one.names[0] if same and len(one.names) == 1 else None
-        found[name] = replace(report, mistake=mistake, known=known)
-    return found
+    known = {name: mistake.why for name, mistake in exercise.mistakes.items()}
+    return {name: replace(_report(exercise, name), known=known) for name in exercise.mistakes}
+
+
+def _report(exercise: Exercise, name: str) -> Report:
+    """What the check says to a mistake, as it was found in a process with others; what it prints is left out."""
+    mistake, each = exercise.mistakes[name], named(exercise.id, SEED)[name, 0]
+    if mistake.observed is not None:  # it never ends, so it did not run there
+        (report,) = checked(Nameless(exercise), [mistake.answer])
+    else:
+        found = each.first.as_dict() if each.first else None
+        report = reported(exercise, mistake.answer, Result(found))
+    return replace(report, mistake=name if each.names == (name,) else None, output="", cut=False)

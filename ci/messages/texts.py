@@ -58,7 +58,10 @@ def entries(stem: str) -> dict[str, Entry]:
             exercise.minutes,
             exercise.core,
             exercise.version,
-            {name: Fall(report.at, report.message, report.given) for name, report in reports(id).items()},
+            {
+                name: Fall(exercise.mistakes[name].why, report.at, report.message, report.given)
+                for name, report in reports(id).items()
+            },
         )
         for id, exercise in helpers.exercises().items()
         if id.startswith(stem[:2] + ".")
@@ -79,6 +82,6 @@ def lasting_mistakes(id: str, mistakes: Mapping[str, Fall]) -> dict[str, Fall]:
     exercise = helpers.exercises().get(id)
     processes = exercise is not None and exercise.processes
     return {
-        name: Fall(*(short(text, processes) for text in (how.at, how.message, how.input)))
+        name: Fall(how.why, *(short(text, processes) for text in (how.at, how.message, how.input)))
         for name, how in mistakes.items()
     }

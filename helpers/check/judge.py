@@ -1,16 +1,19 @@
-"""Holds an answer against the properties of its exercise, and recognises known mistakes by behaviour."""
+"""Holds an answer against the properties of its exercise."""
 
 from __future__ import annotations
 
-import math
+import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy
+import torch
+
 from helpers.check import guard
 from helpers.check.compare import shown
-from helpers.check.spec import Mistake, Property, Spec
+from helpers.check.spec import Property, Spec
 from helpers.check.trial import Mismatch, Trial
 from helpers.notebook.frames import Frame, frames_of
 from helpers.notebook.stubs import missing_exercise
@@ -19,7 +22,19 @@ from helpers.notebook.stubs import missing_exercise
 OWN_MODULES = (
     *(
         f"helpers.check.{name}"
-        for name in ("compare", "guard", "judge", "limits", "pool", "sandbox", "spec", "symptoms", "trial")
+        for name in (
+            "compare",
+            "guard",
+            "judge",
+            "limits",
+            "naming",
+            "pool",
+            "sandbox",
+            "spec",
+            "stored",
+            "symptoms",
+            "trial",
+        )
     ),
     "helpers.check.worker",
     "helpers.display.comparison",
@@ -75,69 +90,11 @@ def judge(
     return None
 
 
-def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | None:
-    """The name of the known mistake that behaves like `answer` at every property, or None.
-
-    first: what `judge` found. Most mistakes are told apart by the property that it comes from, so the
-    others are run only for those that are left; and where it is written down at which property a mistake falls,
-    that one alone is asked.
-    """
-    if first.verdict == "not attempted" or not first.at:
-        return None
-    failing = next(prop for prop in exercise.properties if prop.description == first.at)
-    held = exercise.properties[: exercise.properties.index(failing)]
-    own = Outcomes(
-        exercise, answer, seed, dict.fromkeys((prop.description for prop in held), None) | {first.at: first}
-    )
-    left = [
-        (name, Outcomes(exercise, form, seed, written_down(known)))
-        for name, known in exercise.mistakes.items()
-        for form in (known.answer, *known.variants)
-        if known.at in ("", first.at)
-    ]
-    for prop in (failing, *exercise.properties):
-        if left:
-            left = [
-                (name, its)
-                for name, its in left
-                if exercise.mistakes[name].at not in ("", prop.description)
-                or alike(its.at(prop), own.at(prop))
-            ]
-    names = {name for name, _ in left}
-    return names.pop() if len(names) == 1 else None
-
-
-def written_down(known: Mistake) -> dict[str, Finding | None]:
-    """What is known of a mistake without running it."""
-    if known.observed is None:
-        return {}
-    return {known.at: Finding("wrong", known.why, observed=known.observed)}
-
-
-class Outcomes:
-    """What one answer does at each property; each is found out when it is first asked for.
-
-    None where the property holds, and where it is not asked, since one that must hold before it does not.
-    """
-
-    def __init__(
-        self, exercise: Spec, answer: Any, seed: int, known: dict[str, Finding | None] | None = None
-    ) -> None:
-        self._exercise, self._answer, self._seed = exercise, answer, seed
-        self._known = dict(known or {})
-
-    def at(self, prop: Property) -> Finding | None:
-        if prop.description not in self._known:
-            asked = all(self.at(earlier) is None for earlier in prop.after)
-            found = tried(self._exercise, prop, self._answer, self._seed) if asked else None
-            self._known[prop.description] = found
-        return self._known[prop.description]
-
-
 def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | None:
     """Runs one property; the global state is put back, and what an answer left changed is found."""
     if exercise.prepare is not None:
         exercise.prepare()
+    _seed_generators(seed)
     before = guard.snapshot()
     trial = Trial(seed, prop.changes)
     found: Finding | None = None
@@ -167,21 +124,11 @@ def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | N
     return found
 
 
-def alike(one: Finding | None, other: Finding | None) -> bool:
-    """Whether two answers behaved the same at a property."""
-    if one is None or other is None:
-        return one is other
-    if "not attempted" in (one.verdict, other.verdict):
-        return one.verdict == other.verdict
-    return _alike(one.observed, other.observed)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or math.isclose(a, b, rel_tol=1e-6) or (a != a and b != b)
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(map(_alike, a, b))
-    return type(a) is type(b) and a == b
+def _seed_generators(seed: int) -> None:
+    """The global ones: as no answer can know, so that one that seeds them is seen to have changed them."""
+    torch.manual_seed(seed ^ 0x5EED)
+    numpy.random.seed(seed ^ 0x5EED)
+    random.seed(seed ^ 0x5EED)
 
 
 def _misfit(exercise: Spec, answer: Any) -> Finding | None:

@@ -27,6 +27,7 @@ from helpers.processes.by_value import by_value
 from helpers.processes.endings import ending
 
 NAMING = 10.0  # seconds of processor time for finding the name, beyond the exercise's own limit
+STOPPED = f"The search for this mistake's name was stopped after {NAMING:g} seconds: no name does not mean that it is unknown."
 
 
 def checked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
@@ -71,7 +72,8 @@ def _in_worker(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: flo
         if again.found is None or again.found["verdict"] == "wrong":
             return again
     if len(blob) > 50 << 20:
-        result.note = f"The answer refers to {len(blob) >> 20} MB of data in the notebook; copying it makes the check slow."
+        large = f"The answer refers to {len(blob) >> 20} MB of data in the notebook; copying it makes the check slow."
+        result.note = f"{result.note} {large}".strip()
     return result
 
 
@@ -129,8 +131,9 @@ def _followed(child: Child, seconds: float) -> Result:
     if word == "message" and _is_verdict(data):
         result = Result(data["found"])
         if result.found:
-            word, name = child.message(Limits(child.pid, max(NAMING, seconds / 2)))
+            word, name = child.message(Limits(child.pid, NAMING))
             result.mistake = name.get("mistake") if word == "message" and isinstance(name, dict) else None
+            result.note = STOPPED if word == "late" else ""
         return _with_output(result, child, data["printed"])
     found = dict(verdict="crashed", frames=None)
     if word == "late":
@@ -178,7 +181,8 @@ def _ending(child: Child) -> str:
 def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
     """In the kernel itself. A timer ends loops in Python; a loop in C++ it cannot end."""
     from helpers.check import guard
-    from helpers.check.judge import TimeUp, judge, mistake
+    from helpers.check.judge import TimeUp, judge
+    from helpers.check.naming import mistake
     from helpers.check.worker import Output
     from helpers.notebook.frames import frames_of
 
@@ -200,7 +204,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
     before = guard.snapshot()
     guard.set_standard()
     sys.stdout = sys.stderr = output = _Kept()
-    name = None
+    finding, name, note = None, None, ""
     try:
         if timed:
             old = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
@@ -213,9 +217,14 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
             stop_timers()
         if found:
             sys.stdout = sys.stderr = Output(-1)
+            if timed:
+                signal.setitimer(signal.ITIMER_PROF, NAMING, 0.1)
             name = mistake(exercise, answer, seed, found)
     except TimeUp as late:
-        finding = dict(verdict="timed out", message=str(late), frames=frames_of(late))
+        if finding:
+            note = STOPPED
+        else:
+            finding = dict(verdict="timed out", message=str(late), frames=frames_of(late))
     finally:
         if timed:
             stop_timers()
@@ -224,7 +233,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
         guard.restore(before)
     if stopped:
         raise KeyboardInterrupt
-    return Result(finding, name, output.text, output.count > len(output.text))
+    return Result(finding, name, output.text, output.count > len(output.text), note)
 
 
 class _Kept(io.TextIOBase):

@@ -72,6 +72,8 @@ class Spec:
     version: raised when the exercise changes so much that an old solution no longer counts.
     """
 
+    names_mistakes = True  # False: a check gives a verdict only
+
     def __init__(
         self,
         id: str,

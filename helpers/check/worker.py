@@ -15,7 +15,6 @@ import json
 import multiprocessing
 import os
 import pickle
-import random
 import signal
 import stat
 import sys
@@ -25,13 +24,13 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-import numpy
 import torch
 import torch._inductor.config  # noqa: F401  use_deterministic_algorithms imports it, which replaces torch.manual_seed
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward with a gradient given imports it: 0.35 s
 
 from helpers.check import guard
-from helpers.check.judge import Finding, judge, mistake, tried
+from helpers.check.judge import Finding, judge, tried
+from helpers.check.naming import mistake
 from helpers.check.protocol import KEPT, ORPHAN, PROPERTY, WHERE, Order
 from helpers.check.spec import Spec
 from helpers.notebook.cells import know_cells
@@ -108,7 +107,6 @@ def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int)
         write(dump, f"{PROPERTY}{description}\n".encode())
 
     _limit_memory()
-    _seed(seed)
     try:
         exercise, answer = both()
     except BaseException as error:
@@ -207,13 +205,6 @@ def _warm_up(lab: str) -> None:
     judge(warm, lambda x: x + 1, 0)
     tried(warm, warm.properties[0], lambda x: x, 0)
     guard.restore(guard.snapshot())
-
-
-def _seed(seed: int) -> None:
-    """Global generators that no answer can know, so that one that seeds them is seen to have changed them."""
-    torch.manual_seed(seed ^ 0x5EED)
-    numpy.random.seed(seed ^ 0x5EED)
-    random.seed(seed ^ 0x5EED)
 
 
 def _adopt(answer: Any) -> None:

@@ -8,6 +8,7 @@
       "version": 1,
       "mistakes": {
        "torch_forgotten": {
+        "why": "torch has its own generator, and most random numbers of a training come from it.",
         "at": "the same seed gives the same draws, from all three libraries",
         "message": "seed_everything(69) was called twice, and different numbers were drawn after it: ...",
         "input": "seed = 69"
@@ -29,11 +30,12 @@ from helpers import paths
 
 @dataclass(frozen=True)
 class Fall:
-    """How a known mistake falls: the property, the message and the input of its report; each may be "".
+    """A known mistake: the teacher's sentence, and how it falls, which is one draw of many.
 
-    The numbers in them are one draw of many.
+    at, message, input: the property, the message and the input of its report; each may be "".
     """
 
+    why: str
     at: str
     message: str
     input: str
@@ -80,10 +82,10 @@ def of_exercise(id: str) -> Entry | None:
     return None
 
 
-def falls_of(id: str) -> dict[str, tuple[str, str]]:
-    """How each known mistake of an exercise falls: its name -> the property and the message of its report."""
+def falls_of(id: str) -> dict[str, tuple[str, str, str]]:
+    """The known mistakes by name: the property and the message of the report, and the teacher's sentence."""
     entry = of_exercise(id)
-    return {name: (how.at, how.message) for name, how in entry.mistakes.items()} if entry else {}
+    return {name: (how.at, how.message, how.why) for name, how in entry.mistakes.items()} if entry else {}
 
 
 def as_text(entries: Mapping[str, Entry]) -> str:

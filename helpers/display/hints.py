@@ -15,7 +15,7 @@ from helpers.display.report import Report
 if TYPE_CHECKING:
     from helpers.check.spec import Spec
 
-Falls = Mapping[str, tuple[str, str]]
+Falls = Mapping[str, tuple[str, str, str]]
 MOST = 3  # mistakes that are told at once
 NEAR = 0.85  # of 1: two messages say the same of other numbers
 FAR = 0.6  # of 1: below it, two messages speak of different things
@@ -78,7 +78,7 @@ class Hint:
 class HintsShown:
     """How far somebody has come with the hints of one exercise, in one kernel.
 
-    falls: how each known mistake falls: its name -> the property and the message of its report.
+    falls: each known mistake by name: the property and the message of its report, and the teacher's sentence.
     """
 
     def __init__(self, exercise: Spec, falls: Falls) -> None:
@@ -91,7 +91,7 @@ class HintsShown:
         report: the last check's, None if there was none.
         """
         exercise, written = self.exercise, self.exercise.hints
-        seen = seen_in(exercise, report, self.falls)
+        seen = seen_in(report, self.falls)
         new = seen.helps and seen.symptom() != self.last_seen
         self.last_seen = seen.symptom()
         if not new:
@@ -111,7 +111,7 @@ class HintsShown:
         return f"That was the last hint. `{call}` shows the solution beside your code."
 
 
-def seen_in(exercise: Spec, report: Report | None, falls: Falls) -> Seen:
+def seen_in(report: Report | None, falls: Falls) -> Seen:
     """What a report says to somebody who asks for a hint; nothing where a written hint is the better beginning."""
     if report is None:
         return Seen()
@@ -121,7 +121,7 @@ def seen_in(exercise: Spec, report: Report | None, falls: Falls) -> Seen:
         return Seen((report.message,)) if "still a stub" in report.message else Seen()
     if report.mistake:
         return Seen((f"The check knows your mistake, {report.mistake}: {report.known[report.mistake]}",))
-    says, maybe = list(_says(report)), tuple(_maybe(exercise, report, falls))
+    says, maybe = list(_says(report)), tuple(_maybe(report, falls))
     helps = bool(maybe) or len(says) > bool(report.at)  # more than the card has said already
     if len(maybe) == 1:
         says.append("A known mistake fails there, too. Is it yours?")
@@ -144,19 +144,15 @@ def _says(report: Report) -> Iterator[str]:
         yield f"The last check stopped at this property: {report.at}."
 
 
-def _maybe(exercise: Spec, report: Report, falls: Falls) -> list[str]:
+def _maybe(report: Report, falls: Falls) -> list[str]:
     """The teacher's sentences on the known mistakes that fall most like this, the nearest first."""
     if not report.at:
         return []
-    there = {
-        name: message
-        for name, (description, message) in falls.items()
-        if description == report.at and name in exercise.mistakes
-    }
+    there = {name: message for name, (description, message, _) in falls.items() if description == report.at}
     near = {name: _nearness(report.message, message) for name, message in there.items()}
     order = sorted(near, key=lambda name: -near[name])
     alike = [name for name in order if near[name] >= NEAR] or [name for name in order if near[name] >= FAR]
-    return [exercise.mistakes[name].why for name in alike[:MOST]]
+    return [falls[name][2] for name in alike[:MOST]]
 
 
 def _nearness(one: str, other: str) -> float:

@@ -39,7 +39,9 @@ def contents(package: str) -> dict[str, Any]:
         found[exercise.name] = getattr(import_module(f"{name}.exercise"), exercise.name)
         for module in _modules(exercise / "properties"):
             import_module(f"{name}.{module}")
-        found[exercise.name].mistakes_are_in(*(f"{name}.{module}" for module in _modules(exercise / "mistakes")))
+        found[exercise.name].mistakes_are_in(
+            *(f"{name}.{module}" for module in _modules(exercise / "mistakes"))
+        )
     for module in _modules(folder / "predictions"):
         found |= _predictions(import_module(f"{package}.{module}"))
     if _modules(folder / "shown"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.check.judge import judge, mistake
+from helpers.check.judge import judge
+from helpers.check.naming import mistake
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 

@@ -22,10 +22,16 @@ from tests.support.hostile_exercises import scale
 
 WRITTEN = ["Multiply.", "Then add.", "x * k + 1"]
 VALUES = "x * k + 1, for every shape"
+WHY = {
+    "one_forgotten": "The 1 is gone.",
+    "no_tensor": "It is a list.",
+    "key": "No such key.",
+    "elsewhere": "It fails at another property.",
+}
 
 
 def exercise(names: tuple[str, ...] | None = None) -> Exercise:
-    """An exercise with four known mistakes, three of them at its property."""
+    """An exercise; the catalogue has four known mistakes of it, three of them at its property."""
     made = Exercise(
         "99.scale", "Scale", objective="o", minutes=1, difficulty="easy", hints=WRITTEN, names=names
     )
@@ -35,13 +41,6 @@ def exercise(names: tuple[str, ...] | None = None) -> Exercise:
         x = torch.randn(3, generator=trial.generator)
         trial.equal(trial.call(answer, x, 2.0), x * 2 + 1)
 
-    for name, why in (
-        ("one_forgotten", "The 1 is gone."),
-        ("no_tensor", "It is a list."),
-        ("key", "No such key."),
-        ("elsewhere", "It fails at another property."),
-    ):
-        made.add_mistake(name, lambda x, k: x, why=why)
     return made
 
 
@@ -55,8 +54,8 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "no_tensor": "Expected a tensor, got list.",
         "key": "The check could not use what the answer gave: KeyError: 'k'",
     }
-    wrong = {name: Fall(VALUES, message, "x") for name, message in messages.items()}
-    wrong["elsewhere"] = Fall("another property", "Expected a tensor, got list.", "x")
+    wrong = {name: Fall(WHY[name], VALUES, message, "x") for name, message in messages.items()}
+    wrong["elsewhere"] = Fall(WHY["elsewhere"], "another property", "Expected a tensor, got list.", "x")
     entries = {"99.scale": Entry("99.scale", "Scale", 1, True, 1, wrong)}
     (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
 
@@ -101,9 +100,10 @@ def test_what_the_check_saw_comes_first_and_then_one_more_hint_each_time() -> No
 
 def test_the_nearest_mistakes_come_first_and_no_more_than_a_few() -> None:
     tried, words = exercise(), ("much above", "above", "over", "just below", "below")
-    for word in words:
-        tried.add_mistake(word, lambda x, k: x, why=f"It is {word}.")
-    wrong = {word: Fall(VALUES, f"Every value is 1.0 {word} the expected one.", "x") for word in words}
+    wrong = {
+        word: Fall(f"It is {word}.", VALUES, f"Every value is 1.0 {word} the expected one.", "x")
+        for word in words
+    }
     entries = {"99.scale": Entry("99.scale", "Scale", 1, True, 1, wrong)}
     (catalogue.folder() / "99_scale.json").write_text(catalogue.as_text(entries))
     maybe = hints_of(tried).after(report("Every value is 2.5 below the expected one.")).seen.maybe

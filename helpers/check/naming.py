@@ -1,0 +1,140 @@
+"""Recognises a known mistake by behaviour: an answer that does at every property what the mistake does has made it.
+
+What the mistakes do at one seed is stored (see stored.py), so the answer runs once more, at that seed, and is looked
+up. Where the store does not decide, since it was made with a different torch, the mistakes themselves run beside
+the answer; that takes up to a hundred times as long.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from helpers.check import stored
+from helpers.check.judge import Finding, tried
+from helpers.check.spec import Mistake, Property, Spec
+
+
+def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | None:
+    """The name of the known mistake that behaves like `answer` at every property, or None.
+
+    first: what `judge` found, with this seed.
+    """
+    if first.verdict == "not attempted" or not first.at or not exercise.names_mistakes:
+        return None
+    kept = stored.of_exercise(exercise.id)
+    if kept is None or kept.properties != len(exercise.properties):
+        return by_the_mistakes(exercise, answer, seed, first)
+    own = Outcomes(exercise, answer, kept.seed, _seen(exercise, first) if exercise.processes else None)
+    names = looked_up(exercise, kept, own, first.at)
+    if len(names) == 1:
+        return names.pop()
+    if not names and kept.made_here() and own.fails():
+        return None
+    return by_the_mistakes(exercise, answer, seed, first)
+
+
+def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> set[str]:
+    """The mistakes that do what the answer does, by what is stored of them.
+
+    at: the property at which the answer failed. Most mistakes are told apart by it, so the answer runs at the others
+    only while there are some left; and a mistake that is known by one property alone is compared at that one.
+    """
+    places = {prop.description: place for place, prop in enumerate(exercise.properties)}
+    left = [row for row in kept.rows if row.at in (None, places[at])]
+    for place in (places[at], *places.values()):
+        if any(row.at in (None, place) for row in left):
+            seen = observed(own.at(exercise.properties[place]))
+            left = [
+                row for row in left if row.at not in (None, place) or stored.same(row.outcome(place), seen)
+            ]
+    return {row.mistake for row in left}
+
+
+def observed(outcome: Finding | None) -> Any:
+    """What an answer did at a property, as it is stored."""
+    if outcome is None:
+        return None
+    if outcome.verdict == stored.NOT_ATTEMPTED:
+        return stored.NOT_ATTEMPTED
+    return [stored.as_data(outcome.observed)]
+
+
+def by_the_mistakes(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | None:
+    """The name of the mistake that behaves like `answer` at every property, or None; all of them run.
+
+    Most mistakes are told apart by the property that `first` comes from, so the others are run only for those that are
+    left; and where it is written down at which property a mistake falls, that one alone is asked.
+    """
+    failing = next(prop for prop in exercise.properties if prop.description == first.at)
+    own = Outcomes(exercise, answer, seed, _seen(exercise, first))
+    left = [
+        (name, Outcomes(exercise, variant, seed, written_down(known)))
+        for name, known in exercise.mistakes.items()
+        for variant in (known.answer, *known.variants)
+        if known.at in ("", first.at)
+    ]
+    for prop in (failing, *exercise.properties):
+        if left:
+            left = [
+                (name, its)
+                for name, its in left
+                if exercise.mistakes[name].at not in ("", prop.description)
+                or alike(its.at(prop), own.at(prop))
+            ]
+    names = {name for name, _ in left}
+    return names.pop() if len(names) == 1 else None
+
+
+def _seen(exercise: Spec, first: Finding) -> dict[str, Finding | None]:
+    """What is known of an answer since `first` was found: the properties before that one hold."""
+    descriptions = [prop.description for prop in exercise.properties]
+    return dict.fromkeys(descriptions[: descriptions.index(first.at)], None) | {first.at: first}
+
+
+def written_down(known: Mistake) -> dict[str, Finding | None]:
+    """What is known of a mistake without running it."""
+    if known.observed is None:
+        return {}
+    return {known.at: Finding("wrong", known.why, observed=known.observed)}
+
+
+class Outcomes:
+    """What one answer does at each property; each is found out when it is first asked for.
+
+    None where the property holds, and where it is not asked, since one that must hold before it does not.
+    """
+
+    def __init__(
+        self, exercise: Spec, answer: Any, seed: int, known: dict[str, Finding | None] | None = None
+    ) -> None:
+        self._exercise, self._answer, self._seed = exercise, answer, seed
+        self._known = dict(known or {})
+
+    def at(self, prop: Property) -> Finding | None:
+        if prop.description not in self._known:
+            asked = all(self.at(earlier) is None for earlier in prop.after)
+            found = tried(self._exercise, prop, self._answer, self._seed) if asked else None
+            self._known[prop.description] = found
+        return self._known[prop.description]
+
+    def fails(self) -> bool:
+        """Whether a property that was looked at does not hold."""
+        return any(self._known.values())
+
+
+def alike(one: Finding | None, other: Finding | None) -> bool:
+    """Whether two answers behaved the same at a property."""
+    if one is None or other is None:
+        return one is other
+    if "not attempted" in (one.verdict, other.verdict):
+        return one.verdict == other.verdict
+    return _alike(one.observed, other.observed)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or math.isclose(a, b, rel_tol=1e-6) or (a != a and b != b)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    return type(a) is type(b) and a == b
