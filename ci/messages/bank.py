@@ -157,16 +157,14 @@ def disguised(answer: Any) -> Any:
     return wrapped
 
 
-def _answers(exercise: Exercise) -> Iterator[tuple[tuple[str, int], Any]]:
-    for name, mistake in exercise.mistakes.items():
-        yield (name, -1), disguised(mistake.answer)
-        yield from (
-            ((name, variant), answer) for variant, answer in enumerate((mistake.answer, *mistake.variants))
-        )
+def _answers(mistake: Mistake) -> Iterator[tuple[int, Any]]:
+    """The disguise comes last: an answer that keeps something from call to call begins as the first."""
+    yield from enumerate((mistake.answer, *mistake.variants))
+    yield -1, disguised(mistake.answer)
 
 
 def _serve(results: Connection, id: str, seed: int, part: int, parts: int) -> None:
-    """Sends the outcomes of every n-th answer, from the given place on."""
+    """Sends the outcomes of every n-th mistake, from the given place on."""
     # In a fork torch makes its pool of threads anew at the first call. If that comes from several threads at once, such
     # as those that the autograd engine starts after an export, one of them finds no pool and ends the process.
     torch.set_num_threads(1)
@@ -176,8 +174,9 @@ def _serve(results: Connection, id: str, seed: int, part: int, parts: int) -> No
     _be_quiet()
     results.send(
         {
-            key: _row(exercise, exercise.mistakes[key[0]], answer, seed)
-            for key, answer in list(_answers(exercise))[part::parts]
+            (name, variant): _row(exercise, mistake, answer, seed)
+            for name, mistake in list(exercise.mistakes.items())[part::parts]
+            for variant, answer in _answers(mistake)
         }
     )
 

@@ -6,13 +6,16 @@ Right answers stand in tests/labs/, a folder a lab: RIGHT = [answer, answer] in 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import helpers
 from ci.messages.bank import disguised, errors
+from ci.messages.outcomes import differences
 from ci.messages.reports import SEED, checked, reports
+from ci.messages.texts import short
 from helpers.check.spec import Mistake
 from helpers.display.report import Report
 from helpers.exercise import Exercise
@@ -24,8 +27,7 @@ MISTAKES = [
     for exercise in EXERCISES.values()
     for name in exercise.mistakes
 ]
-QUICK = [exercise for exercise in EXERCISES.values() if not exercise.processes]
-WITH_PROCESSES = [exercise for exercise in EXERCISES.values() if exercise.processes]
+BY_EXERCISE = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 
 
 def named(found: Report, name: str, mistake: Mistake) -> None:
@@ -35,25 +37,37 @@ def named(found: Report, name: str, mistake: Mistake) -> None:
     assert mistake.why in str(found)
 
 
+def without_output(found: Report) -> Report:
+    return replace(found, output="", cut=False)
+
+
 @pytest.mark.parametrize(("exercise", "name"), MISTAKES)
 def test_mistake_is_rejected_and_named(exercise: Exercise, name: str) -> None:
     named(reports(exercise.id)[name], name, exercise.mistakes[name])
 
 
-@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+@BY_EXERCISE
 def test_disguises_and_variants_are_named(exercise: Exercise) -> None:
     assert errors(exercise, SEED) == []
 
 
-@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
-def test_the_check_itself_finds_a_name(exercise: Exercise) -> None:
-    name, mistake = next(iter(exercise.mistakes.items()))
-    (found,) = checked(exercise, [mistake.answer])
-    assert found == reports(exercise.id)[name]
+@BY_EXERCISE
+def test_what_is_stored_is_what_the_mistakes_do(exercise: Exercise) -> None:
+    assert differences(exercise) == [], f"after a change that is meant: labbook messages {exercise.id[:2]}"
+
+
+@BY_EXERCISE
+def test_the_check_itself_finds_a_name_at_each_property(exercise: Exercise) -> None:
+    known = reports(exercise.id)
+    names = list({report.at: name for name, report in reversed(known.items())}.values())
+    found = checked(exercise, [exercise.mistakes[name].answer for name in names])
+    for name, report in zip(names, found, strict=True):
+        said = [short(str(without_output(one)), exercise.processes) for one in (report, known[name])]
+        assert said[0] == said[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+@BY_EXERCISE
 def test_the_check_itself_finds_every_name(exercise: Exercise) -> None:
     found = checked(exercise, [mistake.answer for mistake in exercise.mistakes.values()])
     for (name, mistake), report in zip(exercise.mistakes.items(), found, strict=True):
@@ -61,7 +75,7 @@ def test_the_check_itself_finds_every_name(exercise: Exercise) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", QUICK, ids=lambda exercise: exercise.id)
+@BY_EXERCISE
 def test_no_draw_of_the_inputs_changes_a_verdict(exercise: Exercise) -> None:
     seeds = [random.SystemRandom().randrange(1, 2**31) for _ in range(6)]
     assert [error for seed in seeds for error in errors(exercise, seed)] == []
@@ -70,14 +84,14 @@ def test_no_draw_of_the_inputs_changes_a_verdict(exercise: Exercise) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", WITH_PROCESSES, ids=lambda exercise: exercise.id)
-def test_disguises_and_variants_with_processes_are_named(exercise: Exercise) -> None:
+@BY_EXERCISE
+def test_the_check_itself_names_disguises_and_variants(exercise: Exercise) -> None:
     for name, mistake in exercise.mistakes.items():
         for found in checked(exercise, [disguised(mistake.answer), *mistake.variants]):
             named(found, name, mistake)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+@BY_EXERCISE
 def test_right_answers_pass(exercise: Exercise) -> None:
     answers = right_answers(exercise.id)
     assert len(answers) >= 2, "an exercise has two right answers of different shape or more"
@@ -85,7 +99,7 @@ def test_right_answers_pass(exercise: Exercise) -> None:
         assert found.passed, str(found)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+@BY_EXERCISE
 def test_exercise_is_complete(exercise: Exercise) -> None:
     assert len(exercise.mistakes) >= 6
     assert len(exercise.hints) >= 3 and all(exercise.hints)
@@ -102,13 +116,13 @@ def test_exercise_is_complete(exercise: Exercise) -> None:
     assert len(set(messages)) == len(messages), "two properties with one text"
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+@BY_EXERCISE
 def test_an_answer_of_no_sense_is_wrong_and_has_no_name(exercise: Exercise) -> None:
     for found in checked(exercise, [None, "hello", 42, lambda *args, **kwargs: None]):
         assert found.verdict == "wrong" and found.mistake is None, str(found)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+@BY_EXERCISE
 def test_a_stub_is_not_attempted(exercise: Exercise) -> None:
     def stub(*args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(exercise.id)
