@@ -16,8 +16,9 @@ import torch
 
 import helpers
 from ci.environ import environ_with
-from ci.messages.bank import named, own_cores
+from ci.messages.bank import named
 from ci.messages.nameless import Nameless
+from ci.messages.rows import own_cores
 from helpers.check.protocol import Result
 from helpers.course.registry import lab_modules
 from helpers.display.report import Report

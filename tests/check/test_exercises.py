@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import helpers
-from ci.messages.bank import disguised, errors
+from ci.messages.bank import errors
 from ci.messages.outcomes import differences
 from ci.messages.reports import SEED, checked, reports
+from ci.messages.rows import disguised
 from ci.messages.texts import short
 from helpers.check.spec import Mistake
 from helpers.display.report import Report

@@ -1,0 +1,134 @@
+"""Runs the answers of a bank: each mistake, its variants and its disguise, once, in processes that share the work."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import sys
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import torch
+
+import helpers
+from helpers.check import guard
+from helpers.check.judge import OWN_MODULES, Finding
+from helpers.check.naming import Outcomes, written_down
+from helpers.check.spec import Mistake
+from helpers.exercise import Exercise
+from helpers.processes.process_tree import end_tree
+
+PATIENCE = 600  # seconds for all answers of an exercise, on a busy machine, too: a few are usual
+DISGUISED = -1
+Key = tuple[str, int]  # a mistake's name, and 0 for itself, 1 and so on for its variants, or DISGUISED
+Rows = dict[Key, tuple[Finding | None, ...]]
+
+
+def rows_of(id: str, seed: int) -> Rows:
+    """The outcomes of all answers, from processes that share the work."""
+    rows: Rows = {}
+    todo, running = _shares(helpers.exercises()[id]), {}
+    try:
+        while todo or running:
+            while todo and len(running) < own_cores():
+                results, process = _started(id, seed, todo.pop())
+                running[results] = process
+            for results in _that_are_done(id, running):
+                rows |= _received(id, results, running[results])
+                end_tree(running.pop(results).pid)
+    finally:
+        for process in running.values():
+            end_tree(process.pid)
+    return rows
+
+
+def _shares(exercise: Exercise) -> list[list[Key]]:
+    """What each process is to run.
+
+    A mistake with its variants and its disguise, which comes last: an answer that keeps something from call to call
+    begins as the first. Answers that start processes run alone, since some leave processes behind.
+    """
+    groups = [
+        [(name, variant) for variant in (*range(1 + len(mistake.variants)), DISGUISED)]
+        for name, mistake in exercise.mistakes.items()
+    ]
+    if exercise.processes:
+        return [[key] for group in groups for key in group]
+    return [[key for group in groups[part :: own_cores()] for key in group] for part in range(own_cores())]
+
+
+def _started(id: str, seed: int, share: list[Key]) -> tuple[Connection, BaseProcess]:
+    # No pool of processes: an exercise sees whether one stands behind an answer.
+    context = multiprocessing.get_context("fork")
+    results, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=(theirs, id, seed, share))
+    process.start()
+    theirs.close()
+    return results, process
+
+
+def _that_are_done(id: str, running: dict[Connection, BaseProcess]) -> list[Connection]:
+    done = wait(list(running), PATIENCE)
+    if not done:
+        raise AssertionError(f"{id}: an answer of its bank never ends")
+    return done
+
+
+def _received(id: str, results: Connection, process: BaseProcess) -> Rows:
+    try:
+        return results.recv()
+    except EOFError:
+        process.join()
+        message = f"{id}: a process that ran its answers ended with {process.exitcode}"
+        raise AssertionError(message) from None
+
+
+def own_cores() -> int:
+    """The cores that this run may keep busy: its share, where workers of pytest-xdist run beside it."""
+    return max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def disguised(answer: Any) -> Any:
+    """The same behaviour under another name and behind a plain wrapper."""
+    if isinstance(answer, tuple):
+        return tuple(disguised(part) for part in answer)
+    if isinstance(answer, type):
+        return type("Disguised", (answer,), {})
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return answer(*args, **kwargs)
+
+    return wrapped
+
+
+def _serve(results: Connection, id: str, seed: int, share: list[Key]) -> None:
+    """Sends the outcomes of these answers."""
+    # In a fork torch makes its pool of threads anew at the first call. If that comes from several threads at once, such
+    # as those that the autograd engine starts after an export, one of them finds no pool and ends the process.
+    torch.set_num_threads(1)
+    os.setsid()  # what the answers start ends with this process
+    multiprocessing.set_start_method("fork", force=True)  # as where a check runs
+    exercise = helpers.exercises()[id]
+    guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})
+    _be_quiet()
+    results.send({key: _row(exercise, key, seed) for key in share})
+
+
+def _be_quiet() -> None:
+    """What the answers print is not shown, also from C++ and from processes that they start."""
+    sys.stdout = sys.stderr = io.StringIO()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def _row(exercise: Exercise, key: Key, seed: int) -> tuple[Finding | None, ...]:
+    mistake = exercise.mistakes[key[0]]
+    outcomes = Outcomes(exercise, _answer(mistake, key[1]), seed, written_down(mistake))
+    return tuple(outcomes.at(prop) for prop in exercise.properties if mistake.at in ("", prop.description))
+
+
+def _answer(mistake: Mistake, variant: int) -> Any:
+    return disguised(mistake.answer) if variant == DISGUISED else (mistake.answer, *mistake.variants)[variant]
