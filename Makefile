@@ -8,12 +8,13 @@ BIN := .venv/bin
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup lab test run test-all site pictures lock
+.PHONY: help setup lab test run test-ci test-all site pictures lock
 
 help:
 	@echo "make lab       learn: JupyterLab opens on the start page"
 	@echo "make test      prove: every test"
 	@echo "make run       regenerate: the stored outputs of solutions/, by running them"
+	@echo "make test-ci   make test, then every wrong answer through the check itself: what .ci/run does"
 	@echo "make test-all  make test, then run everything anew and the slow tests"
 	@echo "make site      publish: the solved labs as pages, in .labbook/site/"
 	@echo "make pictures  README's pictures, taken anew in Chromium"
@@ -31,6 +32,9 @@ test: setup
 
 run: setup
 	@$(BIN)/python -m helpers.cli run
+
+test-ci: setup
+	@$(BIN)/python -m ci.checkout.test --ci
 
 test-all: setup
 	@$(BIN)/python -m ci.checkout.test --all

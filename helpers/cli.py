@@ -148,6 +148,12 @@ def unsolved_labs(labs: Labs = None, force: Force = False, stock: Stock = False)
     finish("ci.headless.labs", "labs", labs=labs or [], force=force)
 
 
+@app.command("test")
+def run_tests(labs: Labs = None) -> None:
+    """Prove labs: all tests that belong to them; none: all."""
+    finish("ci.checkout.test", "test", labs=labs or [])
+
+
 @app.command()
 def facts(
     labs: Labs = None,

@@ -1,8 +1,9 @@
-"""What belongs together in a run on several cores, and which tests may be skipped.
+"""What belongs together in a run on several cores, what is left out, and which tests may be skipped.
 
 `make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made
-once for its tests is made once. The wrong and right answers are a piece a lab: their reports are read by two files.
-In the browser, too, a lab is a piece.
+once for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by two files.
+In the browser a lab is a piece. `--lab 03` leaves only the tests of lab 03; the slow tests that a run leaves out
+are counted at its end.
 In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
 """
 
@@ -11,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,11 @@ import pytest
 import yaml
 
 ALLOWED = Path(__file__).with_name("allowed_skips.yaml")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--lab NN`, which may be given several times."""
+    parser.addoption("--lab", action="append", default=[], metavar="NN", help="only the tests of this lab")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,15 +49,43 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Pieces(config, log)
 
 
-BY_LAB = re.compile(r"test_(\w+)\.py::\w+\[(\d\d)")
-OF_A_LAB = {"exercises": "answers", "messages": "answers", "journey": "journey"}
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests of the labs that were asked for, and counts the slow ones before they are left out."""
+    if labs := config.option.lab:
+        others = [item for item in items if not is_of_a_lab(item.nodeid, labs)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+    if config.option.markexpr == "not slow":
+        slow = [item.nodeid for item in items if item.get_closest_marker("slow")]
+        config.stash[LEFT_OUT] = Counter(re.sub(r"\[.*", "", nodeid) for nodeid in slow)
+
+
+TOPICS = {
+    stem[:2]: stem[3:].partition("_")[0]
+    for stem in (
+        path.stem for path in Path(__file__).parent.with_name("solutions").glob("[0-9][0-9]_*.ipynb")
+    )
+}
+
+
+def is_of_a_lab(nodeid: str, labs: Sequence[str]) -> bool:
+    """Whether a test is about one of these labs: `test_x[03.conv2d]`, `test_x[03_autograd]`, `labs/test_autograd_x.py`.
+
+    labs: their numbers, such as 03.
+    """
+    if about := re.search(r"\[(\d\d)[._\]]", nodeid):
+        return about[1] in labs
+    named = re.match(r".*\b(?:labs|figures)/test_([a-z]+)", nodeid)
+    return bool(named) and named[1] in (TOPICS.get(lab) for lab in labs)
 
 
 def piece(nodeid: str) -> str:
-    """The lab that a test is about, in files that go from lab to lab; else the test's file."""
-    about = BY_LAB.search(nodeid)
-    if about and about[1] in OF_A_LAB:
-        return f"{OF_A_LAB[about[1]]}-{about[2]}"
+    """The exercise or lab that a test is about, in files that go from one to the next; else the test's file."""
+    if about := re.search(r"check/test_(?:exercises|messages)\.py::\w+\[(\d\d\.\w+)", nodeid):
+        return f"answers-{about[1]}"
+    if about := re.search(r"test_journey\.py::\w+\[(\d\d)", nodeid):
+        return f"journey-{about[1]}"
     return nodeid.partition("::")[0]
 
 
@@ -83,13 +118,15 @@ def skip_reasons(config: pytest.Config) -> set[str]:
 
 def is_whole(config: pytest.Config) -> bool:
     """Whether this run was asked for everything that `make test` asks for."""
-    narrowed = config.option.keyword or config.option.markexpr != "not slow"
+    narrowed = config.option.keyword or config.option.lab or config.option.markexpr != "not slow"
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not narrowed
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fails the run in CI if the skipped tests are not those that the list expects."""
     config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = dict(config.stash.get(LEFT_OUT, {}))
     if os.environ.get("CI", "").lower() not in ("true", "1") or hasattr(config, "workerinput"):
         return  # a worker of pytest-xdist has seen some of the tests only
     kind = machine_kind()
@@ -100,8 +137,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Takes over what a worker of pytest-xdist has left out: each has seen all tests."""
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Says which skips were not expected, after the list of all skips."""
+    """Says what was left out, and which skips were not expected, after the list of all skips."""
+    if left_out := config.stash.get(LEFT_OUT, Counter()):
+        terminalreporter.write_line(f"left out: {left_out.total()} slow tests")
+        for test, count in sorted(left_out.items()):
+            terminalreporter.write_line(f"{count:6d}  {test}")
     errors = config.stash.get(ERRORS, [])
     if errors:
         terminalreporter.section("skips that tests/allowed_skips.yaml does not expect")
@@ -110,3 +157,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 ERRORS = pytest.StashKey[list[str]]()
+LEFT_OUT = pytest.StashKey[Counter[str]]()

@@ -85,6 +85,7 @@ def test_only_the_labs_own_files_have_changed(project: Path) -> None:
         "labs/11_tiny.ipynb",
         "data/facts/11_tiny.yaml",
         "data/exercises/11_tiny.json",
+        "data/exercises/11_tiny/double.json",
         "tests/messages/11.txt",
     }
 

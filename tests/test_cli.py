@@ -144,7 +144,7 @@ def test_help_lists_every_command_and_loads_no_torch() -> None:
     )
     output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
     commands = ["doctor", "lab", "derive", "format", "run", "validate", "portable", "labs", "facts"]
-    commands += ["bench", "record"]
+    commands += ["bench", "record", "test"]
     assert all(f"\n  {command} " in output for command in commands)
     assert "code 0" in output and "loaded set()" in output
     assert "..." not in output.replace("[ARGS]...", ""), "a description is cut off"
@@ -168,14 +168,34 @@ def test_make_test_passes_when_every_stage_does(monkeypatch: pytest.MonkeyPatch)
     assert stages.main([]) == 0
 
 
+@pytest.mark.parametrize(("arguments", "left_out"), [([], True), (["--ci"], True), (["--all"], False)])
+def test_it_says_at_its_end_what_it_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], left_out: bool
+) -> None:
+    monkeypatch.setattr(stages, "run", lambda stage: stages.Result(stage.title, 0, 0.0))
+    stages.main(arguments)
+    output = capsys.readouterr().out
+    assert ("left out: no printed digit depends on the machine (labbook portable)" in output) == left_out
+
+
+def test_a_lab_alone_has_every_stage_and_leaves_the_others_out() -> None:
+    """Each stage that can be narrowed is; so `labbook test 03` holds what `make test` holds of lab 03."""
+    narrowed = {stage.command[-1] for stage in stages.of_labs(["03"])} - {
+        "--check",
+        "solutions",
+        "--no-cache",
+    }
+    assert narrowed == {"03"} and len(stages.of_labs(["03"])) == len(stages.STAGES)
+
+
 def test_make_test_repeats_the_closing_line_of_pytest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "test_one.py").write_text("def test_one(): pass\n")
     command = [*stages.PYTEST, "-p", "no:cacheprovider", "-c", "/dev/null", str(tmp_path)]
     result = stages.run(stages.Stage("tests", command))
-    assert result.code == 0 and result.closing.startswith("1 passed in ")
-    assert f"pytest: {result.closing}" in stages.summary([result])
+    assert result.code == 0 and result.closing[0].startswith("1 passed in ")
+    assert f"pytest: {result.closing[0]}" in stages.summary([result])
 
 
 def test_make_test_all_does_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +208,9 @@ def test_make_test_all_does_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "run", run)
     assert stages.main(["--all"]) == 0
     assert ran == stages.STAGES + stages.MORE_STAGES
+    ran.clear()
+    assert stages.main(["--ci"]) == 0
+    assert ran == [*stages.STAGES, stages.CHECKED]
     assert stages.main(["--nonsense"]) == 2
 
 

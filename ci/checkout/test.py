@@ -1,6 +1,7 @@
-"""What `make test` does: every stage, one after the other, and at the end which of them failed.
+"""What `make test` does: every stage, one after the other, and at the end which of them failed and what was left out.
 
-`python -m ci.checkout.test [--all]`. Exit codes: 0 all stages passed, 1 one failed, 2 wrong usage, 130 interrupted.
+`python -m ci.checkout.test [--ci | --all]`; `labbook test 03` runs the stages for one lab. Exit codes: 0 all stages
+passed, 1 one failed, 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,9 @@ LINT_IMPORTS = [str(Path(PYTHON).with_name("lint-imports")), "--no-logo", "--no-
 WORKERS = min(os.cpu_count() or 1, 4)
 PYTEST = [PYTHON, "-m", "pytest", "-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder"]
 LINTED = ["helpers", "ci", "tests", "solutions"]
+REAL_CHECK = ["tests/check/test_exercises.py", "-m", "slow", "-k", "the_check_itself"]
 CLOSING = re.compile(r"=*\s*(\d+ \w+.* in [\d.]+s.*?|no tests ran in .*?)\s*=*")
+LEFT_OUT = re.compile(r"left out: .*")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -39,30 +42,35 @@ class Stage:
 
 @dataclass(frozen=True)
 class Result:
-    """How a stage ended. `closing` is pytest's last line, '' for other commands."""
+    """How a stage ended. `closing`: the lines of pytest that count, none for other commands."""
 
     title: str
     code: int
     seconds: float
-    closing: str = ""
+    closing: Sequence[str] = ()
 
 
-STAGES = [
+FORM = [
     Stage("ruff: errors in the code", [PYTHON, "-m", "ruff", "check", *LINTED]),
     Stage("ruff: form of the code", [PYTHON, "-m", "ruff", "format", "--check", *LINTED]),
     Stage("imports: what may import what", LINT_IMPORTS),
     Stage("labs/ is what solutions/ gives", [*LABBOOK, "derive", "--check"]),
     Stage("notebooks are in canonical form", [*LABBOOK, "format", "--check"]),
-    Stage("tests, with every wrong and right answer", PYTEST),
+]
+TESTS = Stage("tests, with every wrong and right answer", PYTEST)
+RUNS = [
     Stage("solutions give their stored outputs", [*LABBOOK, "validate"]),
     Stage("labs run unsolved to their end", [*LABBOOK, "labs"]),
 ]
+STAGES = [*FORM, TESTS, *RUNS]
+CHECKED = Stage("every wrong answer goes through the check itself", [*PYTEST, *REAL_CHECK])
 MORE_STAGES = [
     Stage("slow tests", [*PYTEST, "-m", "slow"]),
     Stage("no printed digit depends on the machine", [*LABBOOK, "portable"]),
     Stage("everything runs anew", [*LABBOOK, "run", "--force"]),
     Stage("git sees no change", [PYTHON, "-m", "ci.checkout.unchanged"]),
 ]
+MORE = {"": [], "--ci": [CHECKED], "--all": MORE_STAGES}
 # What --all sets for its stages: nothing is skipped because it passed before, and no kernel is forked from one that
 # has loaded what a notebook may have forgotten to import.
 THOROUGH = {"LABBOOK_FORCE": "1", "LABBOOK_KERNELS": "stock"}
@@ -71,7 +79,7 @@ THOROUGH = {"LABBOOK_FORCE": "1", "LABBOOK_KERNELS": "stock"}
 def run(stage: Stage) -> Result:
     """Runs one stage with its output shown. Its processes end with it, also when it is interrupted."""
     print(f"\n--- {stage.title}\n    {shown(stage.command)}", flush=True)
-    start, closing = time.monotonic(), ""
+    start, closing = time.monotonic(), []
     colour = ["--color=yes"] if "pytest" in stage.command and sys.stdout.isatty() else []
     process = subprocess.Popen(
         [*stage.command, *colour],
@@ -85,8 +93,11 @@ def run(stage: Stage) -> Result:
     try:
         for line in process.stdout or ():
             print(line, end="", flush=True)
-            if match := CLOSING.fullmatch(COLOUR.sub("", line).strip()):
-                closing = match[1]
+            plain = COLOUR.sub("", line).strip()
+            if LEFT_OUT.fullmatch(plain):
+                closing.append(plain)
+            elif match := CLOSING.fullmatch(plain):
+                closing.append(match[1])
         code = process.wait()
     except BaseException:
         stop(process)
@@ -110,14 +121,15 @@ def shown(command: Sequence[str]) -> str:
     return words.replace(f"{PYTHON} -m ", "").replace(f"{Path(PYTHON).parent}{os.sep}", "")
 
 
-def summary(results: Sequence[Result]) -> str:
-    """One line a stage, then the closing lines of pytest."""
+def summary(results: Sequence[Result], left_out: Sequence[Stage] = ()) -> str:
+    """One line a stage, then what pytest counted, and the stages that were left out."""
     width = max(len(result.title) for result in results)
     lines = [
         f"{'passed' if result.code == 0 else 'FAILED'}  {result.title:<{width}}  {result.seconds:6.1f} s"
         for result in results
     ]
-    return "\n".join(lines + [f"pytest: {result.closing}" for result in results if result.closing])
+    lines += [f"pytest: {line}" for result in results for line in result.closing]
+    return "\n".join(lines + [f"left out: {stage.title} ({shown(stage.command)})" for stage in left_out])
 
 
 def end(number: int, frame: object) -> None:
@@ -125,21 +137,40 @@ def end(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
+def of_labs(labs: Sequence[str]) -> list[Stage]:
+    """The stages with all that belongs to these labs, and nothing that belongs to others."""
+    chosen = [word for lab in labs for word in ("--lab", lab)]
+    tests = Stage(f"tests of {', '.join(labs)}", [*TESTS.command, *chosen])
+    return [*FORM, tests, *(Stage(stage.title, [*stage.command, *labs]) for stage in RUNS)]
+
+
+def test(root: Path, labs: Sequence[str]) -> int:
+    """`labbook test [NN ...]`: what `make test` does, for these labs or for all. Returns the exit code."""
+    return worked(of_labs(labs), {}, left_out=()) if labs else main([])
+
+
 def main(arguments: Sequence[str]) -> int:
     """Runs the stages and returns the exit code."""
-    if list(arguments) not in ([], ["--all"]):
-        print("usage: python -m ci.checkout.test [--all]", file=sys.stderr)
+    kind = " ".join(arguments)
+    if kind not in MORE:
+        print("usage: python -m ci.checkout.test [--ci | --all]", file=sys.stderr)
         return 2
-    stages = STAGES + MORE_STAGES * bool(arguments)
+    if kind == "--all":
+        return worked([*STAGES, *MORE_STAGES], THOROUGH, left_out=())
+    return worked([*STAGES, *MORE[kind]], {}, left_out=MORE_STAGES[:-1])
+
+
+def worked(stages: Sequence[Stage], environ: Mapping[str, str], *, left_out: Sequence[Stage]) -> int:
+    """Runs the stages with these variables, tells how each ended, and returns the exit code."""
     results = []
     try:
-        with environ_with(THOROUGH if arguments else {}):
+        with environ_with(environ):
             for stage in stages:
                 results.append(run(stage))
     except KeyboardInterrupt:
         print(f"\nstopped in: {stages[len(results)].title}", file=sys.stderr)
         return 130
-    print(f"\n{summary(results)}", flush=True)
+    print(f"\n{summary(results, left_out)}", flush=True)
     return int(any(result.code != 0 for result in results))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import helpers
@@ -34,41 +34,40 @@ def short(text: str, processes: bool) -> str:
 
 def messages(number: str) -> str:
     """The reports of the mistakes of one lab, and of the wrong choices of its predictions."""
-    parts = []
-    for id, exercise in helpers.exercises().items():
-        if id.startswith(number + "."):
-            parts += [
-                f"=== {id} {name}\n{short(str(report), exercise.processes)}"
-                for name, report in reports(id).items()
-            ]
-    for id, prediction in helpers.predictions().items():
-        if id.startswith(number + "."):
-            parts += [f"=== {id} {letter}\n{prediction.check(letter)}" for letter in prediction.choices]
-    return "\n\n".join(parts) + "\n"
+    ids = [*_of_lab(helpers.exercises(), number), *_of_lab(helpers.predictions(), number)]
+    return "\n\n".join(messages_of(id) for id in ids) + "\n"
+
+
+def messages_of(id: str) -> str:
+    """The reports of the mistakes of one exercise, or of the wrong choices of one prediction."""
+    if exercise := helpers.exercises().get(id):
+        texts = {name: short(str(report), exercise.processes) for name, report in reports(id).items()}
+    else:
+        prediction = helpers.predictions()[id]
+        texts = {letter: str(prediction.check(letter)) for letter in prediction.choices}
+    return "\n\n".join(f"=== {id} {name}\n{text}" for name, text in texts.items())
 
 
 def entries(stem: str) -> dict[str, Entry]:
     """What the exercises of one lab are, and how their mistakes fall now; in the order of its cells."""
     cells = json.loads((paths.SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]
     place = {cell["id"]: at for at, cell in enumerate(cells)}
-    found = {
-        id: Entry(
-            id,
-            exercise.title,
-            exercise.minutes,
-            exercise.core,
-            exercise.version,
-            {
-                name: Fall(exercise.mistakes[name].why, report.at, report.message, report.given)
-                for name, report in reports(id).items()
-            },
-        )
-        for id, exercise in helpers.exercises().items()
-        if id.startswith(stem[:2] + ".")
+    ids = _of_lab(helpers.exercises(), stem[:2])
+    return {id: entry(id) for id in sorted(ids, key=lambda id: place[id[3:].replace("_", "-")])}
+
+
+def entry(id: str) -> Entry:
+    """What an exercise is, and how its mistakes fall now."""
+    exercise = helpers.exercises()[id]
+    falls = {
+        name: Fall(exercise.mistakes[name].why, report.at, report.message, report.given)
+        for name, report in reports(id).items()
     }
-    return {
-        id: found[id] for id in sorted(found, key=lambda id: place[id.partition(".")[2].replace("_", "-")])
-    }
+    return Entry(id, exercise.title, exercise.minutes, exercise.core, exercise.version, falls)
+
+
+def _of_lab(ids: Iterable[str], number: str) -> list[str]:
+    return [id for id in ids if id.startswith(f"{number}.")]
 
 
 def lasting(found: Mapping[str, Entry]) -> str:

@@ -85,7 +85,7 @@ def cell_of(item: Exercise | Prediction) -> str:
     return name_of(item).replace("_", "-")
 
 
-def each(*, slow: Callable[[Way], bool]) -> pytest.MarkDecorator:
+def each(*, slow: Callable[[Way], bool] = lambda way: False) -> pytest.MarkDecorator:
     """One test a lab; the slow ones for `make test-all`."""
     params = [pytest.param(way, id=way.stem, marks=[pytest.mark.slow] * slow(way)) for way in WAYS]
     return pytest.mark.parametrize("way", params)
@@ -108,7 +108,8 @@ def until_done(learner: Learner, *words: str) -> str:
     return done.stdout
 
 
-@each(slow=lambda way: way.number == "01")  # lab 01's whole journey holds it
+@pytest.mark.slow
+@each()
 def test_open_then_wrong_then_right(learner: Learner, way: Way) -> None:
     learner.arrive()
     learner.follow(f"^{way.number} ")

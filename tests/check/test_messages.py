@@ -7,17 +7,33 @@ data/exercises/<lab>.json. After a change that is meant: `labbook messages`, the
 from __future__ import annotations
 
 import difflib
+import functools
+import json
+import re
 
 import pytest
 
 import helpers
-from ci.messages.texts import entries, lasting, messages
+from ci.messages.texts import entry, lasting, messages_of
 from helpers import paths
 from helpers.course import catalogue
 from helpers.display.hints import MOST, HintsShown
 from helpers.display.report import Report
 
-NUMBERS = sorted({id.partition(".")[0] for id in helpers.exercises()})
+EXERCISES, PREDICTIONS = helpers.exercises(), helpers.predictions()
+STEMS = {path.stem[:2]: path.stem for path in paths.LABS.glob("[0-9][0-9]_*.ipynb")}
+BY_EXERCISE = pytest.mark.parametrize("id", EXERCISES)
+
+
+@functools.cache
+def kept(number: str) -> dict[str, str]:
+    """The kept messages of a lab by exercise and prediction, in the order of the file."""
+    found: dict[str, str] = {}
+    path = paths.ROOT / "tests" / "messages" / f"{number}.txt"
+    for text in re.split(r"\n\n(?==== )", path.read_text(encoding="utf-8").removesuffix("\n")):
+        id = text.split()[1]
+        found[id] = f"{found[id]}\n\n{text}" if id in found else text
+    return found
 
 
 def difference(old: str, now: str, name: str) -> str:
@@ -25,26 +41,40 @@ def difference(old: str, now: str, name: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_messages_are_as_they_were_read(number: str) -> None:
-    path = paths.ROOT / "tests" / "messages" / f"{number}.txt"
-    old, now = path.read_text(encoding="utf-8") if path.exists() else "", messages(number)
-    assert now == old, f"messages changed; `labbook messages {number}`:\n{difference(old, now, path.name)}"
+@pytest.mark.parametrize("id", [*EXERCISES, *PREDICTIONS])
+def test_messages_are_as_they_were_read(id: str) -> None:
+    old, now = kept(id[:2]).get(id, ""), messages_of(id)
+    assert now == old, f"messages changed; `labbook messages {id[:2]}`:\n{difference(old, now, id)}"
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_the_catalogue_holds_what_the_checks_say(number: str) -> None:
-    stem = next(paths.LABS.glob(f"{number}_*.ipynb")).stem
-    old, now = lasting(catalogue.of_lab(stem) or {}), lasting(entries(stem))
-    assert now == old, f"the catalogue is old; `labbook messages {number}`:\n{difference(old, now, stem)}"
+def test_messages_are_kept_of_what_there_is_and_of_nothing_else() -> None:
+    for number in {id[:2] for id in EXERCISES}:
+        there = [id for id in [*EXERCISES, *PREDICTIONS] if id.startswith(f"{number}.")]
+        assert list(kept(number)) == there, f"`labbook messages {number}`"
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(number: str) -> None:
-    stem = next(paths.LABS.glob(f"{number}_*.ipynb")).stem
-    for id, entry in (catalogue.of_lab(stem) or {}).items():
-        exercise = helpers.exercises()[id]
-        for name, how in entry.mistakes.items():
-            report = Report(id, entry.title, "wrong", message=how.message, at=how.at)
-            offered = HintsShown(exercise, catalogue.falls_of(exercise.id)).after(report).seen.maybe
-            assert exercise.mistakes[name].why in offered or len(offered) == MOST, f"{id} {name}: {offered}"
+@BY_EXERCISE
+def test_the_catalogue_holds_what_the_checks_say(id: str) -> None:
+    kept_entry = (catalogue.of_lab(STEMS[id[:2]]) or {}).get(id)
+    old, now = lasting({id: kept_entry} if kept_entry else {}), lasting({id: entry(id)})
+    assert now == old, f"the catalogue is old; `labbook messages {id[:2]}`:\n{difference(old, now, id)}"
+
+
+@pytest.mark.parametrize("number", STEMS)
+def test_the_catalogue_has_the_order_of_the_cells(number: str) -> None:
+    cells = [
+        cell["id"]
+        for cell in json.loads(paths.SOLUTIONS.joinpath(f"{STEMS[number]}.ipynb").read_text())["cells"]
+    ]
+    ids = [id[3:].replace("_", "-") for id in catalogue.of_lab(STEMS[number]) or {}]
+    assert ids == [cell for cell in cells if cell in ids]
+    assert len(ids) == sum(id.startswith(f"{number}.") for id in EXERCISES)
+
+
+@BY_EXERCISE
+def test_a_known_mistake_without_its_name_is_among_those_that_a_hint_offers(id: str) -> None:
+    entry = catalogue.of_lab(STEMS[id[:2]])[id]
+    for name, how in entry.mistakes.items():
+        report = Report(id, entry.title, "wrong", message=how.message, at=how.at)
+        offered = HintsShown(EXERCISES[id], catalogue.falls_of(id)).after(report).seen.maybe
+        assert EXERCISES[id].mistakes[name].why in offered or len(offered) == MOST, f"{name}: {offered}"

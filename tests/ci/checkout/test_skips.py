@@ -92,12 +92,16 @@ def test_list_knows_both_kinds_of_machine() -> None:
 @pytest.mark.parametrize(
     ("nodeid", "what"),
     [
-        ("tests/check/test_exercises.py::test_right_answers_pass[03.conv2d]", "answers-03"),
+        ("tests/check/test_exercises.py::test_right_answers_pass[03.conv2d]", "answers-03.conv2d"),
         (
             "tests/check/test_exercises.py::test_mistake_is_rejected_and_named[03.conv2d-no_bias]",
-            "answers-03",
+            "answers-03.conv2d",
         ),
-        ("tests/check/test_messages.py::test_messages_are_as_they_were_read[03]", "answers-03"),
+        ("tests/check/test_messages.py::test_messages_are_as_they_were_read[03.conv2d]", "answers-03.conv2d"),
+        (
+            "tests/check/test_messages.py::test_the_catalogue_has_the_order_of_the_cells[03]",
+            "tests/check/test_messages.py",
+        ),
         ("tests/browser/test_journey.py::test_the_whole_journey[03_autograd]", "journey-03"),
         ("tests/ci/facts/test_facts.py::test_fact[03-leaf]", "tests/ci/facts/test_facts.py"),
         ("tests/test_digits.py::test_an_unknown_split_is_named", "tests/test_digits.py"),
@@ -113,3 +117,46 @@ def test_a_piece_of_work_has_one_worker(project: Path) -> None:
     done = run(project, [], "-p", "xdist", "-n", "2", "--dist", "loadscope", "-rP")
     workers = {line for line in done.stdout.splitlines() if line.startswith("in ")}
     assert done.returncode == 0 and len(workers) == 1, done.stdout
+
+
+SLOW_TEST = """
+import pytest
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2])
+def test_slow(number): pass
+"""
+
+
+@pytest.mark.parametrize("cores", [[], ["-p", "xdist", "-n", "2"]], ids=["one", "several"])
+def test_a_run_says_which_slow_tests_it_left_out(project: Path, cores: list[str]) -> None:
+    (project / "tests" / "test_two.py").write_text(SLOW_TEST)
+    done = run(project, ["needs a GPU"], *cores)
+    assert "left out: 2 slow tests\n     2  tests/test_two.py::test_slow" in done.stdout
+    done = run(project, [], "-m", "slow")
+    assert "left out" not in done.stdout
+
+
+OF_A_LAB = """
+import pytest
+
+@pytest.mark.parametrize("about", ["03.conv2d-wrong", "03_autograd", "03", "04.step", "030", "3"])
+def test_about(about): pass
+"""
+
+
+def test_one_lab_has_the_tests_that_name_it(project: Path) -> None:
+    (project / "solutions").mkdir()
+    (project / "solutions" / "03_autograd.ipynb").touch()
+    (project / "tests" / "labs").mkdir()
+    (project / "tests" / "labs" / "test_autograd_engine.py").write_text("def test_engine(): pass")
+    (project / "tests" / "labs" / "test_optim.py").write_text("def test_optim(): pass")
+    (project / "tests" / "test_two.py").write_text(OF_A_LAB)
+    done = run(project, [], "--lab", "03", "-vv")
+    passed = [line.split()[0].rpartition("::")[2] for line in done.stdout.splitlines() if " PASSED " in line]
+    assert passed == [
+        "test_engine",
+        "test_about[03.conv2d-wrong]",
+        "test_about[03_autograd]",
+        "test_about[03]",
+    ]

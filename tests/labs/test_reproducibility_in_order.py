@@ -17,7 +17,7 @@ from helpers.labs.reproducibility.shown.in_order import MOMENTUM, product, total
 from helpers.paths import ROOT
 
 SETTINGS, _ = portable.settings(portable.capability())
-BITS = "from tests.labs.test_in_order import fingerprint; print(fingerprint())"
+BITS = "from tests.labs.test_reproducibility_in_order import fingerprint; print(fingerprint())"
 
 
 def trained() -> torch.Tensor:
