@@ -25,7 +25,7 @@ def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | Non
     kept = stored.of_exercise(exercise.id)
     if kept is None or kept.properties != len(exercise.properties):
         return by_the_mistakes(exercise, answer, seed, first)
-    own = Outcomes(exercise, answer, kept.seed, _seen(exercise, first) if exercise.processes else None)
+    own = Outcomes(exercise, answer, kept.seed)
     names = looked_up(exercise, kept, own, first.at)
     if len(names) == 1:
         return names.pop()
