@@ -129,14 +129,12 @@ class WarmWorker(Child):
     """A child of the fork server."""
 
     def __init__(self, lab: str) -> None:
-        from helpers.check import worker
-
         context = fork_server()
         channel, their_channel = context.Pipe()
         output, their_output = context.Pipe(duplex=False)
         dump, their_dump = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=worker.main, args=(their_channel, their_output, their_dump, lab), daemon=False
+            target=_work, args=(their_channel, their_output, their_dump, lab), daemon=False
         )
         with no_main_module():
             self.process.start()
@@ -192,6 +190,17 @@ class Fork(Child):
         if self._code is None:
             self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self._code
+
+
+def _work(channel: Connection, output: Connection, dump: Connection, lab: str) -> None:
+    """What a warm worker runs. Here, since naming it must not import torch.
+
+    A thread starts the worker while the notebook imports its lab; where two threads import torch at once, Python
+    may give one of them half of it.
+    """
+    from helpers.check import worker
+
+    worker.main(channel, output, dump, lab)
 
 
 _ended: list[multiprocessing.Process] = []

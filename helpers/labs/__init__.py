@@ -15,11 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-if "ipykernel" in sys.modules:  # in a notebook the first check should not wait for a fork server
-    from helpers.check.pool import prepare
-
-    prepare()
-
 
 def contents(package: str) -> dict[str, Any]:
     """What a lab offers its notebook, by name: its exercises, its predictions, and `__all__` of its `shown`.
@@ -32,6 +27,10 @@ def contents(package: str) -> dict[str, Any]:
     Raises:
         AttributeError: The folder of an exercise has no exercise of that name.
     """
+    if "ipykernel" in sys.modules:  # in a notebook the first check should find its worker ready
+        from helpers.check.pool import prepare
+
+        prepare(package)
     folder = Path(__file__).parent / package.rpartition(".")[2]
     found = {}
     for exercise in sorted(path.parent for path in folder.glob("*/exercise.py")):

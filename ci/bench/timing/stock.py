@@ -1,7 +1,8 @@
-"""Notebooks timed cell by cell in stock kernels: `python -m ci.bench.timing.stock own|first NOTEBOOK ...` prints JSON.
+"""Notebooks timed in stock kernels: `python -m ci.bench.timing.stock own|first|cells NOTEBOOK ...` prints JSON.
 
 `own` prints each notebook's own time: the seconds inside its cells in a kernel that has torch imported already.
-`first` prints the seconds from asking for a kernel to the end of the last cell. Nothing is written.
+`first` prints the seconds from asking for a kernel to the end of the last cell, `cells` the seconds of every cell.
+Nothing is written.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ def first(notebook: NotebookNode, folder: Path) -> float:
     return ends[-1] - start
 
 
+def cells(notebook: NotebookNode, folder: Path) -> list[float]:
+    """The seconds inside each cell; every cell is code."""
+    _client(notebook, folder).execute()
+    return [seconds_inside([cell]) for cell in notebook.cells]
+
+
 def _client(notebook: NotebookNode, folder: Path, **options: object) -> NotebookClient:
     resources = {"metadata": {"path": str(folder)}}
     return NotebookClient(notebook, kernel_name="python3", resources=resources, **options)
@@ -53,7 +60,7 @@ def _time(stamp: str) -> float:
 
 def main(argv: list[str]) -> int:
     """Times the notebooks, one after another."""
-    measure = {"own": own, "first": first}[argv[0]]
+    measure = {"own": own, "first": first, "cells": cells}[argv[0]]
     paths = [Path(name) for name in argv[1:]]
     print(json.dumps([measure(nbformat.read(path, 4), path.parent) for path in paths]))
     return 0

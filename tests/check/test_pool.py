@@ -1,0 +1,46 @@
+"""A warm worker is started while the notebook imports its lab, and must not disturb that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from helpers import paths
+
+PREPARED = """
+import sys, time
+from helpers.check import pool
+pool.prepare()
+while pool._warm is None:
+    time.sleep(0.01)
+print(pool._warm.ready(), "torch" in sys.modules)
+"""
+
+
+def test_a_worker_is_started_without_torch_in_the_kernel() -> None:
+    """The notebook's thread may be importing torch at that moment: a second one would get half of it."""
+    assert said(PREPARED) == "True False"
+
+
+def said(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=paths.ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+IMPORTED = """
+import sys, types
+sys.modules["ipykernel"] = types.ModuleType("ipykernel")
+from helpers.labs import {lab}
+from helpers.check import pool
+import time
+while pool._warm is None:
+    time.sleep(0.01)
+print(pool._warm.ready())
+"""
+
+
+def test_a_lab_that_imports_torch_first_and_its_worker_start_at_once() -> None:
+    assert said(IMPORTED.format(lab="dataloader")) == "True"
