@@ -11,6 +11,7 @@ import gc
 import locale
 import logging
 import math
+import operator
 import os
 import random
 import signal
@@ -44,6 +45,7 @@ class State(NamedTuple):
 
 
 _setattr, _delattr, _list, _dict, _vars = setattr, delattr, list, dict, vars
+_all, _map, _is = all, map, operator.is_
 _cudnn = torch.backends.cudnn
 _GLOBAL_HOOKS = [
     value
@@ -432,10 +434,11 @@ def _is_from_torch(value: Any) -> bool:
 
 
 def _same(now: Any, old: dict[str, Any]) -> bool:
-    for name in old:
-        if now[name] is not old[name]:
-            return False
-    return True
+    if _list(now) == _list(
+        old
+    ):  # the names in their order, as nearly always: then no loop in Python is needed
+        return _all(_map(_is, now.values(), old.values()))
+    return _all(now[name] is old[name] for name in old)
 
 
 def _inherited(owner: type) -> set[str]:

@@ -22,7 +22,7 @@ IMPORTED = ["helpers.check.worker", "helpers.check.pool", "helpers.ranks.rank"]
 def fork_server() -> BaseContext:
     """The multiprocessing context whose children come from the fork server."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(IMPORTED)
+    context.set_forkserver_preload([*IMPORTED, "helpers.processes.frozen"])
     return context
 
 

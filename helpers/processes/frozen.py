@@ -1,0 +1,9 @@
+"""What the fork server imports last: from here on no collection looks at what it has imported.
+
+One in a child would touch all of it, and so copy it page by page.
+"""
+
+import gc
+
+gc.collect()
+gc.freeze()
