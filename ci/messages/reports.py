@@ -31,9 +31,11 @@ torch.set_num_threads(1)  # as every lab does; an answer's process takes the num
 fork_server.IMPORTED += lab_modules()
 
 
-def checked(exercise: Exercise, answers: Iterable[Any], seed: int = SEED) -> list[Report]:
-    """The reports on several answers, in their order. The time limit is long: the machine is busy with them."""
-    settings = environ_with({"LABBOOK_CHECK_SECONDS": "40", "LABBOOK_CHECK_SEED": str(seed)})
+def checked(
+    exercise: Exercise, answers: Iterable[Any], seed: int = SEED, *, seconds: float = 40
+) -> list[Report]:
+    """The reports on several answers, in their order. seconds: the limit of each."""
+    settings = environ_with({"LABBOOK_CHECK_SECONDS": str(seconds), "LABBOOK_CHECK_SEED": str(seed)})
     at_once = own_cores() * (2 if exercise.processes else 1)  # such answers wait, for the most part
     with settings, ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(exercise.check, answers))

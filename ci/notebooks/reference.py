@@ -7,7 +7,10 @@ import json
 import linecache
 import sys
 import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from helpers.exercise import Exercise
@@ -20,20 +23,36 @@ def answers(notebook: Path, exercises: dict[str, Exercise]) -> dict[str, Any]:
 
     Imports, functions, classes and upper-case constants of the notebook are executed, nothing else.
     """
+    with defined(notebook) as module:
+        return {
+            id: answer_in(module, exercise)
+            for id, exercise in exercises.items()
+            if notebook.name.startswith(id.partition(".")[0])
+        }
+
+
+@contextmanager
+def defined(
+    notebook: Path, replaced: Mapping[str, ast.Module] = MappingProxyType({})
+) -> Iterator[types.ModuleType]:
+    """A module with what a notebook defines. replaced: cells by their id, with what stands there instead."""
     module = types.ModuleType("__reference__")
     sys.modules[module.__name__] = module  # a dataclass looks its module up while it is made
     try:
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "code":
-                _define("".join(cell["source"]), f"{notebook.name}:{cell['id']}", module)
+                edited = replaced.get(cell["id"])
+                source = ast.unparse(edited) if edited else "".join(cell["source"])
+                _define(source, f"{notebook.name}:{cell['id']}", module)
+        yield module
     finally:
         del sys.modules[module.__name__]  # nobody can import it: answers travel to other processes by value
-    found = {}
-    for id, exercise in exercises.items():
-        if notebook.name.startswith(id.partition(".")[0]):
-            parts = tuple(getattr(module, name) for name in exercise.names)
-            found[id] = parts if len(parts) > 1 else parts[0]
-    return found
+
+
+def answer_in(module: types.ModuleType, exercise: Exercise) -> Any:
+    """What an exercise asks for, of the names of a module."""
+    parts = tuple(getattr(module, name) for name in exercise.names)
+    return parts if len(parts) > 1 else parts[0]
 
 
 def solutions_of(root: Path, lab: str) -> dict[str, Any]:

@@ -1,0 +1,125 @@
+"""What is edited: the solution of an exercise and its right answers of a different shape."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import linecache
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ci.mutants.operators import Edit, edits
+from ci.notebooks.reference import answer_in, defined
+from helpers import paths
+from helpers.exercise import Exercise
+
+SOLUTION = "solution"
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A right answer with one edit. where: `solution`, or the function or class of the tests that was edited."""
+
+    where: str
+    line: str
+    edit: str
+    answer: Any
+
+
+def mutants(exercise: Exercise) -> Iterator[Mutant]:
+    """All mutants of an exercise that can be defined; the same ones, in the same order, each time."""
+    yield from of_the_solution(exercise)
+    yield from of_right_answers(exercise)
+
+
+def of_the_solution(exercise: Exercise) -> Iterator[Mutant]:
+    """The solution with one edit between its markers."""
+    (notebook,) = paths.SOLUTIONS.glob(f"{exercise.id[:2]}_*.ipynb")
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and BEGIN in source and _defines(source, exercise.names):
+            for edit in edits(ast.parse(source), between_the_markers(source)):
+                try:
+                    with defined(notebook, {cell["id"]: edit.tree}) as module:
+                        answer = answer_in(module, exercise)
+                except Exception:
+                    continue
+                yield Mutant(SOLUTION, edit.line, edit.says, answer)
+
+
+def _defines(source: str, names: tuple[str, ...]) -> bool:
+    return any(getattr(node, "name", None) in names for node in ast.parse(source).body)
+
+
+def between_the_markers(source: str) -> Any:
+    """Whether a node of the tree of `source` stands in its answer."""
+    inside, lines = False, set()
+    for number, line in enumerate(source.splitlines(), 1):
+        inside = (inside or line.strip() == BEGIN) and line.strip() != END
+        lines |= {number} if inside else set()
+    return lambda node: node.lineno in lines
+
+
+def of_right_answers(exercise: Exercise) -> Iterator[Mutant]:
+    """Each answer of RIGHT in tests/labs/ with one edit in a function or class that it uses."""
+    for path in (paths.ROOT / "tests" / "labs").glob(f"{exercise.id[:2]}_*/{exercise.id[3:]}.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for place, node in enumerate(tree.body):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                affected = [number for number, names in enumerate(_used(tree)) if node.name in names]
+                for edit in edits(ast.Module([node], [])):
+                    edited = ast.Module([*tree.body[:place], *edit.tree.body, *tree.body[place + 1 :]], [])
+                    yield from _of_the_list(edited, path, affected, node.name, edit)
+
+
+def _of_the_list(
+    tree: ast.Module, path: Path, affected: list[int], name: str, edit: Edit
+) -> Iterator[Mutant]:
+    try:
+        right = _executed(tree, path).RIGHT
+        answers = [right[number] for number in affected]
+    except Exception:
+        return
+    for answer in answers:
+        yield Mutant(name, edit.line, edit.says, answer)
+
+
+def _executed(tree: ast.Module, path: Path) -> types.ModuleType:
+    """A module of this tree, which nobody can import: its functions travel to other processes by value."""
+    module = types.ModuleType(f"__mutant_of_{path.stem}__")
+    name, source = f"<mutant {next(_numbers)} of {path.stem}>", ast.unparse(tree)
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source, name, "exec"), vars(module))
+    finally:
+        del sys.modules[module.__name__]
+    return module
+
+
+def _used(tree: ast.Module) -> list[set[str]]:
+    """For each member of the list RIGHT the functions and classes of its module that it uses, through others, too."""
+    names = {
+        node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    right = next(
+        node.value
+        for node in reversed(tree.body)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and "RIGHT" in ast.unparse(node).split("=")[0]
+    )
+    found = []
+    for member in right.elts:
+        used = {part.id for part in ast.walk(member) if isinstance(part, ast.Name)} & names.keys()
+        while more := set().union(*(names[name] for name in used)) & names.keys() - used:
+            used |= more
+        found.append(used)
+    return found
