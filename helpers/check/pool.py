@@ -21,7 +21,7 @@ from typing import Any
 from helpers.check.limits import TICK, Limits
 from helpers.check.protocol import KEPT, ORPHAN, WHERE
 from helpers.check.spec import Spec
-from helpers.processes.fork_server import IMPORTED, fork_server, no_main_module, started
+from helpers.processes.fork_server import IMPORTED, end_fork_server, fork_server, no_main_module, started
 from helpers.processes.process_tree import end_tree
 
 READY = 60.0  # seconds in which a child must be ready
@@ -248,6 +248,26 @@ def _drop() -> None:
         if _warm is not None and _owner == os.getpid():
             _warm.kill()
         _warm = None
+
+
+def end_with(shell: Any) -> None:
+    """Ends the warm worker and the fork server as soon as the notebook's kernel is told to end.
+
+    The kernel waits for its children before it ends itself, and one of them ignores its signal: until Jupyter lost
+    patience and ended the kernel by force, 2.5 s went by, and nothing was done that a kernel does at its end.
+    """
+
+    def end(change: Any) -> None:
+        # In a thread: the kernel must go on to end what else it started, which may know the same processes.
+        if change["new"] and sys.platform != "win32":
+            threading.Thread(target=_end, daemon=True, name="end of the warm worker").start()
+
+    shell.observe(end, "exit_now")
+
+
+def _end() -> None:
+    _drop()
+    end_fork_server()
 
 
 def _reap() -> None:

@@ -10,10 +10,13 @@ helpers/labs/optim/
 """
 
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+_IN_A_NOTEBOOK = "ipykernel" in sys.modules
 
 
 def contents(package: str) -> dict[str, Any]:
@@ -27,10 +30,8 @@ def contents(package: str) -> dict[str, Any]:
     Raises:
         AttributeError: The folder of an exercise has no exercise of that name.
     """
-    if "ipykernel" in sys.modules:  # in a notebook the first check should find its worker ready
-        from helpers.check.pool import prepare
-
-        prepare(package)
+    if _IN_A_NOTEBOOK:  # the first check should wait for no process, and for no import of the lab in it
+        _prepare_checks(package)
     folder = Path(__file__).parent / package.rpartition(".")[2]
     found = {}
     for exercise in sorted(path.parent for path in folder.glob("*/exercise.py")):
@@ -47,6 +48,17 @@ def contents(package: str) -> dict[str, Any]:
         shown = import_module(f"{package}.shown")
         found |= {name: getattr(shown, name) for name in shown.__all__}
     return found
+
+
+@cache
+def _prepare_checks(package: str) -> None:
+    from IPython import get_ipython
+
+    from helpers.check.pool import end_with, prepare
+
+    prepare(package)
+    if shell := get_ipython():
+        end_with(shell)
 
 
 def _predictions(module: ModuleType) -> dict[str, Any]:

@@ -38,6 +38,17 @@ def started(start: Callable[[], Started]) -> Started:
             time.sleep(0.05)
 
 
+def end_fork_server() -> None:
+    """Ends the fork server and the process beside it that tracks resources, and waits for both.
+
+    As multiprocessing's own tests do. Its children must be gone: the second process ends with the last that knows it.
+    """
+    from multiprocessing import forkserver, resource_tracker  # not on Windows
+
+    forkserver._forkserver._stop()
+    resource_tracker._resource_tracker._stop()
+
+
 @contextmanager
 def no_main_module() -> Iterator[None]:
     """Hides the file of __main__, which a child would import a second time."""

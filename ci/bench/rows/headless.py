@@ -1,4 +1,4 @@
-"""Rows `headless` and `headless-labs` of `labbook bench`: what run, validate and labs add, beside the plain tools."""
+"""Rows `headless`, `headless-one` and `headless-labs` of `labbook bench`: what run, validate and labs add, beside the plain tools."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ci.bench.timing.tools import (
 from ci.headless.schedule import History
 from ci.notebooks.files import PAGE, notebooks, number
 
+ONE = "03"
 COPIES, ROUNDS, LAB_ROUNDS = 10, 5, 3  # copies: as many as there are labs
 SOLUTIONS, LABS = "cells' own time, solutions", "cells' own time, unsolved"
 PAPERMILL, NBVAL, EXECUTE = "papermill command", "pytest --nbval", "jupyter execute"
@@ -47,6 +48,15 @@ def headless(root: Path) -> Table:
     table = _table("headless: what a tool adds to the cells' own time")
     with small_notebooks(root, COPIES) as project:
         show(table, f"{COPIES} small", _measured(project, numbers(COPIES), ROUNDS))
+    return table
+
+
+@row("headless-one", minutes=5)
+def headless_one(root: Path) -> Table:
+    """The same for one lab alone, as its author runs it."""
+    table = _table(f"headless-one: what a tool adds to the cells' own time of lab {ONE} alone")
+    with whole_copy(root) as project:
+        show(table, f"lab {ONE}", _measured(project, [ONE], LAB_ROUNDS))
     return table
 
 
@@ -83,7 +93,7 @@ def _measured(project: Path, labs: list[str], rounds: int) -> Samples:
         NBVAL: lambda: plain(nbval(solved), strict=True, ok=RAN),
         EXECUTE: lambda: plain(execute(unsolved), strict=False),
     }
-    if has_xdist():
+    if has_xdist() and len(solved) > 1:
         several = ("-n", str(cores()), "--dist", "loadfile")
         calls[SIDE_BY_SIDE] = lambda: plain(nbval(solved, *several), strict=True, ok=RAN)
     for name in OURS:

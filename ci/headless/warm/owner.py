@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from ci.headless.child import MARK
+from ci.headless.jobs import FOR_SOME
 from ci.headless.kernels import environment
 from ci.headless.words import indented
 from ci.notebooks.files import WrongUse
@@ -58,28 +59,26 @@ def error() -> str:
 
 
 @contextmanager
-def kernels(root: Path, count: int = 2) -> Iterator[Kernels]:
+def kernels(root: Path, imports: Collection[Collection[str]] = (FOR_SOME,)) -> Iterator[Kernels]:
     """The kernels of one run. Their server, if there is one, is gone when the block or this process ends.
 
     Args:
-        count: How many there will be. One alone is stock if no other is asked for: the server imports what it would.
+        imports: For each kernel there will be, which packages of FOR_SOME it imports.
     """
     chosen = choice()
-    if not count:
+    if not imports:
         yield Kernels()
     elif chosen == "stock":
         yield Kernels(stock="as chosen")
-    elif count == 1 and not chosen:
-        yield Kernels(stock="one alone")
     elif reason := error():
         yield Kernels(stock=reason)
     else:
-        with _served(root) as served:
+        with _served(root, sorted(set().union(*imports))) as served:
             yield served
 
 
 @contextmanager
-def _served(root: Path) -> Iterator[Kernels]:
+def _served(root: Path, imports: list[str]) -> Iterator[Kernels]:
     from ci.headless.warm.agreement import CHOSEN_BY, PROVISIONER, SOCKET
     from ci.headless.warm.kernel import BLANK
 
@@ -96,7 +95,7 @@ def _served(root: Path) -> Iterator[Kernels]:
             listener.listen(64)
             ends = listener.fileno(), watched
             server = subprocess.Popen(
-                [sys.executable, "-m", "ci.headless.warm.server", str(folder), *map(str, ends)],
+                [sys.executable, "-m", "ci.headless.warm.server", str(folder), *map(str, ends), *imports],
                 cwd=root,
                 env=env,
                 pass_fds=ends,

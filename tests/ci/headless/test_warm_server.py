@@ -299,7 +299,7 @@ def test_the_jobs_of_a_run_are_counted(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delenv(agreement.CHOSEN_BY, raising=False)
     store(tmp_path / "solutions" / "01_one.ipynb", code("one", "1"))
     failed, heard = output_of(lambda: run(tmp_path, [], force=True))
-    assert failed == 0 and "kernels: 1 stock (one alone)\n" in heard
+    assert failed == 0 and "kernels: 1 forked\n" in heard
     store(tmp_path / "solutions" / "02_two.ipynb", code("two", "2"))
     failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 2 forked\n" in heard

@@ -25,6 +25,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     same,
     standing,
     step,
+    wrap_steps,
 )
 
 optimizer_state = Exercise(
@@ -34,6 +35,7 @@ optimizer_state = Exercise(
     minutes=30,
     difficulty="medium",
     core=False,
+    prepare=wrap_steps,
     names=("optimizer_state_dict", "load_optimizer_state"),
     hints=[
         "opt.state has the parameters themselves as keys. In another process there are other tensors: what do the old "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +27,14 @@ OTHER = {
 }
 
 
-# The first optimizer of a class wraps the step of the class. Done here, no check sees that change.
-for _build in KINDS.values():
-    _build([{"params": [Parameter(torch.zeros(()))]}])
+@functools.cache
+def wrap_steps() -> None:
+    """Make the first optimizer of each class, which wraps the step of the class: no check sees that change.
+
+    Not when the lab is imported: the very first one takes a second, for imports.
+    """
+    for build in KINDS.values():
+        build([{"params": [Parameter(torch.zeros(()))]}])
 
 
 def params_of(opt: Optimizer) -> list[Any]:

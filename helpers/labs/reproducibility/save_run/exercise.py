@@ -21,6 +21,7 @@ from helpers.labs.reproducibility.save_run.uninterrupted import (
     place,
     some_seed,
     uninterrupted,
+    wrap_step,
 )
 from helpers.labs.reproducibility.shown.run import Run, new_run
 
@@ -35,6 +36,7 @@ save_run = Exercise(
     difficulty="hard",
     names=("save_run", "resume_run"),
     seconds=15,
+    prepare=wrap_step,
     hints=[
         "List what the next batch depends on: which numbers, which generators, and which samples are still to come.",
         "An iterator draws its base seed when it is made, and the order at its first batch. So it must be made again from "
