@@ -16,7 +16,7 @@ from helpers.exercise import Exercise
 STORED, LIVE = "by what is stored", "by running the mistakes"
 
 
-@row("names", minutes=None)
+@row("names", minutes=6.5)
 def names(root: Path) -> Table:
     """From `check` to the card with the mistake's name, for three mistakes of each exercise, against the live bank."""
     import helpers
