@@ -96,6 +96,9 @@ def _executed(tree: ast.Module, path: Path) -> types.ModuleType:
     module = types.ModuleType(f"__mutant_of_{path.stem}__")
     name, source = f"<mutant {next(_numbers)} of {path.stem}>", ast.unparse(tree)
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    module.__package__ = f"tests.labs.{path.parent.name}"  # for what it imports from beside it
+    if str(paths.ROOT) not in sys.path:
+        sys.path.append(str(paths.ROOT))
     sys.modules[module.__name__] = module
     try:
         exec(compile(source, name, "exec"), vars(module))
