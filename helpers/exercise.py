@@ -115,10 +115,16 @@ def reported(exercise: Exercise, answer: Any, result: Result) -> Report:
         found["verdict"],
         mistake=result.mistake if result.mistake in known else None,
         seed=found.get("seed"),
+        asked=_asked(exercise, found.get("at")),
         where=tuple(places(found.get("frames") or ())),
         **text,
         **common,
     )
+
+
+def _asked(exercise: Exercise, at: str | None) -> tuple[str, ...]:
+    """The words of the docstring that the property which failed holds."""
+    return next((prop.asks for prop in exercise.properties if prop.description == at), ())
 
 
 def _known(exercise: Exercise) -> dict[str, str]:

@@ -47,6 +47,7 @@ class Property:
     description: the property in words, for the report.
     check: `check(answer, trial)`; says through `trial` what is wrong.
     changes: names of global state (see guard.SLOTS) that a right answer may leave changed.
+    asks: the words of the exercise's docstring that it holds; the card quotes them.
     after: the properties that must hold before this one is asked. A small demand then never hides the name of a
         big mistake, and a slow one is not run for an answer that a quick one rejects.
     """
@@ -54,6 +55,7 @@ class Property:
     description: str
     check: Check
     changes: frozenset[str]
+    asks: tuple[str, ...] = ()
     after: tuple[Property, ...] = ()
 
 
@@ -130,21 +132,24 @@ class Spec:
         self,
         description: str,
         *,
+        asks: str | tuple[str, ...] = (),
         changes: tuple[str, ...] = (),
         after: tuple[Check, ...] = (),
         once_right: bool = False,
     ) -> Callable[[Check], Check]:
         """Adds a property; decorates `check(answer, trial)`.
 
+        asks: the words of the docstring that it holds: a sentence, or each of several.
         after: checks of earlier properties, which must hold before this one is asked. once_right: all earlier ones.
         """
         earlier = {prop.check: prop for prop in self.properties}
         if unknown := [check for check in after if check not in earlier]:
             raise ValueError(f"{self.id}: {unknown[0]} is the check of no earlier property")
+        quoted = tuple(" ".join(words.split()) for words in ((asks,) if isinstance(asks, str) else asks))
         before = tuple(self.properties) if once_right else tuple(earlier[check] for check in after)
 
         def add(check: Check) -> Check:
-            self.properties.append(Property(description, check, frozenset(changes), before))
+            self.properties.append(Property(description, check, frozenset(changes), quoted, before))
             return check
 
         return add

@@ -38,6 +38,7 @@ class Report:
     """What a check came to.
 
     verdict: one of VERDICTS. mistake: the name of the recognised mistake, or None.
+    asked: the words of the docstring that the property which failed holds.
     known: the mistakes that the check knows, name -> teacher's sentence. breaks: name -> what it breaks on.
     beside: own code beside the solution; None where there is nothing to show.
     """
@@ -48,6 +49,7 @@ class Report:
     mistake: str | None = None
     message: str = ""
     at: str = ""
+    asked: tuple[str, ...] = ()
     given: str = ""
     expected: str = ""
     got: str = ""
@@ -71,7 +73,7 @@ class Report:
         """What the report says, as (label, text); text and card are made from these."""
         rows = []
         if self.at and self.verdict != "not attempted":
-            rows.append(("Property", self.at))
+            rows += [("Property", self.at), ("You were asked", " ... ".join(self.asked))]
         rows += [("", self.message), ("Input", self.given), ("Expected", self.expected), ("Got", self.got)]
         rows += [("", self.symptom), ("Where", "\n".join(self.where))]
         if self.mistake:

@@ -96,35 +96,46 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
     )
 
 
-@ema_update.property("a trainable parameter moves by 1 - decay of the way")
+@ema_update.property(
+    "a trainable parameter moves by 1 - decay of the way",
+    asks="Moves each number of `ema` towards `model`, in place: ema = decay * ema + (1 - decay) * model.",
+)
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"two modules with other numbers, decay = {decay}")
     updated(answer, trial, ("inside.bias", "norm.weight"), "moved", decay)
 
 
-@ema_update.property("so does a frozen one")
+@ema_update.property("so does a frozen one", asks="Every parameter moves, frozen or not")
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"scale is frozen; decay = {decay}")
     updated(answer, trial, ("scale", "inside.weight"), "moved", decay)
 
 
-@ema_update.property("a buffer of numbers with a point moves as well")
+@ema_update.property(
+    "a buffer of numbers with a point moves as well", asks="and every floating-point buffer."
+)
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"BatchNorm statistics, and a buffer table; decay = {decay}")
     updated(answer, trial, ("norm.running_mean", "norm.running_var", "table"), "moved", decay)
 
 
-@ema_update.property("integers and bools are copied")
+@ema_update.property(
+    "integers and bools are copied",
+    asks="Buffers of integers or bools (counters, masks) are copied, not averaged.",
+)
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"num_batches_tracked, position (int64) and mask (bool); decay = {decay}")
     updated(answer, trial, ("norm.num_batches_tracked", "position", "mask"), "copied", decay)
 
 
-@ema_update.property("each update does the same, with any decay from 0 to 1")
+@ema_update.property(
+    "each update does the same, with any decay from 0 to 1",
+    asks=("ema = decay * ema + (1 - decay) * model", "decay: from 0 to 1."),
+)
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     for count, decay in enumerate((some_decay(trial), 0.5, 1.0, 0.0, 0.9), 1):
@@ -141,7 +152,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@ema_update.property("the EMA's own tensors hold the result, where they lay before")
+@ema_update.property(
+    "the EMA's own tensors hold the result, where they lay before",
+    asks="The same tensors with the same memory hold the new values",
+)
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     trial.given("an EMA that others hold references to")
@@ -164,7 +178,10 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true([module.training for module in ema.modules()] == flags, "The mode of the EMA was changed.")
 
 
-@ema_update.property("no graph is recorded, whatever the two require")
+@ema_update.property(
+    "no graph is recorded, whatever the two require",
+    asks="No graph is recorded, whatever `requires_grad` of the two says.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for needs in (False, True):
         ema, model = two_models(trial)
@@ -185,7 +202,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@ema_update.property("the model is left as it is, and shares nothing with the EMA")
+@ema_update.property(
+    "the model is left as it is, and shares nothing with the EMA",
+    asks=("none is shared with `model`.", "`model` is left as it is."),
+)
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     trial.given("one update, and then the model trains on in place")
@@ -216,7 +236,10 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@ema_update.property("the averaging is done here, and not by torch.optim.swa_utils")
+@ema_update.property(
+    "the averaging is done here, and not by torch.optim.swa_utils",
+    asks="Nothing of torch.optim.swa_utils is called.",
+)
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     trial.given("any two modules")

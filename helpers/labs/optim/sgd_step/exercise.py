@@ -92,39 +92,62 @@ def _require_options(answer: Step, trial: Trial, *changed: Options) -> None:
     _require_equal(answer, trial, *cases)
 
 
-@sgd_step.property("the step is written by hand: no optimizer of torch works inside")
+@sgd_step.property(
+    "the step is written by hand: no optimizer of torch works inside", asks="No optimizer of torch is called."
+)
 def by_hand(answer: Step, trial: Trial) -> None:
     require_no_optimizer(answer, trial, PLAIN | {"momentum": 0.9})
 
 
-@sgd_step.property("a step moves the parameters themselves, the first one by lr times the gradient")
+@sgd_step.property(
+    "a step moves the parameters themselves, the first one by lr times the gradient",
+    asks=("the parameters are edited in place.", "Without momentum the step is lr times the gradient"),
+)
 def moves(answer: Step, trial: Trial) -> None:
     require_moves(answer, torchs, trial, PLAIN | {"momentum": 0.9})
 
 
-@sgd_step.property("weight decay adds weight_decay times the parameter to its gradient")
+@sgd_step.property(
+    "weight decay adds weight_decay times the parameter to its gradient",
+    asks="weight_decay * param is added to it",
+)
 def decays(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"weight_decay": 0.1})
 
 
-@sgd_step.property("maximize turns the gradient around, and weight decay still pulls towards zero")
+@sgd_step.property(
+    "maximize turns the gradient around, and weight decay still pulls towards zero",
+    asks=("In this order:", "maximize turns the gradient's sign", "weight_decay * param is added to it"),
+)
 def climbs(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"maximize": True}, {"maximize": True, "weight_decay": 0.1})
 
 
-@sgd_step.property("momentum: the velocity is momentum times itself plus the gradient")
+@sgd_step.property(
+    "momentum: the velocity is momentum times itself plus the gradient",
+    asks=(
+        "the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+        "the step is lr times the velocity",
+    ),
+)
 def gathers(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"momentum": 0.0}, {"momentum": 0.9})
 
 
-@sgd_step.property("weight decay and maximize act on the gradient before the velocity takes it in")
+@sgd_step.property(
+    "weight decay and maximize act on the gradient before the velocity takes it in",
+    asks=("In this order:", "the velocity takes it in"),
+)
 def gathers_what_is_decayed(answer: Step, trial: Trial) -> None:
     _require_options(
         answer, trial, {"momentum": 0.9, "weight_decay": 0.1}, {"momentum": 0.9, "maximize": True}
     )
 
 
-@sgd_step.property("a new learning rate scales the whole next step, not only the newest gradient")
+@sgd_step.property(
+    "a new learning rate scales the whole next step, not only the newest gradient",
+    asks="the step is lr times the velocity",
+)
 def follows_the_rate(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3, 2))
     rates = [0.1, 0.1, 0.01, 0.01, 0.5]
@@ -133,18 +156,27 @@ def follows_the_rate(answer: Step, trial: Trial) -> None:
     _require_equal(answer, trial, Case(given, values, gradients(trial, values, 5), options))
 
 
-@sgd_step.property("dampening weakens every gradient but the first on its way into the velocity")
+@sgd_step.property(
+    "dampening weakens every gradient but the first on its way into the velocity",
+    asks="the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+)
 def dampens(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"momentum": 0.9, "dampening": 0.4})
 
 
-@sgd_step.property("nesterov steps along the gradient plus momentum times the new velocity")
+@sgd_step.property(
+    "nesterov steps along the gradient plus momentum times the new velocity",
+    asks="or with nesterov lr times (gradient + momentum * velocity)",
+)
 def looks_ahead(answer: Step, trial: Trial) -> None:
     ahead = {"momentum": 0.9, "nesterov": True}
     _require_options(answer, trial, ahead, ahead | {"weight_decay": 0.1})
 
 
-@sgd_step.property("a parameter whose gradient is None stays where it is, and so does its velocity")
+@sgd_step.property(
+    "a parameter whose gradient is None stays where it is, and so does its velocity",
+    asks="Where the gradient is None, that parameter stays where it is, and so does what is remembered of it.",
+)
 def passes_over_none(answer: Step, trial: Trial) -> None:
     values = starts(trial, (2,), (2,), (2,))
     grads = gradients(trial, values, 6)
@@ -156,7 +188,10 @@ def passes_over_none(answer: Step, trial: Trial) -> None:
     _require_equal(answer, trial, *cases)
 
 
-@sgd_step.property("a parameter that joins later begins with a fresh velocity")
+@sgd_step.property(
+    "a parameter that joins later begins with a fresh velocity",
+    asks="A parameter that joins later comes with an empty dict.",
+)
 def takes_in_newcomers(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,), (3,))
     grads = gradients(trial, values, 6)
@@ -178,29 +213,47 @@ def combinations() -> list[Options]:
     return found
 
 
-@sgd_step.property("the parameters keep their storage, and no graph is recorded")
+@sgd_step.property(
+    "the parameters keep their storage, and no graph is recorded",
+    asks="The parameters keep their storage, and no graph is recorded.",
+)
 def in_place(answer: Step, trial: Trial) -> None:
     require_kept_storage(answer, trial, PLAIN | {"momentum": 0.9, "weight_decay": 0.1})
 
 
-@sgd_step.property("the lists and the gradients are left as they were given")
+@sgd_step.property(
+    "the lists and the gradients are left as they were given",
+    asks=(
+        "The gradients are left as they are, and nothing that is remembered shares their memory.",
+        "The lists themselves are left alone.",
+    ),
+)
 def leaves_the_gradients(answer: Step, trial: Trial) -> None:
     moving = {"momentum": 0.9, "nesterov": True}
     each = [{}, {"weight_decay": 0.1}, {"maximize": True}, moving, moving | {"weight_decay": 0.1}]
     require_gradients_left(answer, trial, [PLAIN | options for options in each])
 
 
-@sgd_step.property("the velocity is memory of its own, not the gradient's")
+@sgd_step.property(
+    "the velocity is memory of its own, not the gradient's",
+    asks="The gradients are left as they are, and nothing that is remembered shares their memory.",
+)
 def owns_its_velocity(answer: Step, trial: Trial) -> None:
     require_own_memory(answer, torchs, trial, PLAIN | {"momentum": 0.9})
 
 
-@sgd_step.property("what it remembers stands in the dicts of state, and nowhere else")
+@sgd_step.property(
+    "what it remembers stands in the dicts of state, and nowhere else",
+    asks="Everything that the next step needs stands in the dicts: a copy of params and state goes on alike.",
+)
 def remembers_in_state(answer: Step, trial: Trial) -> None:
     require_remembers_in_state(answer, torchs, trial, PLAIN | {"momentum": 0.9})
 
 
-@sgd_step.property("equal to torch's SGD when options change from step to step")
+@sgd_step.property(
+    "equal to torch's SGD when options change from step to step",
+    asks=("All options may change from step to step.", "and the velocity stays as it is."),
+)
 def follows_the_options(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,))
     drawn = [trial.random.choice(combinations()) for _ in range(20)]
@@ -209,7 +262,10 @@ def follows_the_options(answer: Step, trial: Trial) -> None:
     _require_equal(answer, trial, Case(given, values, gradients(trial, values, 20), options))
 
 
-@sgd_step.property("equal to torch's SGD over 20 steps, with every combination of options")
+@sgd_step.property(
+    "equal to torch's SGD over 20 steps, with every combination of options",
+    asks="One step of SGD, as `torch.optim.SGD` makes it",
+)
 def equals_torch(answer: Step, trial: Trial) -> None:
     cases = []
     for options in combinations():
@@ -224,7 +280,9 @@ def equals_torch(answer: Step, trial: Trial) -> None:
 
 
 @sgd_step.property(
-    "nesterov without momentum, or with dampening, is refused with ValueError", once_right=True
+    "nesterov without momentum, or with dampening, is refused with ValueError",
+    asks="ValueError: nesterov without momentum, or with dampening; nothing has moved then.",
+    once_right=True,
 )
 def refuses(answer: Step, trial: Trial) -> None:
     for changed in ({"momentum": 0.0}, {"momentum": 0.9, "dampening": 0.1}):
