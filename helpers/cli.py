@@ -187,7 +187,7 @@ def mutants(
         typer.Argument(metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d); none: all"),
     ] = None,
 ) -> None:
-    """Edit right answers, one edit each, and find those that a check accepts."""
+    """Edit right answers, and find those that a check accepts."""
     finish("ci.mutants.command", "command", names or [])
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 import helpers
-import helpers.check.worker  # noqa: F401  what it imports of torch, no child need import
 from helpers.check import guard
 from helpers.check.judge import OWN_MODULES, Finding
 from helpers.check.naming import Outcomes, written_down
@@ -113,6 +112,8 @@ def _serve(results: Connection, id: str, seed: int, share: list[Key]) -> None:
     multiprocessing.set_start_method("fork", force=True)  # as where a check runs
     exercise = helpers.exercises()[id]
     guard.watch(*OWN_MODULES, *{prop.check.__module__ for prop in exercise.properties})
+    if exercise.prepare is not None:
+        exercise.prepare()  # it may import what cannot be imported without standard streams
     _be_quiet()
     results.send({key: _row(exercise, key, seed) for key in share})
 

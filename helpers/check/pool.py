@@ -15,6 +15,7 @@ import struct
 import sys
 import threading
 import warnings
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -250,6 +251,7 @@ def _drop() -> None:
         _warm = None
 
 
+@cache  # for one shell once
 def end_with(shell: Any) -> None:
     """Ends the warm worker and the fork server as soon as the notebook's kernel is told to end.
 

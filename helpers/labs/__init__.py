@@ -10,13 +10,10 @@ helpers/labs/optim/
 """
 
 import sys
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-_IN_A_NOTEBOOK = "ipykernel" in sys.modules
 
 
 def contents(package: str) -> dict[str, Any]:
@@ -30,8 +27,8 @@ def contents(package: str) -> dict[str, Any]:
     Raises:
         AttributeError: The folder of an exercise has no exercise of that name.
     """
-    if _IN_A_NOTEBOOK:  # the first check should wait for no process, and for no import of the lab in it
-        _prepare_checks(package)
+    if shell := _notebook():  # the first check should wait for no process, and for no import of the lab in it
+        _prepare_checks(package, shell)
     folder = Path(__file__).parent / package.rpartition(".")[2]
     found = {}
     for exercise in sorted(path.parent for path in folder.glob("*/exercise.py")):
@@ -50,15 +47,18 @@ def contents(package: str) -> dict[str, Any]:
     return found
 
 
-@cache
-def _prepare_checks(package: str) -> None:
-    from IPython import get_ipython
+def _notebook() -> Any:
+    """The shell of the kernel that this is, None elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell if hasattr(shell, "kernel") else None
 
+
+def _prepare_checks(package: str, shell: Any) -> None:
     from helpers.check.pool import end_with, prepare
 
     prepare(package)
-    if shell := get_ipython():
-        end_with(shell)
+    end_with(shell)
 
 
 def _predictions(module: ModuleType) -> dict[str, Any]:

@@ -54,8 +54,12 @@ def no_main_module() -> Iterator[None]:
     """Hides the file of __main__, which a child would import a second time."""
     main = sys.modules.get("__main__")
     hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if getattr(main, name, None)}
-    for name in hidden:
-        setattr(main, name, None)
+    if "__spec__" in hidden:
+        main.__spec__ = None
+    if (
+        "__file__" in hidden
+    ):  # not None: inspect, in another thread or in a fork, asks only whether there is one
+        del main.__file__
     try:
         yield
     finally:

@@ -3,7 +3,11 @@
 One in a child would touch all of it, and so copy it page by page.
 """
 
+import atexit
 import gc
 
 gc.collect()
 gc.freeze()
+atexit.register(
+    gc.unfreeze
+)  # else some libraries complain at the server's end that nobody frees what is theirs

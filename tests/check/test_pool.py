@@ -31,11 +31,10 @@ def said(code: str) -> str:
 
 
 IMPORTED = """
-import sys, types
-sys.modules["ipykernel"] = types.ModuleType("ipykernel")
-from helpers.labs import {lab}
-from helpers.check import pool
 import time
+from helpers.check import pool
+pool.prepare("helpers.labs.{lab}")
+from helpers.labs import {lab}
 while pool._warm is None:
     time.sleep(0.01)
 print(pool._warm.ready())

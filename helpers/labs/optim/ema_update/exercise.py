@@ -106,7 +106,9 @@ def _(answer: Any, trial: Trial) -> None:
     updated(answer, trial, ("inside.bias", "norm.weight"), "moved", decay)
 
 
-@ema_update.property("so does a frozen one", asks="Every parameter moves, frozen or not")
+@ema_update.property(
+    "so does a frozen one", asks="Every parameter moves, frozen or not, and every floating-point buffer."
+)
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"scale is frozen; decay = {decay}")
@@ -114,7 +116,8 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @ema_update.property(
-    "a buffer of numbers with a point moves as well", asks="and every floating-point buffer."
+    "a buffer of numbers with a point moves as well",
+    asks="Every parameter moves, frozen or not, and every floating-point buffer.",
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
@@ -154,7 +157,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @ema_update.property(
     "the EMA's own tensors hold the result, where they lay before",
-    asks="The same tensors with the same memory hold the new values",
+    asks="The same tensors with the same memory hold the new values; none is shared with `model`.",
 )
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
@@ -204,7 +207,10 @@ def _(answer: Any, trial: Trial) -> None:
 
 @ema_update.property(
     "the model is left as it is, and shares nothing with the EMA",
-    asks=("none is shared with `model`.", "`model` is left as it is."),
+    asks=(
+        "The same tensors with the same memory hold the new values; none is shared with `model`.",
+        "`model` is left as it is.",
+    ),
 )
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)

@@ -101,7 +101,10 @@ def by_hand(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "a step moves the parameters themselves, the first one by lr times the gradient",
-    asks=("the parameters are edited in place.", "Without momentum the step is lr times the gradient"),
+    asks=(
+        "One step of SGD, as `torch.optim.SGD` makes it; the parameters are edited in place.",
+        "Without momentum the step is lr times the gradient, and the velocity stays as it is.",
+    ),
 )
 def moves(answer: Step, trial: Trial) -> None:
     require_moves(answer, torchs, trial, PLAIN | {"momentum": 0.9})
@@ -127,7 +130,7 @@ def climbs(answer: Step, trial: Trial) -> None:
     "momentum: the velocity is momentum times itself plus the gradient",
     asks=(
         "the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
-        "the step is lr times the velocity",
+        "the step is lr times the velocity, or with nesterov lr times (gradient + momentum * velocity).",
     ),
 )
 def gathers(answer: Step, trial: Trial) -> None:
@@ -136,7 +139,10 @@ def gathers(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "weight decay and maximize act on the gradient before the velocity takes it in",
-    asks=("In this order:", "the velocity takes it in"),
+    asks=(
+        "In this order:",
+        "the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+    ),
 )
 def gathers_what_is_decayed(answer: Step, trial: Trial) -> None:
     _require_options(
@@ -146,7 +152,7 @@ def gathers_what_is_decayed(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "a new learning rate scales the whole next step, not only the newest gradient",
-    asks="the step is lr times the velocity",
+    asks="the step is lr times the velocity, or with nesterov lr times (gradient + momentum * velocity).",
 )
 def follows_the_rate(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3, 2))
@@ -158,7 +164,7 @@ def follows_the_rate(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "dampening weakens every gradient but the first on its way into the velocity",
-    asks="the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+    asks="the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
 )
 def dampens(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"momentum": 0.9, "dampening": 0.4})
@@ -166,7 +172,7 @@ def dampens(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "nesterov steps along the gradient plus momentum times the new velocity",
-    asks="or with nesterov lr times (gradient + momentum * velocity)",
+    asks="the step is lr times the velocity, or with nesterov lr times (gradient + momentum * velocity).",
 )
 def looks_ahead(answer: Step, trial: Trial) -> None:
     ahead = {"momentum": 0.9, "nesterov": True}
@@ -252,7 +258,10 @@ def remembers_in_state(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "equal to torch's SGD when options change from step to step",
-    asks=("All options may change from step to step.", "and the velocity stays as it is."),
+    asks=(
+        "All options may change from step to step.",
+        "Without momentum the step is lr times the gradient, and the velocity stays as it is.",
+    ),
 )
 def follows_the_options(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,))
@@ -264,7 +273,7 @@ def follows_the_options(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "equal to torch's SGD over 20 steps, with every combination of options",
-    asks="One step of SGD, as `torch.optim.SGD` makes it",
+    asks="One step of SGD, as `torch.optim.SGD` makes it; the parameters are edited in place.",
 )
 def equals_torch(answer: Step, trial: Trial) -> None:
     cases = []
