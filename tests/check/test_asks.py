@@ -55,6 +55,8 @@ def unasked(docstrings: list[str], arguments: set[str], asks: list[str]) -> list
     for sentence in (one for text in docstrings for one in demands(text, arguments)):
         covered = [False] * len(sentence)
         for words in asks:
+            if sentence.rstrip(".") in words:
+                covered = [True] * len(sentence)
             for match in re.finditer(re.escape(words.rstrip(".")), sentence):
                 covered[match.start() : match.end()] = [True] * len(match[0])
         words = [(word[0], all(covered[word.start() : word.end()])) for word in re.finditer(r"\w+", sentence)]

@@ -91,7 +91,10 @@ def _first(tensor: Tensor) -> str:
     return "[" + ", ".join(f"{number:.5g}" for number in tensor.flatten()[:4].tolist()) + ", ...]"
 
 
-@accumulate.property("for batches that are all alike, the gradients are those of the large batch")
+@accumulate.property(
+    "for batches that are all alike, the gradients are those of the large batch",
+    asks="Adds to `.grad` the gradients of one large batch that is given in pieces; returns its loss.",
+)
 @one_thread()
 def alike(answer: Any, trial: Trial) -> None:
     batches = [batch_of(trial, 3, 4) for _ in range(3)]
@@ -99,7 +102,10 @@ def alike(answer: Any, trial: Trial) -> None:
     adds(answer, trial, loss_with(), batches)
 
 
-@accumulate.property("for ragged batches with ignored targets, too")
+@accumulate.property(
+    "for ragged batches with ignored targets, too",
+    asks="The large batch's loss is the mean over ALL targets that count.",
+)
 @one_thread()
 def ragged_ones(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
@@ -107,7 +113,10 @@ def ragged_ones(answer: Any, trial: Trial) -> None:
     adds(answer, trial, loss_with(), batches)
 
 
-@accumulate.property("the loss is asked what it ignores, and is used as it is")
+@accumulate.property(
+    "the loss is asked what it ignores, and is used as it is",
+    asks="`loss_fn(model(x), target)` is the MEAN over those targets of the batch that are not `loss_fn.ignore_index`, which may be any number; label smoothing is possible, class weights are not used.",
+)
 @one_thread()
 def asks_the_loss(answer: Any, trial: Trial) -> None:
     for index, smoothing in ((0, 0.0), (3, 0.1), (-1, 0.2)):
@@ -117,7 +126,9 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
 
 
 @accumulate.property(
-    "the result is the loss of the large batch, a tensor without a graph", after=(ragged_ones, asks_the_loss)
+    "the result is the loss of the large batch, a tensor without a graph",
+    asks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.",
+    after=(ragged_ones, asks_the_loss),
 )
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
@@ -141,7 +152,11 @@ def _(answer: Any, trial: Trial) -> None:
         trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
 
 
-@accumulate.property("a batch in which nothing counts adds no gradient", after=(ragged_ones, asks_the_loss))
+@accumulate.property(
+    "a batch in which nothing counts adds no gradient",
+    asks="Where nothing counts in a batch its mean is NaN; such a batch adds no gradient (the result may be NaN then), and the model need not run on it.",
+    after=(ragged_ones, asks_the_loss),
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
@@ -155,7 +170,10 @@ def _(answer: Any, trial: Trial) -> None:
     grads_equal(trial, model.grads(), want)
 
 
-@accumulate.property("what was in .grad before stays, and is added to")
+@accumulate.property(
+    "what was in .grad before stays, and is added to",
+    asks="Its gradient is added to `.grad`, as by `backward`: what was there stays, and a parameter that is frozen or not used keeps None.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, loss_fn, batches = new_model(trial), loss_with(), ragged(trial)
@@ -180,7 +198,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@accumulate.property("a parameter that is frozen or not used has no gradient afterwards")
+@accumulate.property(
+    "a parameter that is frozen or not used has no gradient afterwards",
+    asks="Its gradient is added to `.grad`, as by `backward`: what was there stays, and a parameter that is frozen or not used keeps None.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = new_model(trial)
@@ -195,7 +216,10 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@accumulate.property("the model runs once a batch, each with its backward at once: one graph at a time")
+@accumulate.property(
+    "the model runs once a batch, each with its backward at once: one graph at a time",
+    asks="The model runs once a batch, and each batch's backward follows at once: what is held for backward is never more than one batch's.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, loss_fn, count = new_model(trial), loss_with(), 4
@@ -216,7 +240,10 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@accumulate.property("model, loss and batches are left as they are")
+@accumulate.property(
+    "model, loss and batches are left as they are",
+    asks="model (mode, weights), loss_fn and the batches are left as they are.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     for training in (True, False):

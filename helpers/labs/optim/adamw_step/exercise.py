@@ -87,32 +87,52 @@ def _require_options(answer: Step, trial: Trial, *changed: Options, steps: int =
     require_torchs_path(answer, torchs, trial, *cases)
 
 
-@adamw_step.property("the step is written by hand: no optimizer of torch works inside")
+@adamw_step.property(
+    "the step is written by hand: no optimizer of torch works inside", asks="No optimizer of torch is called."
+)
 def by_hand(answer: Step, trial: Trial) -> None:
     require_no_optimizer(answer, trial, USUAL)
 
 
-@adamw_step.property("a step moves the parameters themselves, the first one by about lr in every entry")
+@adamw_step.property(
+    "a step moves the parameters themselves, the first one by about lr in every entry",
+    asks="One step of AdamW, as `torch.optim.AdamW` makes it; the parameters are edited in place.",
+)
 def moves(answer: Step, trial: Trial) -> None:
     require_moves(answer, torchs, trial, USUAL)
 
 
-@adamw_step.property("both averages are corrected for having begun at zero")
+@adamw_step.property(
+    "both averages are corrected for having begun at zero",
+    asks=(
+        "exp_avg takes in (1 - beta1) of the gradient, exp_avg_sq takes in (1 - beta2) of its square",
+        "both are divided by 1 - beta**step (copies: the state keeps the raw ones)",
+    ),
+)
 def corrects(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {}, {"betas": (0.5, 0.9)}, {"betas": (0.0, 0.0)})
 
 
-@adamw_step.property("eps is added to the root of the corrected second average")
+@adamw_step.property(
+    "eps is added to the root of the corrected second average",
+    asks="the step is lr * exp_avg / (sqrt(exp_avg_sq) + eps), with the corrected ones: eps stands outside the root.",
+)
 def adds_eps(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"eps": 0.3})
 
 
-@adamw_step.property("weight decay shrinks the parameter by lr * weight_decay, past the averages")
+@adamw_step.property(
+    "weight decay shrinks the parameter by lr * weight_decay, past the averages",
+    asks="the parameter shrinks by lr * weight_decay of itself",
+)
 def decays_apart(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"weight_decay": 0.2})
 
 
-@adamw_step.property("weight decay comes before the step, and the same in every step")
+@adamw_step.property(
+    "weight decay comes before the step, and the same in every step",
+    asks=("In this order:", "the parameter shrinks by lr * weight_decay of itself"),
+)
 def decays_first(answer: Step, trial: Trial) -> None:
     values = starts(trial, (4,))
     grads: Grads = [[torch.zeros(4, dtype=torch.float64)] for _ in range(3)] + gradients(trial, values, 2)
@@ -121,7 +141,10 @@ def decays_first(answer: Step, trial: Trial) -> None:
     require_torchs_path(answer, torchs, trial, Case(given, values, grads, options))
 
 
-@adamw_step.property("a parameter whose gradient is None stays where it is, and counts no step")
+@adamw_step.property(
+    "a parameter whose gradient is None stays where it is, and counts no step",
+    asks="Where the gradient is None, that parameter stays where it is, does not decay and counts no step.",
+)
 def passes_over_none(answer: Step, trial: Trial) -> None:
     values = starts(trial, (2,), (2,), (2,))
     grads = gradients(trial, values, 6)
@@ -135,7 +158,9 @@ def passes_over_none(answer: Step, trial: Trial) -> None:
     require_torchs_path(answer, torchs, trial, *cases)
 
 
-@adamw_step.property("a parameter that joins later begins with step 1")
+@adamw_step.property(
+    "a parameter that joins later begins with step 1", asks="Each parameter counts its own steps, from 1."
+)
 def takes_in_newcomers(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,), (3,))
     grads = gradients(trial, values, 6)
@@ -144,7 +169,10 @@ def takes_in_newcomers(answer: Step, trial: Trial) -> None:
     require_torchs_path(answer, torchs, trial, Case(given, values, grads, USUAL))
 
 
-@adamw_step.property("a new learning rate scales the whole next step and its decay")
+@adamw_step.property(
+    "a new learning rate scales the whole next step and its decay",
+    asks="All options may change from step to step.",
+)
 def follows_the_rate(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3, 2))
     rates = [0.1, 0.1, 0.01, 0.01, 0.5]
@@ -153,7 +181,10 @@ def follows_the_rate(answer: Step, trial: Trial) -> None:
     require_torchs_path(answer, torchs, trial, Case(given, values, gradients(trial, values, 5), options))
 
 
-@adamw_step.property("a float64 parameter is averaged in float64, a float32 one in float32")
+@adamw_step.property(
+    "a float64 parameter is averaged in float64, a float32 one in float32",
+    asks="The averages have the parameter's dtype and begin at zero.",
+)
 def keeps_precision(answer: Step, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         values = starts(trial, (50,), dtype=dtype)
@@ -162,17 +193,26 @@ def keeps_precision(answer: Step, trial: Trial) -> None:
         require_torchs_path(answer, torchs, trial, Case(given, values, grads, USUAL))
 
 
-@adamw_step.property("the parameters keep their storage, and no graph is recorded")
+@adamw_step.property(
+    "the parameters keep their storage, and no graph is recorded",
+    asks="The parameters keep their storage, and no graph is recorded.",
+)
 def in_place(answer: Step, trial: Trial) -> None:
     require_kept_storage(answer, trial, USUAL | {"weight_decay": 0.1})
 
 
-@adamw_step.property("the lists and the gradients are left as they were given")
+@adamw_step.property(
+    "the lists and the gradients are left as they were given",
+    asks="The gradients and the lists are left as they are.",
+)
 def leaves_the_gradients(answer: Step, trial: Trial) -> None:
     require_gradients_left(answer, trial, [USUAL, USUAL | {"weight_decay": 0.1}])
 
 
-@adamw_step.property("what it remembers stands in the dicts of state, and nowhere else")
+@adamw_step.property(
+    "what it remembers stands in the dicts of state, and nowhere else",
+    asks="Everything that the next step needs stands in the dicts: a copy of params and state goes on alike.",
+)
 def remembers_in_state(answer: Step, trial: Trial) -> None:
     require_remembers_in_state(answer, torchs, trial, USUAL)
 
@@ -186,7 +226,10 @@ def combinations() -> list[Options]:
     ]
 
 
-@adamw_step.property("equal to torch's AdamW over 20 steps, with every combination of options")
+@adamw_step.property(
+    "equal to torch's AdamW over 20 steps, with every combination of options",
+    asks="One step of AdamW, as `torch.optim.AdamW` makes it; the parameters are edited in place.",
+)
 def equals_torch(answer: Step, trial: Trial) -> None:
     cases = []
     for options in combinations():

@@ -42,7 +42,10 @@ clip_grad_norm_ = Exercise(
 )
 
 
-@clip_grad_norm_.property("clipping is written by hand: torch's own works nowhere inside")
+@clip_grad_norm_.property(
+    "clipping is written by hand: torch's own works nowhere inside",
+    asks="Nothing of `torch.nn.utils` is called.",
+)
 def by_hand(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, (3,), (2, 2))
     trial.given("two parameters, max_norm 0.1; calls are watched")
@@ -58,7 +61,11 @@ def by_hand(answer: Answer, trial: Trial) -> None:
 
 
 @clip_grad_norm_.property(
-    "a norm above max_norm: the norm is returned, and all gradients are shortened together"
+    "a norm above max_norm: the norm is returned, and all gradients are shortened together",
+    asks=(
+        "Shortens all gradients together, as `torch.nn.utils.clip_grad_norm_` does.",
+        "Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient.",
+    ),
 )
 def clips(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES)
@@ -66,7 +73,10 @@ def clips(answer: Answer, trial: Trial) -> None:
     require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
 
 
-@clip_grad_norm_.property("a norm below max_norm: the gradients stay as they are")
+@clip_grad_norm_.property(
+    "a norm below max_norm: the gradients stay as they are",
+    asks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf).",
+)
 def leaves_the_small(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES, dtype=torch.float32)
     before = gradients_of(params)
@@ -87,7 +97,10 @@ def leaves_the_small(answer: Answer, trial: Trial) -> None:
         )
 
 
-@clip_grad_norm_.property("norms of any order, also infinity")
+@clip_grad_norm_.property(
+    "norms of any order, also infinity",
+    asks="norm_type: above 0, also infinity (the largest entry); 2.0 unless it is given.",
+)
 def knows_other_norms(answer: Answer, trial: Trial) -> None:
     for norm_type in (1.0, 3.0, 0.5):
         params = with_gradients(trial, *SHAPES)
@@ -96,7 +109,10 @@ def knows_other_norms(answer: Answer, trial: Trial) -> None:
         require_clipped(answer, trial, list(params), params, limit, norm_type)
 
 
-@clip_grad_norm_.property("the infinity norm is the largest entry of all gradients")
+@clip_grad_norm_.property(
+    "the infinity norm is the largest entry of all gradients",
+    asks="norm_type: above 0, also infinity (the largest entry); 2.0 unless it is given.",
+)
 def knows_infinity(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES)
     trial.given("five parameters, norm_type inf, max_norm half of the norm")
@@ -104,7 +120,10 @@ def knows_infinity(answer: Answer, trial: Trial) -> None:
     require_clipped(answer, trial, list(params), params, limit, math.inf)
 
 
-@clip_grad_norm_.property("norm_type is 2.0 unless it is given")
+@clip_grad_norm_.property(
+    "norm_type is 2.0 unless it is given",
+    asks="norm_type: above 0, also infinity (the largest entry); 2.0 unless it is given.",
+)
 def has_a_default(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, (3,), (2, 2))
     trial.given("two parameters, clip_grad_norm_(params, 100.0)")
@@ -113,7 +132,10 @@ def has_a_default(answer: Answer, trial: Trial) -> None:
     trial.equal(got.detach().double(), norm_of(gradients_of(params), 2.0), "The norm returned", rtol=1e-5)
 
 
-@clip_grad_norm_.property("parameters without a gradient are passed over")
+@clip_grad_norm_.property(
+    "parameters without a gradient are passed over",
+    asks="The iterable is read once (a generator, too); parameters whose .grad is None are passed over.",
+)
 def passes_over_none(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES)
     params[0].grad = params[3].grad = None
@@ -127,7 +149,10 @@ def passes_over_none(answer: Answer, trial: Trial) -> None:
     )
 
 
-@clip_grad_norm_.property("without any gradient the norm is 0")
+@clip_grad_norm_.property(
+    "without any gradient the norm is 0",
+    asks="Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient.",
+)
 def empty(answer: Answer, trial: Trial) -> None:
     none: list[tuple[str, list[nn.Parameter]]] = [
         ("an empty list", []),
@@ -140,7 +165,10 @@ def empty(answer: Answer, trial: Trial) -> None:
         trial.true(float(got) == 0, "There is no gradient, and the norm is not 0.", expected="0.0", got=got)
 
 
-@clip_grad_norm_.property("gradients of zeros stay zeros")
+@clip_grad_norm_.property(
+    "gradients of zeros stay zeros",
+    asks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf).",
+)
 def zeros(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, (3,), (2, 2))
     for param in params:
@@ -158,7 +186,10 @@ def zeros(answer: Answer, trial: Trial) -> None:
     )
 
 
-@clip_grad_norm_.property("an iterator is read once, and clips all the same")
+@clip_grad_norm_.property(
+    "an iterator is read once, and clips all the same",
+    asks="The iterable is read once (a generator, too); parameters whose .grad is None are passed over.",
+)
 def reads_an_iterator(answer: Answer, trial: Trial) -> None:
     def lazily(params: list[nn.Parameter]) -> Iterator[nn.Parameter]:
         yield from params
@@ -175,7 +206,13 @@ def reads_an_iterator(answer: Answer, trial: Trial) -> None:
         require_clipped(answer, trial, once(params), params, limit, 2.0)
 
 
-@clip_grad_norm_.property("the gradients are edited where they are, and the parameters not at all")
+@clip_grad_norm_.property(
+    "the gradients are edited where they are, and the parameters not at all",
+    asks=(
+        "The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf).",
+        "The parameters stay as they are.",
+    ),
+)
 def in_place(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES, dtype=torch.float32)
     objects, lay = (
@@ -200,7 +237,9 @@ def in_place(answer: Answer, trial: Trial) -> None:
     )
 
 
-@clip_grad_norm_.property("gradients that have a graph are clipped without recording")
+@clip_grad_norm_.property(
+    "gradients that have a graph are clipped without recording", asks="No graph is recorded."
+)
 def records_nothing(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, (3,), (2, 2))
     for param in params:
@@ -222,7 +261,10 @@ def records_nothing(answer: Answer, trial: Trial) -> None:
         trial.equal(new, old * factor, "A gradient with a graph", rtol=1e-5)
 
 
-@clip_grad_norm_.property("as many operations for 40 parameters as for 4")
+@clip_grad_norm_.property(
+    "as many operations for 40 parameters as for 4",
+    asks="As many torch operations for 100 parameters as for 3 (detach is not counted).",
+)
 def one_pass(answer: Answer, trial: Trial) -> None:
     counts = []
     for number in (4, 40):
@@ -243,7 +285,10 @@ def one_pass(answer: Answer, trial: Trial) -> None:
     )
 
 
-@clip_grad_norm_.property("no value is read back to Python: on a GPU that waits for the device")
+@clip_grad_norm_.property(
+    "no value is read back to Python: on a GPU that waits for the device",
+    asks="No value is read back to Python (no item, no float(), no `if` on a tensor), which on a GPU waits for the device.",
+)
 def reads_nothing_back(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, (3,), (2, 2))
     trial.given("two parameters, max_norm 0.1; operations are watched")
@@ -274,7 +319,10 @@ def reads_nothing_back(answer: Answer, trial: Trial) -> None:
             )
 
 
-@clip_grad_norm_.property("one NaN or inf among the gradients is not hidden")
+@clip_grad_norm_.property(
+    "one NaN or inf among the gradients is not hidden",
+    asks="A NaN or inf is not hidden: a norm of NaN makes every gradient NaN, a norm of inf makes the factor 0.",
+)
 def shows_nan(answer: Answer, trial: Trial) -> None:
     for bad in (math.nan, math.inf):
         params = with_gradients(trial, (3,), (2, 2))

@@ -84,7 +84,10 @@ def _kind_of_key(key: Any, params: list[Tensor]) -> Any:
     return key if isinstance(key, int) else f"a {type(key).__name__}"
 
 
-@optimizer_state.property("parameters are named by their place: 0, 1, 2, ... through all groups")
+@optimizer_state.property(
+    "parameters are named by their place: 0, 1, 2, ... through all groups",
+    asks='"state": {index: {name: value}} for each parameter that has a state; an index counts the parameters through all groups in the order of `opt.param_groups`: 0, 1, 2, ...',
+)
 def _(answer: Any, trial: Trial) -> None:
     opt = in_mid_run(trial, "AdamW")
     params = params_of(opt)
@@ -108,7 +111,13 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@optimizer_state.property("the file holds each parameter's whole state")
+@optimizer_state.property(
+    "the file holds each parameter's whole state",
+    asks=(
+        "What a new process needs to go on where `opt` stands; the same layout as torch's `opt.state_dict()`.",
+        '"state": {index: {name: value}} for each parameter that has a state; an index counts the parameters through all groups in the order of `opt.param_groups`: 0, 1, 2, ...',
+    ),
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt = in_mid_run(trial, kind)
@@ -139,7 +148,10 @@ def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tup
     return found
 
 
-@optimizer_state.property("the file holds all options of every group")
+@optimizer_state.property(
+    "the file holds all options of every group",
+    asks='"param_groups": a list of dicts, each with all options of its group, and under "params" the indices.',
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt = in_mid_run(trial, kind)
@@ -164,7 +176,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@optimizer_state.property("a snapshot: what the optimizer does later is not in it")
+@optimizer_state.property(
+    "a snapshot: what the optimizer does later is not in it",
+    asks="A snapshot: copies of all values (tensors, numbers, None), so that training on changes nothing in it.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt = in_mid_run(trial, kind)
@@ -185,7 +200,7 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@optimizer_state.property("saving leaves the optimizer as it is")
+@optimizer_state.property("saving leaves the optimizer as it is", asks="`opt` is left as it is.")
 def _(answer: Any, trial: Trial) -> None:
     opt = in_mid_run(trial, "AdamW")
     trial.given("AdamW in mid-run, saved twice")
@@ -208,7 +223,11 @@ def is_same_object(one: Any, other: Any) -> bool:
 
 
 @optimizer_state.property(
-    "saved to a file and loaded in a new optimizer, the run goes on as if nothing had happened"
+    "saved to a file and loaded in a new optimizer, the run goes on as if nothing had happened",
+    asks=(
+        "Puts `opt` where the optimizer stood from which `sd` came; in place.",
+        "It is plain data: torch.load with weights_only=True takes it.",
+    ),
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
@@ -243,7 +262,13 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@optimizer_state.property("the work is done here, and not by the optimizer's own state_dict")
+@optimizer_state.property(
+    "the work is done here, and not by the optimizer's own state_dict",
+    asks=(
+        "Torch's own `opt.state_dict()` is not called.",
+        "Torch's own `opt.load_state_dict` is not called.",
+    ),
+)
 def _(answer: Any, trial: Trial) -> None:
     opt, sd = newly_built(trial, "AdamW"), file_of(in_mid_run(trial, "AdamW"))
     trial.given("AdamW in mid-run")
@@ -261,7 +286,10 @@ def _(answer: Any, trial: Trial) -> None:
 # Of load_optimizer_state; its files are torch's own.
 
 
-@optimizer_state.property("the options, the learning rate too, are those of the file")
+@optimizer_state.property(
+    "the options, the learning rate too, are those of the file",
+    asks="All other options, the learning rate too, are those of `sd`.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         trial.given(
@@ -287,7 +315,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@optimizer_state.property("loading moves no parameter: the groups hold the optimizer's own")
+@optimizer_state.property(
+    "loading moves no parameter: the groups hold the optimizer's own",
+    asks="The parameters stay those of `opt`: groups and parameters are matched by their place.",
+)
 def _(answer: Any, trial: Trial) -> None:
     opt, sd = newly_built(trial, "SGD with momentum"), file_of(in_mid_run(trial, "SGD with momentum"))
     trial.given("SGD with momentum, groups of 2, 1 and 2 parameters")
@@ -304,7 +335,10 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true(same(copied(now), weights), "Loading changed the values of the parameters.")
 
 
-@optimizer_state.property("each parameter has the state that the file holds for its place, and nothing else")
+@optimizer_state.property(
+    "each parameter has the state that the file holds for its place, and nothing else",
+    asks="A parameter without a state in `sd` has none afterwards, and can gain one: `opt.state` stays a dict that makes missing entries.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
@@ -339,7 +373,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@optimizer_state.property("states take the dtype of their parameter; step, which counts, keeps its own")
+@optimizer_state.property(
+    "states take the dtype of their parameter; step, which counts, keeps its own",
+    asks='Tensors of the state get the dtype of their parameter; "step", which counts, stays as it is.',
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in ("AdamW", "SGD with momentum"):
         sd = file_of(in_mid_run(trial, kind))
@@ -366,7 +403,10 @@ def _(answer: Any, trial: Trial) -> None:
                 )
 
 
-@optimizer_state.property("loading leaves the file as it is, and shares nothing with it")
+@optimizer_state.property(
+    "loading leaves the file as it is, and shares nothing with it",
+    asks="`sd` is left as it is, and shares no memory with `opt` afterwards.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
@@ -393,7 +433,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@optimizer_state.property("a parameter that the file knows nothing of can still be trained")
+@optimizer_state.property(
+    "a parameter that the file knows nothing of can still be trained",
+    asks="A parameter without a state in `sd` has none afterwards, and can gain one: `opt.state` stays a dict that makes missing entries.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))

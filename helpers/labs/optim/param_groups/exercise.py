@@ -150,12 +150,21 @@ def _require_places(trial: Trial, want: list[list[str]], got: list[list[str]]) -
     )
 
 
-@param_groups.property("two groups: weights that decay first, biases behind")
+@param_groups.property(
+    "two groups: weights that decay first, biases behind",
+    asks=(
+        "Two groups for an optimizer, those that decay first.",
+        'Each group is a dict with the keys "params" (a list of the model\'s own Parameter objects) and "weight_decay".',
+    ),
+)
 def splits(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["linear"])
 
 
-@param_groups.property("the first group has the weight decay that was asked for, the second has 0")
+@param_groups.property(
+    "the first group has the weight decay that was asked for, the second has 0",
+    asks="Parameters of two dimensions or more are in the first group, with this weight_decay; the others are in the second, with 0.0.",
+)
 def sets_the_decay(answer: Answer, trial: Trial) -> None:
     model = MODELS["linear"][1]()
     trial.given(f"{MODELS['linear'][0]}, weight_decay={DECAY}; AdamW's own default is 0.01")
@@ -178,46 +187,73 @@ def sets_the_decay(answer: Answer, trial: Trial) -> None:
     )
 
 
-@param_groups.property("norms, PReLU and convolutions are told by their dimensions, not by their type")
+@param_groups.property(
+    "norms, PReLU and convolutions are told by their dimensions, not by their type",
+    asks="Parameters of two dimensions or more are in the first group, with this weight_decay; the others are in the second, with 0.0.",
+)
 def knows_any_layer(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["norms"], MODELS["conv"])
 
 
-@param_groups.property("the parameters of an LSTM, whatever they are called")
+@param_groups.property(
+    "the parameters of an LSTM, whatever they are called",
+    asks="Parameters of two dimensions or more are in the first group, with this weight_decay; the others are in the second, with 0.0.",
+)
 def knows_an_lstm(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["lstm"])
 
 
-@param_groups.property("what a layer is called says nothing")
+@param_groups.property(
+    "what a layer is called says nothing",
+    asks="Parameters of two dimensions or more are in the first group, with this weight_decay; the others are in the second, with 0.0.",
+)
 def ignores_names(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["names"])
 
 
-@param_groups.property("parameters of the model's own, in lists, and at the top are found")
+@param_groups.property(
+    "parameters of the model's own, in lists, and at the top are found",
+    asks="Parameters of two dimensions or more are in the first group, with this weight_decay; the others are in the second, with 0.0.",
+)
 def finds_bare_parameters(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["bare"], MODELS["list"])
 
 
-@param_groups.property("only parameters that require grad; buffers are none")
+@param_groups.property(
+    "only parameters that require grad; buffers are none",
+    asks="Only those that require grad, each once, in the order of `model.named_parameters()`.",
+)
 def leaves_out_frozen(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["frozen"], MODELS["buffers"])
 
 
-@param_groups.property("a tied weight or a shared module comes once")
+@param_groups.property(
+    "a tied weight or a shared module comes once",
+    asks="Only those that require grad, each once, in the order of `model.named_parameters()`.",
+)
 def ties_once(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["tied"], MODELS["shared"])
 
 
-@param_groups.property("equal values are not the same parameter")
+@param_groups.property(
+    "equal values are not the same parameter",
+    asks="Only those that require grad, each once, in the order of `model.named_parameters()`.",
+)
 def compares_by_identity(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["equal"])
 
 
-@param_groups.property("the order is that of named_parameters")
+@param_groups.property(
+    "the order is that of named_parameters",
+    asks="Only those that require grad, each once, in the order of `model.named_parameters()`.",
+)
 def keeps_the_order(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["deep"])
 
 
-@param_groups.property("always two groups, also when one is empty")
+@param_groups.property(
+    "always two groups, also when one is empty",
+    asks="There are always two groups, also when one of them is empty.",
+)
 def always_two(answer: Answer, trial: Trial) -> None:
     _require_split(answer, trial, MODELS["no bias"], MODELS["only norm"], MODELS["empty"])

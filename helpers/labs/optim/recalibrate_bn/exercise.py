@@ -43,7 +43,14 @@ recalibrate_bn = Exercise(
 OTHERS = "the statistics are others"
 
 
-@recalibrate_bn.property("the statistics are the mean of those of the batches, which count the same")
+@recalibrate_bn.property(
+    "the statistics are the mean of those of the batches, which count the same",
+    asks=(
+        "Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
+        "Each batch counts the same: `running_mean` and `running_var` become the averages of the batches' own statistics (momentum None does that), `num_batches_tracked` the number of batches.",
+        "During the pass they are in training mode.",
+    ),
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).eval()
@@ -99,7 +106,10 @@ def _off(got: Statistics, want: Statistics, before: Statistics) -> list[tuple[st
     return found
 
 
-@recalibrate_bn.property("BatchNorm of every kind is found, at every depth")
+@recalibrate_bn.property(
+    "BatchNorm of every kind is found, at every depth",
+    asks="The layers are those of `nn.modules.batchnorm._BatchNorm` (BatchNorm1d, 2d, 3d, SyncBatchNorm), at every depth; all of them keep statistics.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).train()
@@ -117,7 +127,11 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @recalibrate_bn.property(
-    "a batch may be a tensor, or a tuple or list that starts with it; the loader is read once"
+    "a batch may be a tensor, or a tuple or list that starts with it; the loader is read once",
+    asks=(
+        "loader: a batch is a tensor, or a tuple or list whose first item is the model's input.",
+        "The loader is read once.",
+    ),
 )
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
@@ -136,7 +150,10 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(not off, f"Not the statistics of the pass: {off[0] if off else ''}.", observed=off)
 
 
-@recalibrate_bn.property("momentum and mode of every sub-module are what they were")
+@recalibrate_bn.property(
+    "momentum and mode of every sub-module are what they were",
+    asks="Afterwards, also when the model or the loader raises, `momentum` and `training` of every sub-module are what they were, and the error comes through.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     found = []
@@ -176,7 +193,10 @@ def _kept(trial: Trial, found: list[list[str]], when: str, observed: Any = None)
     )
 
 
-@recalibrate_bn.property("they are so, too, if the model or the loader raises, and the error comes through")
+@recalibrate_bn.property(
+    "they are so, too, if the model or the loader raises, and the error comes through",
+    asks="Afterwards, also when the model or the loader raises, `momentum` and `training` of every sub-module are what they were, and the error comes through.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     found = []
@@ -210,7 +230,11 @@ def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
     raise ValueError("a broken file")
 
 
-@recalibrate_bn.property("weights, gradients and all other buffers stay", changes=("torch RNG",))
+@recalibrate_bn.property(
+    "weights, gradients and all other buffers stay",
+    asks="Weights, gradients and all other buffers stay as they are, and no graph is recorded.",
+    changes=("torch RNG",),
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
@@ -240,7 +264,10 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true([param.requires_grad for param in model.parameters()] == needs, "requires_grad was changed.")
 
 
-@recalibrate_bn.property("the model runs without a graph")
+@recalibrate_bn.property(
+    "the model runs without a graph",
+    asks="Weights, gradients and all other buffers stay as they are, and no graph is recorded.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
@@ -255,7 +282,10 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@recalibrate_bn.property("the pass is made here, and not by torch.optim.swa_utils.update_bn")
+@recalibrate_bn.property(
+    "the pass is made here, and not by torch.optim.swa_utils.update_bn",
+    asks="Torch's own `update_bn` is not called.",
+)
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)

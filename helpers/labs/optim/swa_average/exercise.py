@@ -102,7 +102,10 @@ def which(got: Tensor, states: list[State], name: str) -> Any:
     return "other numbers", [round(number, 6) for number in got.flatten().tolist()]
 
 
-@swa_average.property("each tensor is the mean of all states, which count the same")
+@swa_average.property(
+    "each tensor is the mean of all states, which count the same",
+    asks="The equal average of several state dicts, tensor by tensor.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for count in (trial.random.randrange(4, 7), 2, 1):
         states = some_states(trial, count)
@@ -119,7 +122,10 @@ def _(answer: Any, trial: Trial) -> None:
             )
 
 
-@swa_average.property("integers and bools are those of a state, and no mean")
+@swa_average.property(
+    "integers and bools are those of a state, and no mean",
+    asks="Integers and bools (counters, masks) have no mean: take those of one state, as of the last.",
+)
 def _(answer: Any, trial: Trial) -> None:
     count = trial.random.randrange(4, 7)
     states = with_integers(trial, some_states(trial, count))
@@ -150,7 +156,10 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@swa_average.property("the states are left as they are, and the result shares no memory with them")
+@swa_average.property(
+    "the states are left as they are, and the result shares no memory with them",
+    asks="New tensors; the states are left as they are, and share no memory with the result.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for count in (3, 1):
         states = with_integers(trial, some_states(trial, count))
@@ -183,7 +192,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@swa_average.property("the result has the dtype of the states, and its precision")
+@swa_average.property(
+    "the result has the dtype of the states, and its precision",
+    asks="Tensors of a floating dtype are averaged, and keep their dtype and its precision.",
+)
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for dtype, (count, scale, near) in {
@@ -212,7 +224,10 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@swa_average.property("the averaging is done here, and not by torch.optim.swa_utils")
+@swa_average.property(
+    "the averaging is done here, and not by torch.optim.swa_utils",
+    asks="Nothing of torch.optim.swa_utils is called.",
+)
 def _(answer: Any, trial: Trial) -> None:
     states = some_states(trial, 3)
     trial.given("3 states")

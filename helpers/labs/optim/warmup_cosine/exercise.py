@@ -119,7 +119,13 @@ def _is_multiple(got: list[float], want: list[float]) -> bool:
     return bool(rates) and rates[0] != 0 and all(math.isclose(rate, rates[0], rel_tol=1e-6) for rate in rates)
 
 
-@warmup_cosine.property("a number that the arguments alone decide")
+@warmup_cosine.property(
+    "a number that the arguments alone decide",
+    asks=(
+        "The factor by which the learning rate of step `step` (0, 1, 2, ...) is multiplied; for `LambdaLR`.",
+        "The arguments alone decide, and the result is a Python float, no tensor.",
+    ),
+)
 def _(answer: Any, trial: Trial) -> None:
     setting = some_setting(trial)
     trial.given(
@@ -138,40 +144,50 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@warmup_cosine.property("below warmup: a straight line up to 1")
+@warmup_cosine.property(
+    "below warmup: a straight line up to 1",
+    asks="Below `warmup` it rises in a straight line: (step + 1) / (warmup + 1). (Two other lines are met in the field, and accepted: step / warmup loses the first step to a factor of 0, (step + 1) / warmup has two steps at the top.)",
+)
 def _(answer: Any, trial: Trial) -> None:
     setting = some_setting(trial)
     follows(answer, trial, range(setting[0]), setting)
 
 
-@warmup_cosine.property("from warmup to total: half a cosine, from 1 to the floor")
+@warmup_cosine.property(
+    "from warmup to total: half a cosine, from 1 to the floor",
+    asks="At `warmup` it is 1, and from there it falls as half a cosine wave, to `floor` at `total`.",
+)
 def _(answer: Any, trial: Trial) -> None:
     setting = some_setting(trial)
     follows(answer, trial, range(setting[0], setting[1] + 1), setting)
 
 
-@warmup_cosine.property("beyond total: the floor")
+@warmup_cosine.property("beyond total: the floor", asks="From `total` on it stays at `floor`.")
 def _(answer: Any, trial: Trial) -> None:
     setting = some_setting(trial)
     warmup, total, _ = setting
     follows(answer, trial, [total + 1, total + 3, 2 * total - warmup, 7 * total], setting)
 
 
-@warmup_cosine.property("without a warm-up it starts at 1")
+@warmup_cosine.property("without a warm-up it starts at 1", asks="With warmup = 0 it starts at 1.")
 def _(answer: Any, trial: Trial) -> None:
     _, total, floor = some_setting(trial)
     follows(answer, trial, range(total + 3), (0, total, floor))
     follows(answer, trial, range(3), (0, 1, floor))
 
 
-@warmup_cosine.property("a floor of 0 and a floor of 1 are floors, too")
+@warmup_cosine.property(
+    "a floor of 0 and a floor of 1 are floors, too", asks="0 <= floor <= 1 (a factor, too)"
+)
 def _(answer: Any, trial: Trial) -> None:
     warmup, total, _ = some_setting(trial)
     for floor in (0.0, 1.0):
         follows(answer, trial, range(total + 2), (warmup, total, floor))
 
 
-@warmup_cosine.property("the factor is computed here, and by no scheduler of torch")
+@warmup_cosine.property(
+    "the factor is computed here, and by no scheduler of torch", asks="No scheduler of torch is used."
+)
 def _(answer: Any, trial: Trial) -> None:
     setting = some_setting(trial)
     trial.given("step {}, warmup = {}, total = {}, floor = {}".format(setting[0] + 2, *setting))
