@@ -64,6 +64,8 @@ RIGHT: list[Any] = [lambda x: x + x, lambda x: x - -x]
 '''
 DOCSTRING = "TODO: what it returns, with shapes, dtypes and errors. Each sentence is held by a property."
 
+ASKS = "TODO: the words of the docstring that it holds"
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -81,7 +83,9 @@ def checked(project: Path, code: int) -> str:
 
 def filled(path: Path) -> None:
     """Writes something for each TODO of a file."""
-    text = path.read_text(encoding="utf-8").replace(DOCSTRING, "Twice x: a tensor of the same shape.")
+    text = path.read_text(encoding="utf-8")
+    for to_do in (DOCSTRING, ASKS):
+        text = text.replace(to_do, "Twice x: a tensor of the same shape.")
     path.write_text(text.replace("TODO", "Done"), encoding="utf-8")
 
 

@@ -150,7 +150,8 @@ def _misfit(exercise: Spec, answer: Any) -> Finding | None:
 
 
 def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial) -> Finding:
-    text = _text_of(error)[:400]
+    whole = _text_of(error)
+    text = whole[:400]
     if stub := missing_exercise(error):
         if stub == exercise.id:
             return Finding(
@@ -164,7 +165,7 @@ def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial
     observed = (
         "raised",
         type(error).__name__,
-        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", text),
+        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", _without_traceback(whole)[:400]),
         trial._given,
     )
     words = f"{type(error).__name__}: {text}"
@@ -183,6 +184,14 @@ def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial
         found = Finding("wrong", message, observed=observed, frames=frames)
     found.given = trial._given
     return found
+
+
+def _without_traceback(text: str) -> str:
+    """An error's text; of one that a DataLoader's worker sent, its first and last line: between them are paths."""
+    if "Traceback (most recent call last)" not in text:
+        return text
+    lines = text.strip().splitlines()
+    return f"{lines[0]} {lines[-1]}"
 
 
 def _text_of(error: BaseException) -> str:

@@ -131,3 +131,19 @@ def test_a_learners_name_for_a_class_hides_no_mistake() -> None:
 
     first = judge(pairs, Mine, seed=1)
     assert first is not None and mistake(pairs, Mine, 1, first) == "takes_one"
+
+
+def test_what_is_observed_of_an_error_from_a_worker_holds_no_path() -> None:
+    """Else no name would be found where the project lies in a different folder."""
+    made = Exercise("11.double", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+
+    @made.property("raises as a DataLoader does")
+    def _(answer: Any, trial: Any) -> None:
+        answer()
+
+    def fails_in_a_worker() -> None:
+        trace = 'Original Traceback (most recent call last):\n  File "/home/a/worker.py", line 3, in loop'
+        raise TypeError(f"Caught TypeError in DataLoader worker process 0.\n{trace}\nTypeError: no len()")
+
+    found = judge(made, fails_in_a_worker, 1)
+    assert "no len()" in found.observed[2] and "/home" not in found.observed[2]
