@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from helpers.check.judge import judge
@@ -146,4 +148,4 @@ def test_what_is_observed_of_an_error_from_a_worker_holds_no_path() -> None:
         raise TypeError(f"Caught TypeError in DataLoader worker process 0.\n{trace}\nTypeError: no len()")
 
     found = judge(made, fails_in_a_worker, 1)
-    assert "no len()" in found.observed[2] and "/home" not in found.observed[2]
+    assert found.observed[2].endswith("TypeError: no #()") and "/home" not in found.observed[2]
