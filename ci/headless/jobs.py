@@ -6,10 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-FOR_SOME = (
-    "torchvision",
-)  # takes a second to import: forked kernels have it where a notebook of the run names it
-
 
 @dataclass(frozen=True)
 class Job:
@@ -21,7 +17,7 @@ class Job:
     env: Mapping[str, str] = field(default_factory=dict)
     cells: int = 0  # how many cells will be announced
     ranks: bool = False  # it starts ranks: no other such job runs beside it
-    imports: frozenset[str] | None = None  # what its notebook imports of FOR_SOME; None: it starts no kernel
+    kernel: bool = False  # it starts one
 
 
 @dataclass

@@ -53,7 +53,7 @@ class _Running:
             **work.env,
         }
         env |= kernels.variables
-        if kernels.stock and work.imports is not None:
+        if kernels.stock and work.kernel:
             self.outcome.kernels.append(kernels.stock)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
@@ -175,7 +175,7 @@ def outcomes(
     with (
         _ctrl_c() as pressed,
         Progress(what, len(jobs)) as progress,
-        kernels(root, [one.imports for one in jobs if one.imports is not None]) as from_server,
+        kernels(root, any(one.kernel for one in jobs)) as from_server,
     ):
         try:
             while schedule.waiting or running:

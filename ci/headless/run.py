@@ -10,7 +10,7 @@ from ci.headless.cache import Cache
 from ci.headless.jobs import Job, Outcome
 from ci.headless.pool import outcomes
 from ci.headless.progress import print_table
-from ci.headless.schedule import imports, starts_ranks
+from ci.headless.schedule import starts_ranks
 from ci.headless.warm.owner import tally
 from ci.notebooks.files import Problem, WrongUse, is_run, notebooks, read
 from ci.notebooks.verdicts import words
@@ -65,9 +65,7 @@ def job_for(path: Path, root: Path, task: str, *, strict: bool = True) -> Job:
     notebook = read(path, root)
     argv = [sys.executable, "-m", "ci.headless.worker", task, str(path), str(root)]
     cells = sum(map(is_run, notebook.cells))
-    return Job(
-        path.stem, argv, strict=strict, cells=cells, ranks=starts_ranks(notebook), imports=imports(notebook)
-    )
+    return Job(path.stem, argv, strict=strict, cells=cells, ranks=starts_ranks(notebook), kernel=True)
 
 
 def no_more_errors(outcome: Outcome) -> list[str]:

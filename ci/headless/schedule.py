@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from ci.headless.jobs import FOR_SOME, Job
+from ci.headless.jobs import Job
 from ci.notebooks.files import is_run
 from helpers.files import put
 
@@ -21,12 +21,6 @@ RANKS = re.compile(r"(?m)^\s*(from\s+helpers\s+import\b.*\branks\b|(from|import)
 def starts_ranks(notebook: NotebookNode) -> bool:
     """Whether the notebook starts ranks: its code imports `helpers.ranks`, the one way to start them here."""
     return any(is_run(cell) and RANKS.search(cell.source) for cell in notebook.cells)
-
-
-def imports(notebook: NotebookNode) -> frozenset[str]:
-    """What the notebook's code names of FOR_SOME."""
-    sources = [cell.source for cell in filter(is_run, notebook.cells)]
-    return frozenset(name for name in FOR_SOME if any(re.search(rf"\b{name}\b", text) for text in sources))
 
 
 class History:

@@ -13,7 +13,7 @@ from ci.headless.jobs import Job, Outcome
 from ci.headless.kernels import START_SECONDS, cell_seconds, kernel_error
 from ci.headless.progress import print_table
 from ci.headless.run import guarded, seconds, summarise, worked
-from ci.headless.schedule import imports, starts_ranks
+from ci.headless.schedule import starts_ranks
 from ci.headless.stored import SANITIZER
 from ci.notebooks.canonical import canonical
 from ci.notebooks.files import Problem, is_run, read, shown
@@ -114,7 +114,7 @@ def job_for(path: Path, root: Path) -> Job:
     # Only nbval and the plugin: what else is installed for pytest has no business here.
     env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", NOTEBOOK: where}
     cells = sum(map(is_run, notebook.cells))
-    return Job(path.stem, argv, env=env, cells=cells, ranks=starts_ranks(notebook), imports=imports(notebook))
+    return Job(path.stem, argv, env=env, cells=cells, ranks=starts_ranks(notebook), kernel=True)
 
 
 def require_counts(notebook: NotebookNode) -> None:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import helpers
+from ci.messages import texts
 from ci.messages.bank import errors
 from ci.messages.outcomes import differences, outcomes
 from ci.messages.reports import SEED
-from ci.messages.texts import entries, lasting
-from ci.messages.texts import messages as messages_of
 from ci.notebooks.files import notebooks
 from helpers.check import stored
 from helpers.course import catalogue
@@ -41,12 +40,12 @@ def messages(root: Path, labs: list[str]) -> int:
 def _texts_written(root: Path, stem: str) -> Iterator[str]:
     """Writes what changed of a lab's messages, and gives the files' names."""
     path = root / "tests" / "messages" / f"{stem[:2]}.txt"
-    text = messages_of(stem[:2])
+    text = texts.messages(stem[:2])
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         put(path, text)
         yield f"{path.relative_to(root)} changed: read it"
-    now = entries(stem)
-    if lasting(catalogue.of_lab(stem) or {}) != lasting(now):
+    now = texts.entries(stem)
+    if texts.lasting(catalogue.of_lab(stem) or {}) != texts.lasting(now):
         put(catalogue.folder() / f"{stem}.json", catalogue.as_text(now))
         yield f"data/exercises/{stem}.json changed"
 

@@ -8,7 +8,7 @@ import json
 import linecache
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def _defines(source: str, names: tuple[str, ...]) -> bool:
     return any(getattr(node, "name", None) in names for node in ast.parse(source).body)
 
 
-def between_the_markers(source: str) -> Any:
+def between_the_markers(source: str) -> Callable[[ast.AST], bool]:
     """Whether a node of the tree of `source` stands in its answer."""
     inside, lines = False, set()
     for number, line in enumerate(source.splitlines(), 1):

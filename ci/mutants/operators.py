@@ -35,38 +35,16 @@ EXCHANGED: dict[type, type] = {
     ast.Continue: ast.Break,
 }
 # Calls without which the value is nearly the same: its memory, its graph, its dtype or its order differ.
-NEARLY_NOTHING = {
-    *(
-        "clone",
-        "detach",
-        "detach_",
-        "contiguous",
-        "copy",
-        "deepcopy",
-        "list",
-        "tuple",
-        "reversed",
-        "sorted",
-        "set",
-    ),
-    *(
-        "float",
-        "double",
-        "to",
-        "type_as",
-        "abs",
-        "int",
-        "item",
-        "flatten",
-        "reshape",
-        "view",
-        "view_as",
-        "expand_as",
-    ),
-    *("retain_grad", "requires_grad_", "no_grad", "enable_grad"),
+NEARLY_NOTHING = frozenset(
+    "clone detach detach_ contiguous copy deepcopy list tuple reversed sorted set "
+    "float double to type_as abs int item flatten reshape view view_as expand_as "
+    "retain_grad requires_grad_ no_grad enable_grad".split()
+)
+# Fields that are left alone: the signature, which the exercise gives, and the texts of errors.
+NEVER = {
+    *("annotation", "returns", "decorator_list", "type_params"),
+    *((ast.arguments, "defaults"), (ast.arguments, "kw_defaults"), (ast.Raise, "exc"), (ast.Assert, "msg")),
 }
-# Fields that are left alone: annotations, what stands above a function, and the texts of errors.
-NEVER = {"annotation", "returns", "decorator_list", "type_params", (ast.Raise, "exc"), (ast.Assert, "msg")}
 ANY_ERROR = ("Exception", "BaseException")
 LEAVES = (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef)
 
@@ -87,7 +65,7 @@ def edits(tree: ast.Module, is_own: Callable[[ast.AST], bool] = lambda node: Tru
     """Every tree that differs from `tree` by one edit.
 
     tree: of functions and classes. is_own: whether a node, which has a line, is part of the answer; the rest is left
-    as it is. Annotations, docstrings, messages of errors and `strict=` are never edited.
+    as it is. Signatures, docstrings, messages of errors and `strict=` are never edited.
     """
     for path, line in _places(tree, is_own):
         for says, change in changes(_at(tree, path)):
@@ -98,13 +76,13 @@ def edits(tree: ast.Module, is_own: Callable[[ast.AST], bool] = lambda node: Tru
                 yield Edit(line, says, ast.fix_missing_locations(edited))
 
 
-Path = tuple[tuple[str, int | None], ...]
+Place = tuple[tuple[str, int | None], ...]
 
 
-def _places(tree: ast.Module, is_own: Callable[[ast.AST], bool]) -> Iterator[tuple[Path, str]]:
+def _places(tree: ast.Module, is_own: Callable[[ast.AST], bool]) -> Iterator[tuple[Place, str]]:
     """Where there is something to edit, and the line of the statement around it."""
 
-    def walk(node: ast.AST, path: Path, line: str, own: bool) -> Iterator[tuple[Path, str]]:
+    def walk(node: ast.AST, path: Place, line: str, own: bool) -> Iterator[tuple[Place, str]]:
         if isinstance(node, ast.stmt):
             line = ast.unparse(node).splitlines()[0]
         own = is_own(node) if hasattr(node, "lineno") else own
@@ -127,13 +105,13 @@ def _is_left_alone(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _at(tree: ast.AST, path: Path) -> ast.AST:
+def _at(tree: ast.AST, path: Place) -> ast.AST:
     for name, place in path:
         tree = getattr(tree, name) if place is None else getattr(tree, name)[place]
     return tree
 
 
-def _put(tree: ast.AST, path: Path, new: ast.AST) -> None:
+def _put(tree: ast.AST, path: Place, new: ast.AST) -> None:
     if not path:
         return
     owner, (name, place) = _at(tree, path[:-1]), path[-1]

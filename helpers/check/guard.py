@@ -434,9 +434,8 @@ def _is_from_torch(value: Any) -> bool:
 
 
 def _same(now: Any, old: dict[str, Any]) -> bool:
-    if _list(now) == _list(
-        old
-    ):  # the names in their order, as nearly always: then no loop in Python is needed
+    # The names in their order, as nearly always: then no loop in Python is needed.
+    if _list(now) == _list(old):
         return _all(_map(_is, now.values(), old.values()))
     return _all(now[name] is old[name] for name in old)
 

@@ -14,7 +14,7 @@ from helpers.processes.process_tree import cpu_seconds, is_asleep
 BY_THE_CLOCK = 10  # times the limit of processor time
 TICK = (
     0.05 if sys.platform == "linux" else 0.5
-)  # seconds between two looks; elsewhere each reads a list of all processes
+)  # seconds between two looks; elsewhere each lists all processes
 LONGEST = 5 * TICK  # seconds of waiting that two looks may vouch for: between them more may have happened
 
 

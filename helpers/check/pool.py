@@ -22,7 +22,7 @@ from typing import Any
 from helpers.check.limits import TICK, Limits
 from helpers.check.protocol import KEPT, ORPHAN, WHERE
 from helpers.check.spec import Spec
-from helpers.processes.fork_server import IMPORTED, end_fork_server, fork_server, no_main_module, started
+from helpers.processes.fork_server import end_fork_server, fork_server, no_main_module, started
 from helpers.processes.process_tree import end_tree
 
 READY = 60.0  # seconds in which a child must be ready
@@ -213,10 +213,8 @@ _owner = 0
 def prepare(lab: str = "") -> None:
     """Starts the fork server and a warm worker, in the background.
 
-    lab: its module, or one of its modules; a server that is not started yet imports it, so that no worker need.
+    lab: its module, or one of its modules.
     """
-    if lab and lab not in IMPORTED:
-        IMPORTED.append(lab)
     if sys.platform != "win32":
         threading.Thread(target=_refill, args=(lab,), daemon=True, name="warm worker").start()
 

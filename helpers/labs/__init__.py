@@ -56,7 +56,10 @@ def _notebook() -> Any:
 
 def _prepare_checks(package: str, shell: Any) -> None:
     from helpers.check.pool import end_with, prepare
+    from helpers.processes.fork_server import IMPORTED
 
+    if package not in IMPORTED:
+        IMPORTED.append(package)  # a server that is not started yet imports it, so that no worker need
     prepare(package)
     end_with(shell)
 

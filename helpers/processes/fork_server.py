@@ -56,9 +56,8 @@ def no_main_module() -> Iterator[None]:
     hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if getattr(main, name, None)}
     if "__spec__" in hidden:
         main.__spec__ = None
-    if (
-        "__file__" in hidden
-    ):  # not None: inspect, in another thread or in a fork, asks only whether there is one
+    if "__file__" in hidden:
+        # Not None: inspect, in another thread or in a fork, asks only whether there is one.
         del main.__file__
     try:
         yield

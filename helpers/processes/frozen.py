@@ -8,6 +8,5 @@ import gc
 
 gc.collect()
 gc.freeze()
-atexit.register(
-    gc.unfreeze
-)  # else some libraries complain at the server's end that nobody frees what is theirs
+# Else some libraries complain at the server's end that nobody frees what is theirs.
+atexit.register(gc.unfreeze)

@@ -221,9 +221,8 @@ def _prepare() -> None:
     global _prepared
     if not _prepared:
         _prepared = True
-        atexit.register(
-            end_all, patience=1.0
-        )  # a thread that goes on is a daemon: it does not keep the process
+        # A thread that goes on is a daemon: it does not keep the process.
+        atexit.register(end_all, patience=1.0)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget)
 

@@ -32,14 +32,17 @@ def contract(source: str) -> tuple[list[str], set[str]]:
     return [text for node in nodes if (text := ast.get_docstring(node))], arguments
 
 
+def paragraphs(docstring: str) -> list[str]:
+    """The paragraphs and the items of lists that may be held, each in one line: not what stands under "Not checked:"."""
+    parts = re.split(r"\n\s*\n|\n\s*(?=[-*] )", docstring)
+    lines = [" ".join(part.split()).removeprefix("- ").removeprefix("* ") for part in parts]
+    return [line for line in lines if not line.startswith(NOT_CHECKED)]
+
+
 def demands(docstring: str, arguments: set[str]) -> list[str]:
     """The sentences in which something is asked, each in one line."""
-    paragraphs = re.split(r"\n\s*\n|\n\s*(?=[-*] )", docstring)
     found = []
-    for paragraph in paragraphs:
-        text = " ".join(paragraph.split()).removeprefix("- ").removeprefix("* ")
-        if text.startswith(NOT_CHECKED):
-            continue
+    for text in paragraphs(docstring):
         for sentence in re.split(r"(?<=[.!?:])\s+(?=[A-Z`(]|\w+(?:, \w+)*: )", text):
             if re.fullmatch(r"\w+:", sentence):  # the heading of a list
                 continue
@@ -57,7 +60,7 @@ def unasked(docstrings: list[str], arguments: set[str], asks: list[str]) -> list
         for words in asks:
             if sentence.rstrip(".") in words:
                 covered = [True] * len(sentence)
-            for match in re.finditer(re.escape(words.rstrip(".")), sentence):
+            for match in re.finditer(rf"(?<!\w){re.escape(words.rstrip('.'))}(?!\w)", sentence):
                 covered[match.start() : match.end()] = [True] * len(match[0])
         words = [(word[0], all(covered[word.start() : word.end()])) for word in re.finditer(r"\w+", sentence)]
         if not all(done for _, done in words):
@@ -68,7 +71,7 @@ def unasked(docstrings: list[str], arguments: set[str], asks: list[str]) -> list
 def missing(exercise: Exercise) -> list[str]:
     """What an exercise lacks: a property without words, words that stand in no docstring, sentences that nothing asks."""
     docstrings, arguments = contract(solution_source(exercise.id, exercise.names))
-    text = " ".join(" ".join(docstrings).split())
+    text = " ".join(line for docstring in docstrings for line in paragraphs(docstring))
     asks = [words for prop in exercise.properties for words in prop.asks]
     lacking = [f"asks nothing: {prop.description}" for prop in exercise.properties if not prop.asks]
     lacking += [f"stands in no docstring: {words}" for words in asks if words not in text]
@@ -87,6 +90,7 @@ def test_every_sentence_of_the_docstring_is_held(exercise: Exercise) -> None:
 
 
 def test_the_list_only_shrinks() -> None:
+    assert len(TO_DO) <= 82, "what was done stays done: lower this number with the list, never raise it"
     assert sorted(set(TO_DO)) == TO_DO, "in order, each once"
     assert [id for id in TO_DO if id not in EXERCISES] == [], "there is no such exercise"
     assert [id for id in TO_DO if id[:2] > "10"] == [], "a lab that came after the list is never on it"
@@ -108,6 +112,16 @@ def test_what_is_asked_by_a_docstring() -> None:
         "It is left as it is.",
         "Integers stay integers.",
     ]
+
+
+def test_half_a_word_is_not_enough() -> None:
+    assert unasked(["Twice x."], {"x"}, ["Twi", "ce x"]) == ["[Twice] [x]"]
+
+
+def test_what_is_not_checked_cannot_be_asked() -> None:
+    assert paragraphs(DOCSTRING)[0].startswith("The double") and "speed" not in " ".join(
+        paragraphs(DOCSTRING)
+    )
 
 
 def test_half_a_sentence_is_not_enough() -> None:

@@ -9,14 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from ci.headless.child import MARK
-from ci.headless.jobs import FOR_SOME
 from ci.headless.kernels import environment
 from ci.headless.words import indented
 from ci.notebooks.files import WrongUse
@@ -59,26 +58,26 @@ def error() -> str:
 
 
 @contextmanager
-def kernels(root: Path, imports: Collection[Collection[str]] = (FOR_SOME,)) -> Iterator[Kernels]:
+def kernels(root: Path, needed: bool = True) -> Iterator[Kernels]:
     """The kernels of one run. Their server, if there is one, is gone when the block or this process ends.
 
     Args:
-        imports: For each kernel there will be, which packages of FOR_SOME it imports.
+        needed: Whether a job of the run starts a kernel.
     """
     chosen = choice()
-    if not imports:
+    if not needed:
         yield Kernels()
     elif chosen == "stock":
         yield Kernels(stock="as chosen")
     elif reason := error():
         yield Kernels(stock=reason)
     else:
-        with _served(root, sorted(set().union(*imports))) as served:
+        with _served(root) as served:
             yield served
 
 
 @contextmanager
-def _served(root: Path, imports: list[str]) -> Iterator[Kernels]:
+def _served(root: Path) -> Iterator[Kernels]:
     from ci.headless.warm.agreement import CHOSEN_BY, PROVISIONER, SOCKET
     from ci.headless.warm.kernel import BLANK
 
@@ -95,7 +94,7 @@ def _served(root: Path, imports: list[str]) -> Iterator[Kernels]:
             listener.listen(64)
             ends = listener.fileno(), watched
             server = subprocess.Popen(
-                [sys.executable, "-m", "ci.headless.warm.server", str(folder), *map(str, ends), *imports],
+                [sys.executable, "-m", "ci.headless.warm.server", str(folder), *map(str, ends)],
                 cwd=root,
                 env=env,
                 pass_fds=ends,

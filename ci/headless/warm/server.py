@@ -1,7 +1,7 @@
-"""The process that kernels are forked from: `python -m ci.headless.warm.server FOLDER LISTENER OWNER [PACKAGE ...]`.
+"""The process that kernels are forked from: `python -m ci.headless.warm.server FOLDER LISTENER OWNER`.
 
 It imports what notebooks import, never computes, and stays on one thread. FOLDER is its own and goes when it ends,
-LISTENER the descriptor of its socket, OWNER that of a pipe whose end means that the run is over; PACKAGE is imported besides.
+LISTENER the descriptor of its socket, OWNER that of a pipe whose end means that the run is over.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -36,7 +35,7 @@ AT_START = (
     *("IPython.core.completerlib", "IPython.core.debugger", "IPython.core.logger", "IPython.core.oinspect"),
     *("IPython.extensions.storemagic", "sqlite3", "tornado.platform.asyncio", "tornado.queues"),
 )
-IMPORTED = (*AT_START, "ipywidgets", "torch", "matplotlib.pyplot")
+IMPORTED = (*AT_START, "ipywidgets", "torch", "torchvision", "matplotlib.pyplot")
 PATIENCE = 5.0  # seconds for a request to arrive whole, once its client has connected
 
 
@@ -177,9 +176,9 @@ def send(client: socket.socket, **answer: object) -> None:
         client.sendall(json.dumps(answer).encode())
 
 
-def imported(owner: int, more: Sequence[str]) -> str:
-    """Import everything, `more` included, unless the run is over meanwhile; why that failed, or ""."""
-    for name in (*IMPORTED, *more):
+def imported(owner: int) -> str:
+    """Import everything, unless the run is over meanwhile; why that failed, or ""."""
+    for name in IMPORTED:
         if select.select([owner], [], [], 0)[0]:
             return "the run is over"
         try:
@@ -189,10 +188,10 @@ def imported(owner: int, more: Sequence[str]) -> str:
     return process_error()
 
 
-def main(folder: str, listener: int, owner: int, more: Sequence[str]) -> None:
+def main(folder: str, listener: int, owner: int) -> None:
     """Serve until the run is over; a fork comes back from here when its kernel has ended."""
     env = dict(os.environ)
-    error = imported(owner, more)
+    error = imported(owner)
     server = Server(socket.socket(fileno=listener), owner, env, error)
     gc.collect()
     gc.freeze()
@@ -210,4 +209,4 @@ def ended(folder: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

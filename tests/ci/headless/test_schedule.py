@@ -13,7 +13,7 @@ import pytest
 from ci.headless import free_memory, pool
 from ci.headless.jobs import Job
 from ci.headless.pool import outcomes
-from ci.headless.schedule import MEGABYTES, History, Schedule, imports, starts_ranks
+from ci.headless.schedule import MEGABYTES, History, Schedule, starts_ranks
 from ci.notebooks.files import read
 from helpers import paths
 from tests.support.project import code, notebook, output_of, text
@@ -88,11 +88,6 @@ def test_two_commands_keep_both_what_they_learned(tmp_path: Path):
     first.learn("a", 1, 100e0)
     second.learn("a", 2, 200e0)
     assert [History(tmp_path, what).megabytes(Job("a", [])) for what in ("run", "labs")] == [100, 200]
-
-
-def test_a_package_for_some_is_seen_in_the_code_alone():
-    assert imports(notebook(text("a", "import torchvision"), code("b", "my_torchvision = 1"))) == set()
-    assert imports(notebook(code("a", "x = 1\nfrom torchvision.transforms import v2"))) == {"torchvision"}
 
 
 def test_ranks_are_seen_in_the_code_alone():

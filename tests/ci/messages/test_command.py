@@ -41,8 +41,8 @@ def twice(mistakes: Mistakes) -> Exercise:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mistakes], tuple[int, str]]:
     """Runs the command in a project of one exercise with these mistakes; its exit code and what it prints."""
     monkeypatch.setattr(paths, "DATA", tmp_path / "data")
-    monkeypatch.setattr(command, "messages_of", lambda number: "=== 99.twice square\n")
-    monkeypatch.setattr(command, "entries", lambda stem: {})
+    monkeypatch.setattr(command.texts, "messages", lambda number: "=== 99.twice square\n")
+    monkeypatch.setattr(command.texts, "entries", lambda stem: {})
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "99_twice.ipynb").touch()
 

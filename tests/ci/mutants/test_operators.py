@@ -74,6 +74,7 @@ def test_an_edit(before: str, says: str, after: str) -> None:
     [
         'def f(a: int = ...) -> "0":\n    """A text, 3."""',
         "def f():\n    a: list[0] = b",
+        "def f(a=0, *, b=True):\n    pass",
         "def f():\n    raise ValueError(f'{a + 1}')",
         "def f():\n    assert a, f'{b + 1}'",
         "def f():\n    g(a, strict=True)",

@@ -164,9 +164,8 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given(described(batches, -100))
     model, loss_fn = new_model(trial), loss_with()
     _, want = large_batch(model, loss_fn, batches)
-    trial.call(
-        answer, model, loss_fn, batches
-    )  # the loss may be NaN: cross entropy's is, where nothing counts
+    # The loss may be NaN: cross entropy's is, where nothing counts.
+    trial.call(answer, model, loss_fn, batches)
     grads_equal(trial, model.grads(), want)
 
 
