@@ -39,9 +39,19 @@ class Slot(NamedTuple):
     write: Callable[[Any], None]
 
 
+class Names(NamedTuple):
+    """What a namespace held: its names, and what they stood for once more, as a list, which compares quickly."""
+
+    held: dict[str, Any]
+    values: list[Any]
+
+
 class State(NamedTuple):
+    """What `snapshot` read. is_whole: of all slots."""
+
     values: dict[str, Any]
-    names: dict[str, dict[str, Any]]
+    names: dict[str, Names]
+    is_whole: bool
 
 
 _setattr, _delattr, _list, _dict, _vars = setattr, delattr, list, dict, vars
@@ -368,18 +378,21 @@ DISTURBING = (
 
 def snapshot(slots: Iterable[str] = SLOTS) -> State:
     """The state now: these slots, and all namespaces."""
-    values = {name: SLOTS[name].read() for name in slots}
-    return State(values, {name: _dict(_vars(space)) for name, space in SPACES.items()})
+    values, is_whole = {name: SLOTS[name].read() for name in slots}, slots is SLOTS
+    return State(values, {space: _names(space, is_whole) for space in SPACES}, is_whole)
 
 
 def restore(state: State) -> list[str]:
     """Puts the state back; returns what had changed, replaced functions (`torch.allclose`) first.
 
-    The namespaces come first, so that the rest can be trusted.
+    The namespaces come first, so that the rest can be trusted. Where the state is not whole, as around one call of an
+    answer, an object that equals the old one passes for it: comparing so takes a fifth of the time. What is whole is
+    put back at the end of each property.
     """
     changed = []
     for space, old in state.names.items():
-        changed += _restored_names(space, old)
+        if state.is_whole or not _is_equal(space, old):
+            changed += _restored_names(space, old.held)
     for name, old in state.values.items():
         slot = SLOTS[name]
         try:
@@ -393,10 +406,30 @@ def restore(state: State) -> list[str]:
     return changed
 
 
+_last: dict[str, Names] = {}
+
+
+def _names(space: str, identical: bool) -> Names:
+    """What a namespace holds. As nearly always it is what it held last, and no copy is made."""
+    old = _last.get(space)
+    if old is None or not _is_equal(space, old) or (identical and not _same(_vars(SPACES[space]), old.held)):
+        held = _dict(_vars(SPACES[space]))
+        old = _last[space] = Names(held, _list(held.values()))
+    return old
+
+
+def _is_equal(space: str, old: Names) -> bool:
+    """Whether a namespace holds objects that equal those of before, in their order."""
+    try:
+        return _list(_vars(SPACES[space]).values()) == old.values
+    except Exception:  # what was put there cannot be compared
+        return False
+
+
 def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
     owner = SPACES[space]
     now = owner.__dict__
-    if now.keys() == old.keys() and _same(now, old):
+    if _same(now, old):
         return []
     changed = []
     for name in _list(now):
@@ -437,7 +470,7 @@ def _same(now: Any, old: dict[str, Any]) -> bool:
     # The names in their order, as nearly always: then no loop in Python is needed.
     if _list(now) == _list(old):
         return _all(_map(_is, now.values(), old.values()))
-    return _all(now[name] is old[name] for name in old)
+    return now.keys() == old.keys() and _all(now[name] is old[name] for name in old)
 
 
 def _inherited(owner: type) -> set[str]:
