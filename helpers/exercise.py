@@ -102,12 +102,15 @@ def _report(exercise: Exercise, answer: Any) -> Report:
 
 def reported(exercise: Exercise, answer: Any, result: Result) -> Report:
     """The report on what the check of an answer came to."""
-    known = _known(exercise)
+    entry = catalogue.of_exercise(exercise.id)
+    # From the catalogue, which is quicker, if it can.
+    known = {name: mistake.why for name, mistake in (entry or exercise).mistakes.items()}
     note = " ".join(filter(None, [older_answer(exercise.names, answer), result.note]))
     common = dict(known=known, output=_plain(result.output), cut=result.cut, note=note)
     found = result.found
     if found is None:
-        return _noted(exercise, _passed(exercise, answer, common))
+        breaks = {name: how.breaks for name, how in entry.mistakes.items()} if entry else {}
+        return _noted(exercise, _passed(exercise, answer, common | {"breaks": breaks}))
     text = {name: found.get(name) or "" for name in ("message", "at", "given", "expected", "got", "symptom")}
     return Report(
         exercise.id,
@@ -127,21 +130,13 @@ def _asked(exercise: Exercise, at: str | None) -> tuple[str, ...]:
     return next((prop.asks for prop in exercise.properties if prop.description == at), ())
 
 
-def _known(exercise: Exercise) -> dict[str, str]:
-    """The mistakes that the check knows: name -> teacher's sentence. From the catalogue, which is quicker, if it can."""
-    entry = catalogue.of_exercise(exercise.id)
-    return {name: mistake.why for name, mistake in (entry or exercise).mistakes.items()}
-
-
 def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:
     """The report on a right answer, with what there is to look at next."""
-    entry = catalogue.of_exercise(exercise.id)
     return Report(
         exercise.id,
         exercise.title,
         "passed",
         properties=tuple(prop.description for prop in exercise.properties),
-        breaks={name: how.breaks for name, how in entry.mistakes.items()} if entry else {},
         beside=_beside(exercise, answer),
         **common,
     )

@@ -58,6 +58,9 @@ class Entry:
     mistakes: Mapping[str, Fall]
 
 
+DAMAGED = (OSError, ValueError, TypeError, AttributeError, KeyError)  # what a file that cannot be read raises
+
+
 def folder() -> Path:
     return paths.DATA / "exercises"
 
@@ -68,18 +71,23 @@ def of_lab(stem: str) -> dict[str, Entry] | None:
     None where no file can be read: the lab is being written, or the file is damaged.
     """
     try:
-        given = json.loads((folder() / f"{stem}.json").read_text(encoding="utf-8"))
-        return {id: _entry(id, fields) for id, fields in given.items()}
-    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        return {id: _entry(id, fields) for id, fields in _read(folder() / f"{stem}.json").items()}
+    except DAMAGED:
         return None
 
 
 def of_exercise(id: str) -> Entry | None:
     """One exercise, None where nothing is known of it."""
     for path in folder().glob(f"{id[:2]}_*.json"):
-        if found := (of_lab(path.stem) or {}).get(id):
-            return found
+        try:
+            return _entry(id, _read(path)[id])
+        except DAMAGED:
+            continue
     return None
+
+
+def _read(path: Path) -> dict[str, dict]:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def falls_of(id: str) -> dict[str, tuple[str, str, str]]:

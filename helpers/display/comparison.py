@@ -30,7 +30,10 @@ class Comparison:
     @property
     def differs(self) -> bool:
         """Whether both are known and are not the same code; comments, empty lines and docstrings do not count."""
-        return bool(self.yours and self.solution) and _code(self.yours) != _code(self.solution)
+        if not (self.yours and self.solution):
+            return False
+        yours, solution = self._sides()
+        return yours != solution and _code(yours) != _code(solution)
 
     def _sides(self) -> tuple[list[str], list[str]]:
         """The lines that are held against each other. Docstrings are left out: the lab gives them."""
@@ -100,9 +103,9 @@ def _without_docstrings(source: str) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def _code(source: str) -> str:
-    """What a source does, as text: without comments, empty lines and docstrings."""
+def _code(lines: list[str]) -> str:
+    """What the lines of a source do, as text: without comments and empty lines."""
     try:
-        return ast.dump(ast.parse(_without_docstrings(source)))
+        return ast.dump(ast.parse("\n".join(lines)))
     except SyntaxError:
-        return source
+        return "\n".join(lines)
