@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import itertools
 import locale
 import logging
 import math
@@ -40,9 +41,9 @@ class Slot(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What a namespace held: its names, and what they stood for once more, as a list, which compares quickly."""
+    """What the namespaces held: the names of each, and once more, as one list, what all of them stood for."""
 
-    held: dict[str, Any]
+    spaces: dict[str, dict[str, Any]]
     values: list[Any]
 
 
@@ -50,12 +51,12 @@ class State(NamedTuple):
     """What `snapshot` read. is_whole: of all slots."""
 
     values: dict[str, Any]
-    names: dict[str, Names]
+    names: Names
     is_whole: bool
 
 
 _setattr, _delattr, _list, _dict, _vars = setattr, delattr, list, dict, vars
-_all, _map, _is = all, map, operator.is_
+_all, _map, _is, _flat = all, map, operator.is_, itertools.chain.from_iterable
 _cudnn = torch.backends.cudnn
 _GLOBAL_HOOKS = [
     value
@@ -378,8 +379,8 @@ DISTURBING = (
 
 def snapshot(slots: Iterable[str] = SLOTS) -> State:
     """The state now: these slots, and all namespaces."""
-    values, is_whole = {name: SLOTS[name].read() for name in slots}, slots is SLOTS
-    return State(values, {space: _names(space, is_whole) for space in SPACES}, is_whole)
+    is_whole = slots is SLOTS
+    return State({name: SLOTS[name].read() for name in slots}, _names(identical=is_whole), is_whole)
 
 
 def restore(state: State) -> list[str]:
@@ -390,9 +391,9 @@ def restore(state: State) -> list[str]:
     put back at the end of each property.
     """
     changed = []
-    for space, old in state.names.items():
-        if state.is_whole or not _is_equal(space, old):
-            changed += _restored_names(space, old.held)
+    if state.is_whole or not _are_equal(state.names):
+        for space, old in state.names.spaces.items():
+            changed += _restored_names(space, old)
     for name, old in state.values.items():
         slot = SLOTS[name]
         try:
@@ -406,24 +407,32 @@ def restore(state: State) -> list[str]:
     return changed
 
 
-_last: dict[str, Names] = {}
+_last = [Names({}, [])]  # a list, since this module is one of the namespaces, which must stay as they are
 
 
-def _names(space: str, identical: bool) -> Names:
-    """What a namespace holds. As nearly always it is what it held last, and no copy is made."""
-    old = _last.get(space)
-    if old is None or not _is_equal(space, old) or (identical and not _same(_vars(SPACES[space]), old.held)):
-        held = _dict(_vars(SPACES[space]))
-        old = _last[space] = Names(held, _list(held.values()))
-    return old
+def _names(*, identical: bool) -> Names:
+    """What the namespaces hold. As nearly always it is what they held last, and no copy is made."""
+    (old,) = _last
+    if not _are_equal(old) or (identical and not _are_identical(old)):
+        spaces = {space: _dict(_vars(owner)) for space, owner in SPACES.items()}
+        _last[0] = Names(spaces, [value for held in spaces.values() for value in held.values()])
+    return _last[0]
 
 
-def _is_equal(space: str, old: Names) -> bool:
-    """Whether a namespace holds objects that equal those of before, in their order."""
+def _are_identical(old: Names) -> bool:
+    return _all(_same(_vars(SPACES[space]), held) for space, held in old.spaces.items())
+
+
+def _are_equal(old: Names) -> bool:
+    """Whether the namespaces hold objects that equal those of before, in their order."""
     try:
-        return _list(_vars(SPACES[space]).values()) == old.values
+        return _list(_flat(_map(_values, SPACES.values()))) == old.values
     except Exception:  # what was put there cannot be compared
         return False
+
+
+def _values(owner: Any) -> Iterable[Any]:
+    return _vars(owner).values()
 
 
 def _restored_names(space: str, old: dict[str, Any]) -> list[str]:

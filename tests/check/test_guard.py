@@ -1,0 +1,78 @@
+"""The state around an answer: what was replaced is put back, what the check itself has replaced stays."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+
+from helpers.check import guard
+
+
+class Equal:
+    """Calls what it replaces, and says that it is the same."""
+
+    def __init__(self, replaced: Any) -> None:
+        self.replaced = replaced
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.replaced(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None
+
+
+class Incomparable(Equal):
+    """Cannot even be asked."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("not to be compared")
+
+    __hash__ = None
+
+
+@contextlib.contextmanager
+def replaced(kind: type) -> Iterator[None]:
+    """torch.allclose is such an object until the end of the block, unless something else puts it back."""
+    old = torch.allclose
+    torch.allclose = kind(old)
+    try:
+        yield
+    finally:
+        torch.allclose = old
+
+
+def test_nothing_is_copied_where_nothing_has_changed() -> None:
+    assert guard.snapshot().names is guard.snapshot().names
+    assert guard.snapshot(guard.DISTURBING).names is guard.snapshot().names
+    assert guard.restore(guard.snapshot()) == []
+
+
+def test_a_replaced_function_is_put_back_after_a_call() -> None:
+    for kind in (mock.Mock, Incomparable):
+        state = guard.snapshot(guard.DISTURBING)
+        with replaced(kind):
+            assert guard.restore(state) == ["torch.allclose"]
+            assert not isinstance(torch.allclose, kind)
+
+
+def test_at_the_end_of_a_property_an_object_that_equals_the_old_one_is_put_back_too() -> None:
+    state = guard.snapshot()
+    with replaced(Equal):
+        assert guard.restore(state) == ["torch.allclose"]
+        assert not isinstance(torch.allclose, Equal)
+
+
+def test_what_the_check_has_replaced_stays() -> None:
+    guard.snapshot()
+    with replaced(mock.Mock):
+        assert guard.restore(guard.snapshot(guard.DISTURBING)) == []
+        assert isinstance(torch.allclose, mock.Mock)
+    with replaced(Equal):
+        assert guard.restore(guard.snapshot()) == []
+        assert isinstance(torch.allclose, Equal)
