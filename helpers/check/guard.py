@@ -345,7 +345,11 @@ QUIET = {
 
 
 def set_standard() -> None:
-    """The switches as a fresh Python has them, so that a verdict does not depend on the notebook's."""
+    """The switches as a fresh Python has them, so that a verdict does not depend on the notebook's.
+
+    And one thread, as in every lab: inputs are small, and on a busy machine threads wait for each other.
+    """
+    torch.set_num_threads(1)
     torch.set_default_device(None)
     _write_inference(False)
     torch.set_default_dtype(torch.float32)

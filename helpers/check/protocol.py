@@ -19,7 +19,6 @@ class Order:
     exercise: bytes
     answer: bytes
     seed: int
-    threads: int
     sources: dict[str, str] = field(default_factory=dict)
     folder: str = ""
     environ: dict[str, str] = field(default_factory=dict)

@@ -44,15 +44,12 @@ def checked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
 
 
 def _in_worker(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: float) -> Result:
-    import torch
-
     lab = next((prop.check.__module__ for prop in exercise.properties), "")
     order = pickle.dumps(
         Order(
             pickle.dumps(exercise),
             blob,
             seed,
-            torch.get_num_threads(),
             cell_sources(),
             os.getcwd(),
             dict(os.environ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 import faulthandler
+import importlib
 import io
 import json
 import multiprocessing
@@ -43,6 +44,7 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
     """A warm worker: gets ready, waits for an order, obeys it and ends."""
     _take_over(output.fileno(), dump.fileno())
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    guard.set_standard()
     _warm_up(lab)
     channel.send_bytes(b"ready")
     order: Order = pickle.loads(channel.recv_bytes())
@@ -61,7 +63,6 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
             _adopt(part)
         return exercise, answer
 
-    torch.set_num_threads(order.threads)
     _serve(channel, both, order.seed)
 
 
@@ -71,7 +72,6 @@ def forked(channel: Connection, output: int, dump: int, exercise: Spec, answer: 
     One thread only: the kernel's thread pool does not survive a fork, and the first parallel loop would hang.
     """
     try:
-        torch.set_num_threads(1)
         _let_go_of_sockets({channel.fileno(), output, dump})
         _take_over(output, dump)
         guard.set_standard()
@@ -194,8 +194,6 @@ def _end_with_parent() -> None:
 
 def _warm_up(lab: str) -> None:
     """Touches what a check touches: pages that are first written after a fork are copied one by one."""
-    if lab:
-        __import__(lab)
     warm = Spec(
         "00.warm_up", "", objective="", minutes=0, difficulty="easy", hints=["", "", ""], names=("warm_up",)
     )
@@ -204,6 +202,9 @@ def _warm_up(lab: str) -> None:
     )
     judge(warm, lambda x: x + 1, 0)
     tried(warm, warm.properties[0], lambda x: x, 0)
+    for exercise in vars(importlib.import_module(lab)).values() if lab else ():
+        if isinstance(exercise, Spec) and exercise.prepare is not None:
+            exercise.prepare()  # the first time in a process takes long: a back end of torch is made
     guard.restore(guard.snapshot())
 
 
