@@ -188,7 +188,8 @@ def test_a_file_that_cannot_be_read_is_never_written_over(work: Path) -> None:
 
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """This process looks like the kernel of a notebook in an ordinary folder."""
+    """This process looks like the kernel of a notebook in an ordinary folder, in which the labs were imported before."""
+    helpers.exercises()
     monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=object()))
     monkeypatch.chdir(tmp_path)
 
