@@ -26,7 +26,7 @@ from helpers.exercise import Exercise, reported
 from helpers.processes import fork_server
 
 SEED = 20260101
-torch.set_num_threads(1)  # as every lab does; an answer's process takes the number over
+torch.set_num_threads(1)  # as every lab does
 # A child imports the lab of its answer: some tenths of a second, which a learner's warm worker takes while it waits.
 fork_server.IMPORTED += lab_modules()
 
