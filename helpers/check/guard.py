@@ -56,7 +56,7 @@ class State(NamedTuple):
 
 
 _setattr, _delattr, _list, _dict, _vars = setattr, delattr, list, dict, vars
-_all, _map, _is, _flat = all, map, operator.is_, itertools.chain.from_iterable
+_all, _len, _map, _is, _flat = all, len, map, operator.is_, itertools.chain.from_iterable
 _cudnn = torch.backends.cudnn
 _GLOBAL_HOOKS = [
     value
@@ -395,7 +395,7 @@ def restore(state: State) -> list[str]:
     put back at the end of each property.
     """
     changed = []
-    if state.is_whole or not _are_equal(state.names):
+    if not _are_as_before(state.names, identical=state.is_whole):
         for space, old in state.names.spaces.items():
             changed += _restored_names(space, old)
     for name, old in state.values.items():
@@ -416,21 +416,19 @@ _last = [Names({}, [])]  # a list, since this module is one of the namespaces, w
 
 def _names(*, identical: bool) -> Names:
     """What the namespaces hold. As nearly always it is what they held last, and no copy is made."""
-    (old,) = _last
-    if not _are_equal(old) or (identical and not _are_identical(old)):
+    if not _are_as_before(_last[0], identical=identical):
         spaces = {space: _dict(_vars(owner)) for space, owner in SPACES.items()}
         _last[0] = Names(spaces, [value for held in spaces.values() for value in held.values()])
     return _last[0]
 
 
-def _are_identical(old: Names) -> bool:
-    return _all(_same(_vars(SPACES[space]), held) for space, held in old.spaces.items())
-
-
-def _are_equal(old: Names) -> bool:
-    """Whether the namespaces hold objects that equal those of before, in their order."""
+def _are_as_before(old: Names, *, identical: bool) -> bool:
+    """Whether the namespaces hold the objects of before, in their order, or objects that equal them."""
+    values = _list(_flat(_map(_values, SPACES.values())))
     try:
-        return _list(_flat(_map(_values, SPACES.values()))) == old.values
+        if identical:
+            return _len(values) == _len(old.values) and _all(_map(_is, values, old.values))
+        return values == old.values
     except Exception:  # what was put there cannot be compared
         return False
 
