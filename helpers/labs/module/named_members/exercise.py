@@ -56,13 +56,13 @@ def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, **options: A
     )
     pairs = list(islice(got, 2000))
     for pair in pairs:
-        trial.true(
-            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str),
-            "What comes is no pair (name, member).",
-            expected="a tuple of a str and a member",
-            got=shown(pair),
-            observed=("pair", type(pair).__name__),
-        )
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+            trial.fail(
+                "What comes is no pair (name, member).",
+                expected="a tuple of a str and a member",
+                got=shown(pair),
+                observed=("pair", type(pair).__name__),
+            )
     return pairs
 
 
