@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 import helpers
+import helpers.check.worker  # noqa: F401  loads what each process below would load anew, as where a check runs
 from helpers.check import guard
 from helpers.check.judge import OWN_MODULES, Finding
 from helpers.check.naming import Outcomes, written_down
