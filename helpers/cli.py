@@ -184,7 +184,9 @@ def messages(labs: Labs = None) -> None:
 def mutants(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d); none: all"),
+        typer.Argument(
+            metavar="NN-or-ID", help="labs (03) or exercises (03.conv2d); none: all that are done"
+        ),
     ] = None,
 ) -> None:
     """Edit right answers, and find those that a check accepts."""

@@ -67,6 +67,7 @@ CHECKED = Stage("every wrong answer goes through the check itself", [*PYTEST, *R
 MORE_STAGES = [
     Stage("slow tests", [*PYTEST, "-m", "slow"]),
     Stage("no printed digit depends on the machine", [*LABBOOK, "portable"]),
+    Stage("no edited answer passes without a reason", [*LABBOOK, "mutants"]),
     Stage("everything runs anew", [*LABBOOK, "run", "--force"]),
     Stage("git sees no change", [PYTHON, "-m", "ci.checkout.unchanged"]),
 ]

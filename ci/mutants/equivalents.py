@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ KEYS = {"in", "line", "edit", "reason"}
 class Equivalent:
     """One entry: where, the line's text, the edit, and why no input within the docstring can tell it from the answer.
 
-    `*` for where or line: any.
+    `*` for where or line: any. An entry for any line holds each such edit of a line, the second too.
     """
 
     where: str
@@ -28,22 +29,25 @@ class Equivalent:
     reason: str
 
     def is_of(self, mutant: Mutant) -> bool:
-        return (
-            self.where in ("*", mutant.where) and self.line in ("*", mutant.line) and self.edit == mutant.edit
-        )
+        edit = re.sub(r" \(\d+\)$", "", mutant.edit) if self.line == "*" else mutant.edit
+        return self.where in ("*", mutant.where) and self.line in ("*", mutant.line) and self.edit == edit
 
 
 def equivalents(folder: Path) -> list[Equivalent]:
     """The entries of an exercise's folder, none where there is no file.
 
     Raises:
-        Problem: an entry has not the four texts, or its reason is still to be written.
+        Problem: the file is no YAML, an entry has not the four texts, or its reason is still to be written.
     """
     path = folder / NAME
     if not path.exists():
         return []
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    except yaml.YAMLError as error:
+        raise Problem(f"{path}: paste entries as the command prints them: {error}") from None
     found = []
-    for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
+    for entry in entries:
         if not isinstance(entry, dict) or set(entry) != KEYS or not all(map(str, entry.values())):
             raise Problem(f"{path}: each entry has the texts {', '.join(sorted(KEYS))}, not {entry}")
         if str(entry["reason"]).startswith(TODO):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -51,7 +52,10 @@ LEAVES = (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Fu
 
 @dataclass(frozen=True)
 class Edit:
-    """One edit. line: the first line of the statement that it is in, as `ast.unparse` writes it; says: what was done."""
+    """One edit. line: the first line of the statement that it is in, as `ast.unparse` writes it; says: what was done.
+
+    Where the same can be done several times in one statement, the second says so: "0 to 1 (2)".
+    """
 
     line: str
     says: str
@@ -67,35 +71,40 @@ def edits(tree: ast.Module, is_own: Callable[[ast.AST], bool] = lambda node: Tru
     tree: of functions and classes. is_own: whether a node, which has a line, is part of the answer; the rest is left
     as it is. Signatures, docstrings, messages of errors and `strict=` are never edited.
     """
-    for path, line in _places(tree, is_own):
+    seen: Counter[tuple[Place, str]] = Counter()
+    for path, statement in _places(tree, is_own):
+        line = ast.unparse(_at(tree, statement)).splitlines()[0]
         for says, change in changes(_at(tree, path)):
             edited = copy.deepcopy(tree)
             new = change(_at(edited, path))
             if new is not None:
                 _put(edited, path, new)
-                yield Edit(line, says, ast.fix_missing_locations(edited))
+                seen[statement, says] += 1
+                times = seen[statement, says]
+                yield Edit(
+                    line, f"{says} ({times})" if times > 1 else says, ast.fix_missing_locations(edited)
+                )
 
 
 Place = tuple[tuple[str, int | None], ...]
 
 
-def _places(tree: ast.Module, is_own: Callable[[ast.AST], bool]) -> Iterator[tuple[Place, str]]:
-    """Where there is something to edit, and the line of the statement around it."""
+def _places(tree: ast.Module, is_own: Callable[[ast.AST], bool]) -> Iterator[tuple[Place, Place]]:
+    """Where there is something to edit, and where the statement around it is."""
 
-    def walk(node: ast.AST, path: Place, line: str, own: bool) -> Iterator[tuple[Place, str]]:
-        if isinstance(node, ast.stmt):
-            line = ast.unparse(node).splitlines()[0]
+    def walk(node: ast.AST, path: Place, statement: Place, own: bool) -> Iterator[tuple[Place, Place]]:
+        statement = path if isinstance(node, ast.stmt) else statement
         own = is_own(node) if hasattr(node, "lineno") else own
         if own:
-            yield path, line
+            yield path, statement
         for name, value in ast.iter_fields(node):
             if (type(node), name) in NEVER or name in NEVER:
                 continue
             for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(child, ast.AST) and not _is_left_alone(child):
-                    yield from walk(child, (*path, (name, place)), line, own)
+                    yield from walk(child, (*path, (name, place)), statement, own)
 
-    yield from walk(tree, (), "", False)
+    yield from walk(tree, (), (), False)
 
 
 def _is_left_alone(node: ast.AST) -> bool:

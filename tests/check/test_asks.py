@@ -1,13 +1,16 @@
 """The docstring is the contract: every sentence of it is held by a property that quotes it, or stands under "Not checked:".
 
-A sentence that begins with the name of an argument and a colon describes the input and asks nothing. Exercises that
-are still to be done stand in without_asks.yaml, a list that only shrinks.
+A sentence that begins with the name of an argument and a colon describes the input and asks nothing, unless it holds a
+word that demands. A sentence that stands in several docstrings of one exercise is quoted as many times. Exercises that are
+still to be done stand in without_asks.yaml, a list that only shrinks.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,11 @@ EXERCISES = helpers.exercises()
 TO_DO = yaml.safe_load(Path(__file__).with_name("without_asks.yaml").read_text(encoding="utf-8"))
 KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NOT_CHECKED = "Not checked:"
+DEMANDING = re.compile(
+    r"\b(must|never|always|left|stays?|remains?|unchanged|untouched|edited|in place|raises?|returns?|cannot|no longer"
+    r"|(is|are|do|does|may) not)\b"
+)
+FEWEST = 3  # words of a quotation that is no whole sentence: fewer stand anywhere
 
 
 def contract(source: str) -> tuple[list[str], set[str]]:
@@ -47,34 +55,49 @@ def demands(docstring: str, arguments: set[str]) -> list[str]:
             if re.fullmatch(r"\w+:", sentence):  # the heading of a list
                 continue
             begins = re.match(r"(\w+)(?:, \w+)*: ", sentence)
-            if not (begins and begins[1] in arguments):
+            if not (begins and begins[1] in arguments) or DEMANDING.search(sentence):
                 found.append(sentence)
     return found
 
 
 def unasked(docstrings: list[str], arguments: set[str], asks: list[str]) -> list[str]:
-    """The sentences that are not wholly covered by what is asked, the uncovered words in square brackets."""
+    """The sentences that are not wholly covered by what is asked, the uncovered words in square brackets.
+
+    A sentence that stands there several times must be covered as many times: two functions may ask for the same.
+    """
     found = []
-    for sentence in (one for text in docstrings for one in demands(text, arguments)):
-        covered = [False] * len(sentence)
+    for sentence, times in Counter(one for text in docstrings for one in demands(text, arguments)).items():
+        covered = [0] * len(sentence)
         for words in asks:
-            if sentence.rstrip(".") in words:
-                covered = [True] * len(sentence)
-            for match in re.finditer(rf"(?<!\w){re.escape(words.rstrip('.'))}(?!\w)", sentence):
-                covered[match.start() : match.end()] = [True] * len(match[0])
-        words = [(word[0], all(covered[word.start() : word.end()])) for word in re.finditer(r"\w+", sentence)]
-        if not all(done for _, done in words):
-            found.append(" ".join(word if done else f"[{word}]" for word, done in words))
+            whole = sentence.rstrip(".") in words
+            pattern = re.escape(sentence if whole else words.rstrip("."))
+            for match in re.finditer(rf"(?<!\w){pattern}(?!\w)", sentence):
+                for place in range(*match.span()):
+                    covered[place] += 1
+        words = [(word[0], min(covered[word.start() : word.end()])) for word in re.finditer(r"\w+", sentence)]
+        if any(count < times for _, count in words):
+            found.append(" ".join(word if count >= times else f"[{word}]" for word, count in words))
     return found
 
 
+def misquoted(docstrings: list[str], arguments: set[str], asks: list[str]) -> list[str]:
+    """What is quoted and stands in no docstring, or under "Not checked:", or is too short to say what is held."""
+    lines = [line for docstring in docstrings for line in paragraphs(docstring)]
+    whole = {sentence.rstrip(".") for text in docstrings for sentence in demands(text, arguments)}
+    found = [f"stands in no docstring: {words}" for words in asks if words not in " ".join(lines)]
+    return found + [
+        f"says too little: {words}"
+        for words in asks
+        if len(re.findall(r"\w+", words)) < FEWEST and words.rstrip(".") not in whole
+    ]
+
+
 def missing(exercise: Exercise) -> list[str]:
-    """What an exercise lacks: a property without words, words that stand in no docstring, sentences that nothing asks."""
+    """What an exercise lacks: a property without words, words that quote nothing, sentences that nothing asks."""
     docstrings, arguments = contract(solution_source(exercise.id, exercise.names))
-    text = " ".join(line for docstring in docstrings for line in paragraphs(docstring))
     asks = [words for prop in exercise.properties for words in prop.asks]
     lacking = [f"asks nothing: {prop.description}" for prop in exercise.properties if not prop.asks]
-    lacking += [f"stands in no docstring: {words}" for words in asks if words not in text]
+    lacking += misquoted(docstrings, arguments, asks)
     return lacking + [f"asked by no property: {words}" for words in unasked(docstrings, arguments, asks)]
 
 
@@ -89,11 +112,36 @@ def test_every_sentence_of_the_docstring_is_held(exercise: Exercise) -> None:
         )
 
 
+def wrong_in_the_list(to_do: Sequence[str], exercises: dict[str, Exercise], length: int) -> list[str]:
+    """What may not be in the list of those that are still to be done."""
+    found = [f"{length} stand there, no more and no less, not {len(to_do)}"] if len(to_do) != length else []
+    found += [] if sorted(set(to_do)) == to_do else ["in order, each once"]
+    found += [f"{id}: there is no such exercise" for id in to_do if id not in exercises]
+    found += [f"{id}: a lab that came after the list" for id in to_do if id[:2] > "10"]
+    found += [
+        f"{id}: it quotes its docstring (`labbook new` begins so), and then all of it"
+        for id in to_do
+        if id in exercises and any(prop.asks for prop in exercises[id].properties)
+    ]
+    return found
+
+
 def test_the_list_only_shrinks() -> None:
-    assert len(TO_DO) <= 82, "what was done stays done: lower this number with the list, never raise it"
-    assert sorted(set(TO_DO)) == TO_DO, "in order, each once"
-    assert [id for id in TO_DO if id not in EXERCISES] == [], "there is no such exercise"
-    assert [id for id in TO_DO if id[:2] > "10"] == [], "a lab that came after the list is never on it"
+    assert wrong_in_the_list(TO_DO, EXERCISES, 82) == [], (
+        "what was done stays done: lower the number with the list, never raise it"
+    )
+
+
+def test_no_new_exercise_comes_into_the_list() -> None:
+    new = Exercise("05.new", "New", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+    new.property("the double", asks="The double of x: same shape, same dtype.")(lambda answer, trial: None)
+    old = Exercise("05.old", "Old", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+    old.property("the double")(lambda answer, trial: None)
+    both = {"05.new": new, "05.old": old}
+    assert wrong_in_the_list(["05.old"], both, 1) == []
+    assert "05.new: it quotes" in wrong_in_the_list(["05.new"], both, 1)[0]
+    assert "1 stand there" in wrong_in_the_list(["05.new", "05.old"], both, 1)[0]
+    assert "1 stand there" in wrong_in_the_list([], both, 1)[0]
 
 
 DOCSTRING = """The double of x: same shape, same dtype.
@@ -114,14 +162,47 @@ def test_what_is_asked_by_a_docstring() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_a_demand"),
+    [
+        ("x: a tensor of any shape, also of none.", False),
+        ("x, y: two tensors, which need not be alike.", False),
+        ("x: a tensor, left as it is.", True),
+        ("x: a tensor, which must not be edited.", True),
+        ("x: a tensor y: a list, which stays as it is.", True),
+        ("x: a tensor; its memory is not shared.", True),
+        ("ValueError: no such shape.", True),
+    ],
+)
+def test_a_demand_in_the_description_of_an_argument(line: str, is_a_demand: bool) -> None:
+    assert demands(f"Twice x.\n\n{line}", {"x", "y"}) == ["Twice x.", *([line] if is_a_demand else [])]
+
+
 def test_half_a_word_is_not_enough() -> None:
     assert unasked(["Twice x."], {"x"}, ["Twi", "ce x"]) == ["[Twice] [x]"]
 
 
 def test_what_is_not_checked_cannot_be_asked() -> None:
-    assert paragraphs(DOCSTRING)[0].startswith("The double") and "speed" not in " ".join(
-        paragraphs(DOCSTRING)
-    )
+    assert misquoted([DOCSTRING], {"x"}, ["Not checked: speed."]) == [
+        "stands in no docstring: Not checked: speed."
+    ]
+    assert misquoted([DOCSTRING], {"x"}, ["It is left as it is.", "of x: same shape"]) == []
+
+
+def test_a_word_or_two_say_too_little() -> None:
+    asks = ["The double", "of x: same shape", "same dtype", "It is left as it is.", "Integers stay integers"]
+    assert misquoted([DOCSTRING], {"x"}, asks) == [
+        "says too little: The double",
+        "says too little: same dtype",
+    ]
+    assert misquoted(["Twice x."], {"x"}, ["Twice x."]) == [], "unless they are the whole sentence"
+
+
+def test_what_two_functions_ask_is_quoted_twice() -> None:
+    docstrings = ["Twice x.\n\nNothing is left behind.", "Half of x.\n\nNothing is left behind."]
+    asks = ["Twice x.", "Half of x.", "Nothing is left behind."]
+    assert unasked(docstrings, {"x"}, asks) == ["[Nothing] [is] [left] [behind]"]
+    assert unasked(docstrings, {"x"}, [*asks, "Nothing is left behind."]) == []
 
 
 def test_half_a_sentence_is_not_enough() -> None:

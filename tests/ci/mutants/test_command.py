@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import helpers
+from ci.checkout import test as stages
 from ci.mutants import command
 from ci.mutants.answers import SOLUTION, Mutant
 from ci.mutants.equivalents import NAME
@@ -82,6 +85,13 @@ def test_with_a_reason_it_may_pass(run: Callable[..., int], any_of: str) -> None
     assert run(PASSES, reasons="\n".join(wide)) == 0
 
 
+def test_only_a_reason_for_any_line_is_for_the_second_such_edit_of_a_line(run: Callable[..., int]) -> None:
+    second = replace(PASSES, edit=f"{PASSES.edit} (2)")
+    reason = ENTRY.format(reason="Halves are not asked for.")
+    assert run(PASSES, second, reasons=reason) == 1
+    assert run(PASSES, second, reasons=reason.replace("line: return x + x", "line: '*'")) == 0
+
+
 def test_a_reason_without_its_mutant_fails_the_command(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,7 +100,8 @@ def test_a_reason_without_its_mutant_fails_the_command(
 
 
 @pytest.mark.parametrize(
-    "reasons", [ENTRY.format(reason="TODO"), ENTRY.format(reason="''"), "- in: by_sum\n"]
+    "reasons",
+    [ENTRY.format(reason="TODO"), ENTRY.format(reason="''"), "- in: by_sum\n", "- line: for a in b: pass\n"],
 )
 def test_a_reason_is_a_text(run: Callable[..., int], reasons: str) -> None:
     with pytest.raises(Problem, match="equivalent.yaml"):
@@ -101,3 +112,25 @@ def test_a_reason_is_a_text(run: Callable[..., int], reasons: str) -> None:
 def test_what_is_not_known_is_wrong_use(asked: str) -> None:
     with pytest.raises((WrongUse, Problem)):
         command.command(paths.ROOT, [asked])
+
+
+def test_the_list_of_labs_to_do_only_shrinks() -> None:
+    assert set(command.labs_to_do()) <= {"01", "02", "03", "05", "06", "07", "08", "09", "10"}
+    for lab in command.labs_to_do():
+        folders = [
+            command._folder(paths.ROOT, one) for id, one in helpers.exercises().items() if id[:2] == lab
+        ]
+        assert not all((folder / NAME).exists() for folder in folders), f"lab {lab} is done: take it off"
+
+
+def test_without_a_name_all_labs_that_are_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(command, "TO_DO", tmp_path / "labs_to_do.yaml")
+    command.TO_DO.write_text('- "03"\n- "05"\n')
+    assert {one.id[:2] for one in command._exercises(paths.ROOT, [])} == {
+        id[:2] for id in helpers.exercises() if id[:2] not in ("03", "05")
+    }
+    assert {one.id[:2] for one in command._exercises(paths.ROOT, ["03"])} == {"03"}
+
+
+def test_every_night_no_lab_that_is_done_has_a_mutant_without_a_reason() -> None:
+    assert [*stages.LABBOOK, "mutants"] in [stage.command for stage in stages.MORE_STAGES]

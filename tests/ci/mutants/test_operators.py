@@ -92,6 +92,16 @@ def test_only_what_is_the_answers_own_is_edited() -> None:
     assert {edit.line for edit in found} == {"c = 3"} and found
 
 
+def test_the_same_edit_in_one_statement_is_told_apart() -> None:
+    tree = ast.parse("def f(a, b):\n    c = a.clone() + b.clone()\n    c = a.clone()")
+    found = [(edit.line, edit.says) for edit in edits(tree) if "clone" in edit.says]
+    assert found == [
+        ("c = a.clone() + b.clone()", ".clone() left out"),
+        ("c = a.clone() + b.clone()", ".clone() left out (2)"),
+        ("c = a.clone()", ".clone() left out"),
+    ]
+
+
 def test_an_edit_leaves_the_tree_and_is_alone() -> None:
     tree = ast.parse("def f(a):\n    return a + 1 < 2 and a.clone()[0]")
     before = ast.unparse(tree)

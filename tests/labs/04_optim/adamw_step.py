@@ -9,6 +9,8 @@ from torch import Tensor
 
 from .shared import Grads, Params, State
 
+DEFAULTS = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 1e-2}
+
 
 @torch.no_grad()
 def adamw_plain(
@@ -37,24 +39,33 @@ def adamw_plain(
         param.addcdiv_(kept["exp_avg"], root.add_(eps), value=-step_size)
 
 
-def adamw_by_formula(params: Params, grads: Grads, state: State, *, lr, betas, eps, weight_decay) -> None:  # noqa: ANN001
-    """The paper's letters; running products of the betas instead of powers; lazily made state, also for None."""
+def adamw_by_formula(
+    params: Params,
+    grads: Grads,
+    state: State,
+    lr: float = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+) -> None:
+    """The paper's letters; lazily made state, also for None."""
     with torch.no_grad():
         for i, p in enumerate(params):
             s = state[i]
-            s.setdefault("products", (1.0, 1.0))
+            s.setdefault("t", 0)
             if (g := grads[i]) is None:
                 continue
-            b1, b2 = (kept * beta for kept, beta in zip(s["products"], betas, strict=True))
-            s["products"] = (b1, b2)
+            s["t"] += 1
+            b1, b2 = (beta ** s["t"] for beta in betas)
             s["m"] = betas[0] * s.get("m", 0.0) + (1 - betas[0]) * g
             s["v"] = betas[1] * s.get("v", 0.0) + (1 - betas[1]) * g.square()
             m_hat, v_hat = s["m"] / (1 - b1), s["v"] / (1 - b2)
             p.copy_(p - lr * weight_decay * p - lr * m_hat / (v_hat.sqrt() + eps))
 
 
-def adamw_by_lists(params: Params, grads: Grads, state: State, **o: Any) -> None:
+def adamw_by_lists(params: Params, grads: Grads, state: State, **options: Any) -> None:
     """All at once by foreach operations; the count is a tensor in each dict."""
+    o = DEFAULTS | options
     places = [i for i, grad in enumerate(grads) if grad is not None]
     if not places:
         return
@@ -79,8 +90,9 @@ def adamw_by_lists(params: Params, grads: Grads, state: State, **o: Any) -> None
     torch._foreach_addcdiv_(ps, ms, roots, [-o["lr"] / (1 - beta1 ** s["t"].item()) for s in ss])
 
 
-def adamw_in_a_closure(params: Params, grads: Grads, state: State, **o: Any) -> None:
+def adamw_in_a_closure(params: Params, grads: Grads, state: State, **options: Any) -> None:
     """An inner function for one parameter; decay and step in one subtraction; state in one tensor of two rows."""
+    o = DEFAULTS | options
 
     def one(param: Tensor, grad: Tensor, kept: dict) -> None:
         kept["n"] = n = kept.get("n", 0) + 1

@@ -20,12 +20,12 @@ def clip_plain(params: Iterable[Tensor], max_norm: float, norm_type: float = 2.0
 
 
 def clip_detached(params: Iterable[Tensor], max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Detached gradients instead of no_grad; the factor by minimum of tensors, without the 1e-6."""
+    """Detached gradients instead of no_grad; the factor by minimum of tensors."""
     grads = [p.grad.detach() for p in params if p.grad is not None]
     if len(grads) == 0:
         return torch.zeros(())
     total = torch.stack(torch._foreach_norm(grads, norm_type)).norm(p=norm_type)
-    torch._foreach_mul_(grads, torch.minimum(max_norm / total, torch.ones_like(total)))
+    torch._foreach_mul_(grads, torch.minimum(max_norm / (total + 1e-6), torch.ones_like(total)))
     return total
 
 
@@ -42,7 +42,7 @@ def clip_by_division(params: Iterable[Tensor], max_norm: float, norm_type: float
             return torch.tensor(0.0)
         norms = torch.stack(tuple(torch._foreach_norm(grads, ord=float(norm_type))))
         total = torch.linalg.norm(norms, ord=float(norm_type))
-        torch._foreach_div_(grads, torch.clamp(total / max_norm, min=1.0))
+        torch._foreach_div_(grads, torch.clamp((total + 1e-6) / max_norm, min=1.0))
         return total
 
 
@@ -55,7 +55,8 @@ def clip_by_cases(params: Iterable[Tensor], max_norm: float, norm_type: float = 
     if grads:
         norms = torch.stack(torch._foreach_norm(grads, norm_type))
         total = norms.max() if norm_type == float("inf") else norms.pow(norm_type).sum().pow(1 / norm_type)
-        factor = torch.where(total <= max_norm, torch.ones_like(total), max_norm / (total + 1e-6))
+        more = total + 1e-6
+        factor = torch.where(more <= max_norm, torch.ones_like(total), max_norm / more)
         torch._foreach_mul_(grads, factor)
     return total
 

@@ -12,10 +12,10 @@ from torch import nn
 def follow_by_lerp(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """The solution of the notebook."""
     for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
-        mine.lerp_(theirs.to(mine), 1 - decay)
+        mine.lerp_(theirs, 1 - decay)
     for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
         if mine.is_floating_point():
-            mine.lerp_(theirs.to(mine), 1 - decay)
+            mine.lerp_(theirs, 1 - decay)
         else:
             mine.copy_(theirs)
 
@@ -37,7 +37,7 @@ def follow_in_one_pass(ema: nn.Module, model: nn.Module, decay: float) -> nn.Mod
         for kind in (nn.Module.parameters, nn.Module.buffers)
         for mine, theirs in zip(kind(ema), kind(model), strict=True)
     ]
-    moving = [(mine, theirs.to(mine.dtype)) for mine, theirs in pairs if mine.dtype.is_floating_point]
+    moving = [pair for pair in pairs if pair[0].dtype.is_floating_point]
     still = [pair for pair in pairs if not pair[0].dtype.is_floating_point]
     with torch.inference_mode():
         averages = torch._foreach_mul([mine for mine, _ in moving], decay)

@@ -54,13 +54,9 @@ def save_in_one_pass(opt: Optimizer) -> dict[str, Any]:
 
 
 def load_anew(opt: Optimizer, sd: dict[str, Any]) -> None:
-    """New dicts and lists, handed over in one go as torch does."""
-    if len(opt.param_groups) != len(sd["param_groups"]):
-        raise ValueError("another number of groups")
+    """New dicts and lists, handed over in one go as torch does; until then zip refuses what does not fit."""
     sd, state, groups = copy.deepcopy(sd), defaultdict(dict), []
     for own, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
-        if len(own["params"]) != len(saved["params"]):
-            raise ValueError("a group of another size")
         for place, param in zip(saved["params"], own["params"], strict=True):
             for key, value in sd["state"].get(place, {}).items():
                 fits = key == "step" or not torch.is_tensor(value)
@@ -104,7 +100,7 @@ class Cupboard:
         numbers = itertools.count()
         for own, saved in pairs:
             for key in saved.keys() - {"params"}:
-                own[key] = copy.copy(saved[key])
+                own[key] = copy.deepcopy(saved[key])
             for param in own["params"]:
                 opt.state.pop(param, None)
                 for key, value in sd["state"].get(next(numbers), {}).items():

@@ -66,6 +66,7 @@ def recalibrate_with_own_sums(loader: Iterable[Any], model: nn.Module) -> None:
     try:
         model.eval()
         for norm in norms:
+            norm.reset_running_stats()
             norm.momentum, norm.training = 1.0, True
         with torch.no_grad():
             for batch in loader:
@@ -76,7 +77,6 @@ def recalibrate_with_own_sums(loader: Iterable[Any], model: nn.Module) -> None:
         for norm, (mean, var) in sums.items():
             norm.running_mean.copy_(mean / count)
             norm.running_var.copy_(var / count)
-            norm.num_batches_tracked.fill_(count)
     finally:
         for module, before in state.items():
             module.training = before["training"]

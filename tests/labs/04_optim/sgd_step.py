@@ -10,6 +10,8 @@ from torch import Tensor
 
 from .shared import Grads, Params, State
 
+DEFAULTS = {"momentum": 0.0, "dampening": 0.0, "nesterov": False, "weight_decay": 0.0, "maximize": False}
+
 
 @torch.no_grad()
 def sgd_plain(
@@ -43,8 +45,9 @@ def sgd_plain(
         param.add_(grad, alpha=-lr)
 
 
-def sgd_out_of_place(params: Params, grads: Grads, state: State, **o: Any) -> Params:
+def sgd_out_of_place(params: Params, grads: Grads, state: State, **options: Any) -> Params:
     """New values by formula, copied in at the end; the velocity is a new tensor each time; params are returned."""
+    o = DEFAULTS | options
     if o["nesterov"] and not (o["momentum"] and not o["dampening"]):
         raise ValueError(o)
     sign = -1.0 if o["maximize"] else 1.0
@@ -54,7 +57,7 @@ def sgd_out_of_place(params: Params, grads: Grads, state: State, **o: Any) -> Pa
             d = sign * grad.detach() + o["weight_decay"] * param
             if o["momentum"]:
                 old = state[i].get("v")
-                v = d.clone() if old is None else o["momentum"] * old + (1 - o["dampening"]) * d
+                v = d if old is None else o["momentum"] * old + (1 - o["dampening"]) * d
                 state[i]["v"] = v
                 d = d + o["momentum"] * v if o["nesterov"] else v
             param.copy_(param - o["lr"] * d)
@@ -67,11 +70,11 @@ def sgd_by_lists(
     state: State,
     *,
     lr: float,
-    momentum: float,
-    dampening: float,
-    nesterov: bool,
-    weight_decay: float,
-    maximize: bool,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+    maximize: bool = False,
 ) -> None:
     """All parameters at once, by foreach operations."""
     if nesterov and momentum == 0:
@@ -88,7 +91,7 @@ def sgd_by_lists(
         if momentum:
             old = [(s["buf"], g) for s, g in zip(ss, gs, strict=True) if "buf" in s]
             for s, g in zip(ss, gs, strict=True):
-                s.setdefault("buf", g.clone())
+                s.setdefault("buf", g)  # new memory, made by the line above
             if old:
                 bufs, theirs = map(list, zip(*old, strict=True))
                 torch._foreach_mul_(bufs, momentum)
@@ -101,7 +104,8 @@ def sgd_by_lists(
 class SgdStep:
     """An object that is called, with the velocity in a deque of length 1, through .data."""
 
-    def __call__(self, params: Params, grads: Grads, state: State, **o: Any) -> None:
+    def __call__(self, params: Params, grads: Grads, state: State, **options: Any) -> None:
+        o = DEFAULTS | options
         if o["nesterov"] and (o["momentum"] == 0 or o["dampening"] != 0):
             raise ValueError("nesterov")
         deque((self.one(p, g.detach(), s, **o) for p, g, s in zip(params, grads, state) if g is not None), 0)  # noqa: B905

@@ -23,14 +23,14 @@ def warmup_in_three_pieces(step: int, warmup: int, total: int, floor: float) -> 
 def warmup_by_interpolation(step: int, warmup: int, total: int, floor: float) -> float:
     """The line by np.interp, the cosine as a square, one expression each."""
     line = np.interp(step, [-1, warmup], [0, 1])
-    way = np.clip((step - warmup) / (total - warmup), 0, 1) if total > warmup else float(step >= total)
+    way = np.clip((step - warmup) / (total - warmup), 0, 1)
     return float(line * (1 - (1 - floor) * np.sin(math.pi / 2 * way) ** 2))
 
 
 @lru_cache(1)
 def curve(warmup: int, total: int, floor: float) -> list[float]:
     steps = torch.arange(total - warmup, dtype=torch.float64)
-    fall = torch.cos(math.pi * steps / max(1, total - warmup)).add(1).mul(0.5 * (1 - floor)).add(floor)
+    fall = torch.cos(math.pi * steps / (total - warmup)).add(1).mul(0.5 * (1 - floor)).add(floor)
     return torch.cat([torch.linspace(0, 1, warmup + 2, dtype=torch.float64)[1:-1], fall]).tolist()
 
 
@@ -45,7 +45,7 @@ class Schedule:
             case _ if step < warmup:
                 return 1 - (warmup - step) / (warmup + 1)
             case _:
-                progress = min(1, (step - warmup) / max(1, total - warmup))
+                progress = min(1, (step - warmup) / (total - warmup))
                 return floor * (1 - (w := 0.5 * (1 + math.cos(math.pi * progress)))) + w
 
 

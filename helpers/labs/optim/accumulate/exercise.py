@@ -9,10 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.compare import TOLERANCE
 from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.accumulate.inputs import (
+    FEATURES,
     Batch,
     batch_of,
     bytes_kept,
@@ -61,7 +63,7 @@ def adds(
 
 
 def grads_equal(trial: Trial, got: Gradients, want: Gradients) -> None:
-    for name in ("hidden", "out"):
+    for name in ("hidden", "out", "shift"):
         have, need = got[name], want[name]
         trial.true(
             have is not None,
@@ -132,7 +134,7 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
 )
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
-    for dtype in (torch.float64, torch.float32):
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
         model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
         trial.given(f"a model in {dtype}; {described(batches, -100)}")
         want, _ = large_batch(model, loss_fn, batches)
@@ -149,7 +151,8 @@ def _(answer: Any, trial: Trial) -> None:
             expected="a detached tensor",
             observed="graph",
         )
-        trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
+        near = (1e-5, 1e-6) if dtype is torch.float64 else TOLERANCE[dtype]
+        trial.equal(got, want, "The loss", rtol=near[0], atol=near[1])
 
 
 @accumulate.property(
@@ -179,22 +182,41 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given("a model that holds gradients of an earlier backward; " + described(batches, -100))
     _, own = large_batch(model, loss_fn, batches)
     before: dict[str, Tensor] = {}
-    for name in ("hidden", "out"):
-        param = model.get_parameter(name)
+    for name, param in model.named_parameters():
         before[name] = torch.randn(param.shape, generator=trial.generator, dtype=param.dtype)
         param.grad = before[name].clone()
     trial.call(answer, model, loss_fn, batches)
-    got = model.grads()["out"]
-    kept = got is not None and torch.allclose(got, before["out"] + own["out"], rtol=1e-5, atol=1e-7)
-    lost = got is not None and torch.allclose(got, own["out"], rtol=1e-5, atol=1e-7)
-    if not kept:
-        trial.fail(
-            "After the call .grad is not the old gradient plus that of the large batch"
-            + (": the old one is lost." if lost else "."),
-            expected=_first(before["out"] + own["out"]),
-            got="None" if got is None else _first(got),
-            observed="lost" if lost else "None" if got is None else _rounded(got),
-        )
+    for name, got in model.grads().items():
+        added = own[name] if own[name] is not None else torch.zeros_like(before[name])
+        kept = got is not None and torch.allclose(got, before[name] + added, rtol=1e-5, atol=1e-7)
+        lost = got is not None and torch.allclose(got, added, rtol=1e-5, atol=1e-7)
+        if not kept:
+            trial.fail(
+                f"After the call {name}.grad is not the old gradient"
+                + ("" if own[name] is None else " plus that of the large batch")
+                + (": the old one is lost." if lost else "."),
+                expected=_first(before[name] + added),
+                got="None" if got is None else _first(got),
+                observed=(name, "lost" if lost else "None" if got is None else _rounded(got)),
+            )
+
+
+@accumulate.property(
+    "each gradient is memory of its own",
+    asks="Each gradient has memory of its own.",
+)
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    model = new_model(trial)
+    trial.given("one batch; forward uses out + shift, so that backward finds one gradient for both")
+    trial.call(answer, model, loss_with(), [batch_of(trial, 3, 4)])
+    shared = model.out.grad is not None and model.shift.grad is not None
+    trial.true(
+        not shared or model.out.grad.data_ptr() != model.shift.grad.data_ptr(),
+        "out.grad and shift.grad are one and the same memory: what clips or scales one of them in place does it to both.",
+        expected="a tensor for each parameter, as backward makes it",
+        observed="shared",
+    )
 
 
 @accumulate.property(
@@ -241,7 +263,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @accumulate.property(
     "model, loss and batches are left as they are",
-    asks="model (mode, weights), loss_fn and the batches are left as they are.",
+    asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
 )
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
@@ -272,3 +294,28 @@ def _(answer: Any, trial: Trial) -> None:
             "A batch was changed.",
             observed="batches",
         )
+
+
+@accumulate.property(
+    "the loss is left as it is, too, if the model raises",
+    asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
+    once_right=True,
+)
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    model, loss_fn = new_model(trial), loss_with(smoothing=0.1)
+    batches = [
+        batch_of(trial, 2, 3),
+        (torch.zeros(2, 3, FEATURES + 1, dtype=torch.float64), batch_of(trial, 2, 3)[1]),
+    ]
+    settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+    trial.given("the model raises at the second batch, which has a feature too many")
+    trial.raises(RuntimeError, lambda: answer(model, loss_fn, batches), "from the model")
+    now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+    trial.true(
+        now == settings,
+        "The model raised, and the loss was left with other settings.",
+        expected="the settings that it had",
+        got=now,
+        observed="loss_fn after an error",
+    )

@@ -19,7 +19,7 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Tagger(nn.Module):
-    """x of shape (B, T, 4) to logits of shape (B, 5, T); one layer is frozen, one is not used.
+    """x of shape (B, T, 4) to logits of shape (B, 5, T); one layer is frozen, one is not used, two are added up.
 
     log: F for each forward that records a graph, f for one that does not, B for each backward through the result.
     """
@@ -29,11 +29,12 @@ class Tagger(nn.Module):
         self.hidden = Parameter(torch.randn(FEATURES, 6, generator=generator).to(dtype))
         self.frozen = Parameter(torch.randn(6, generator=generator).to(dtype), requires_grad=False)
         self.out = Parameter(torch.randn(6, CLASSES, generator=generator).to(dtype))
+        self.shift = Parameter(torch.randn(6, CLASSES, generator=generator).to(dtype))
         self.unused = Parameter(torch.randn(2, generator=generator).to(dtype))
         self.log = ""
 
     def forward(self, x: Tensor) -> Tensor:
-        logits = ((x @ self.hidden).tanh() * self.frozen @ self.out).transpose(1, 2)
+        logits = ((x @ self.hidden).tanh() * self.frozen @ (self.out + self.shift)).transpose(1, 2)
         self.log += "F" if logits.requires_grad else "f"
         if logits.requires_grad:
             logits.register_hook(self.came_back)
@@ -68,8 +69,8 @@ def batch_of(
 
 
 def ragged(trial: Trial, index: int = -100, dtype: torch.dtype = torch.float64) -> list[Batch]:
-    """Batches that differ in samples, in length and in how much of them counts; the last one is the smallest."""
-    shapes = ((3, 7, 5), (4, 5, 14), (4, 8, 0), (1, 3, 1))
+    """Batches that differ in samples, in length and in how much of them counts; in the last one a single target does."""
+    shapes = ((3, 7, 5), (4, 5, 14), (4, 8, 0), (1, 3, 2))
     return [batch_of(trial, samples, length, ignored, index, dtype) for samples, length, ignored in shapes]
 
 

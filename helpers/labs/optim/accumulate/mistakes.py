@@ -329,6 +329,20 @@ def float_returned():
     return returning(lambda losses, counts: whole(losses, counts).item())
 
 
+@accumulate.mistake()
+def share_in_float32(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The share is the quotient of two integer tensors, a float32. Times a loss in bfloat16 that is float32 again, and
+    not the dtype of the loss. A quotient of two Python numbers takes the dtype of what it meets.
+    """
+    counts, total = [(target != loss_fn.ignore_index).sum() for _, target in batches], []
+    for (x, target), count in zip(batches, counts, strict=True):
+        if count:
+            loss = loss_fn(model(x), target) * (count / sum(counts))
+            loss.backward()
+            total.append(loss.detach())
+    return torch.stack(total).sum()
+
+
 @built.mistake()
 def graph_returned():
     """The result still hangs on the graphs of all batches. Their activations are gone, their nodes are not;
@@ -356,3 +370,50 @@ def reduction_left_at_sum(model: nn.Module, loss_fn: Any, batches: Iterable[Batc
         loss.backward()
         total.append(loss.detach())
     return torch.stack(total).sum()
+
+
+@accumulate.mistake()
+def reduction_lost_on_an_error(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """loss_fn.reduction is put back only if all goes well. Where the model raises (out of memory, say), the caller's
+    loss stays at "sum": try and finally.
+    """
+    count = sum(counts_of(batches, loss_fn.ignore_index))
+    before, loss_fn.reduction, total = loss_fn.reduction, "sum", []
+    for x, target in batches:
+        loss = loss_fn(model(x), target) / count
+        loss.backward()
+        total.append(loss.detach())
+    loss_fn.reduction = before
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake()
+def gradient_shared(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """What torch.autograd.grad returned was hung on the parameters as it came. Where a forward adds two parameters,
+    it is one tensor for both; backward makes a copy for each.
+    """
+    counts, total = counts_of(batches, loss_fn.ignore_index), []
+    params = [param for param in model.parameters() if param.requires_grad]
+    for (x, target), count in zip(batches, counts, strict=True):
+        if count:
+            loss = loss_fn(model(x), target) * (count / sum(counts))
+            for param, grad in zip(params, torch.autograd.grad(loss, params, allow_unused=True), strict=True):
+                if grad is not None:
+                    param.grad = grad if param.grad is None else param.grad + grad
+            total.append(loss.detach())
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake()
+def gradients_taken_aside(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """Old gradients were laid aside, and brought back only where a new one came: a parameter that had no part in
+    these batches has lost what it had.
+    """
+    aside = [(param, param.grad) for param in model.parameters()]
+    for param, _ in aside:
+        param.grad = None
+    result = weighted(model, loss_fn, batches)
+    for param, old in aside:
+        if old is not None and param.grad is not None:
+            param.grad = old + param.grad
+    return result

@@ -16,6 +16,7 @@ from helpers.labs.optim.shared.descent import (
     copied,
     described,
     gradients,
+    require_torchs_defaults,
     require_torchs_path,
     starts,
 )
@@ -46,6 +47,7 @@ adamw_step = Exercise(
     ],
 )
 
+DEFAULTS: Options = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 1e-2}
 USUAL: Options = {"lr": 0.1, "betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.0}
 _adam = adam  # an answer that replaces the name replaces nothing here
 
@@ -227,6 +229,22 @@ def combinations() -> list[Options]:
 
 
 @adamw_step.property(
+    "equal to torch's AdamW when all options change from step to step",
+    asks=(
+        "All options may change from step to step.",
+        "both are divided by 1 - beta**step (copies: the state keeps the raw ones)",
+    ),
+)
+def follows_the_options(answer: Step, trial: Trial) -> None:
+    values = starts(trial, (3,))
+    options = [
+        trial.random.choice(combinations()) | {"lr": trial.random.uniform(0.01, 0.2)} for _ in range(20)
+    ]
+    given = "20 steps, each with other options, drawn at random"
+    require_torchs_path(answer, torchs, trial, Case(given, values, gradients(trial, values, 20), options))
+
+
+@adamw_step.property(
     "equal to torch's AdamW over 20 steps, with every combination of options",
     asks="One step of AdamW, as `torch.optim.AdamW` makes it; the parameters are edited in place.",
 )
@@ -241,3 +259,12 @@ def equals_torch(answer: Step, trial: Trial) -> None:
         given = f"{described(options)}; no gradient at steps {[step + 1 for step in absent]}"
         cases.append(Case(given, values, grads, options))
     require_torchs_path(answer, torchs, trial, *cases)
+
+
+@adamw_step.property(
+    "options that are not given are those of torch",
+    asks="One step of AdamW, as `torch.optim.AdamW` makes it; the parameters are edited in place.",
+    once_right=True,
+)
+def has_defaults(answer: Step, trial: Trial) -> None:
+    require_torchs_defaults(answer, torchs, trial, {}, DEFAULTS)

@@ -261,6 +261,47 @@ def state_in_float32(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace
     param.sub_(o.lr * (kept["m"] / (1 - o.beta1 ** kept["step"])) / (corrected.sqrt() + o.eps))
 
 
+@updates.mistake()
+def product_of_the_betas(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The corrections divide by 1 minus a running product of the betas. With constant betas that is beta**step;
+    when they change, torch's correction changes at once, and this product still holds the old ones.
+    """
+    shrink(param, o)
+    m, v, _ = averages(grad, kept, o)
+    kept["b1"], kept["b2"] = kept.get("b1", 1.0) * o.beta1, kept.get("b2", 1.0) * o.beta2
+    param.sub_(o.lr * (m / (1 - kept["b1"])) / ((v / (1 - kept["b2"])).sqrt() + o.eps))
+
+
+@adamw_step.mistake()
+def defaults_lost(
+    params: list[Tensor],
+    grads: list[Tensor | None],
+    state: list[dict],
+    lr: float,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float,
+) -> None:
+    """The signature has lost its defaults. Most callers give lr and leave out the rest, as with torch.optim.AdamW,
+    and now get a TypeError.
+    """
+    by_parameter(right)(params, grads, state, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+
+@adamw_step.mistake()
+def defaults_of_adam(
+    params: list[Tensor],
+    grads: list[Tensor | None],
+    state: list[dict],
+    lr: float = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> None:
+    """weight_decay is 0 unless it is given, as in Adam. AdamW decays by default: 1e-2."""
+    by_parameter(right)(params, grads, state, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+
 # None, counts, aliasing, lists, state, and torch's own step.
 
 
@@ -471,6 +512,19 @@ def grad_mode_left_on(params: Params, grads: Grads, state: State, **options: Any
 
 
 _KEPT: list[dict] = []
+
+
+@adamw_step.mistake()
+def graph_of_the_gradient(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """`param.data` keeps the parameter's graph out, and a gradient may have one, too: after
+    backward(create_graph=True) it hangs on the averages, and grows by every step. Use `torch.no_grad()` around
+    the whole step.
+    """
+    o = options_of(options)
+    for param, grad, kept in zip(params, grads, state, strict=True):
+        if grad is not None:
+            shrink(param.data, o)
+            param.data.sub_(o.lr * direction(grad, kept, o).detach())
 
 
 @adamw_step.mistake()

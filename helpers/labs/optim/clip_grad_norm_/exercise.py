@@ -68,9 +68,11 @@ def by_hand(answer: Answer, trial: Trial) -> None:
     ),
 )
 def clips(answer: Answer, trial: Trial) -> None:
-    params = with_gradients(trial, *SHAPES)
-    trial.given("five parameters, norm_type 2.0, max_norm a third of the norm")
-    require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        params = with_gradients(trial, *SHAPES, dtype=dtype)
+        trial.given(f"five parameters of {dtype}, norm_type 2.0, max_norm a third of the norm")
+        limit = float(norm_of(gradients_of(params), 2.0)) / 3
+        require_clipped(answer, trial, list(params), params, limit, 2.0)
 
 
 @clip_grad_norm_.property(
@@ -324,11 +326,11 @@ def reads_nothing_back(answer: Answer, trial: Trial) -> None:
     asks="A NaN or inf is not hidden: a norm of NaN makes every gradient NaN, a norm of inf makes the factor 0.",
 )
 def shows_nan(answer: Answer, trial: Trial) -> None:
-    for bad in (math.nan, math.inf):
+    for bad, max_norm in ((math.nan, 1.0), (math.inf, 1.0), (math.nan, math.inf)):
         params = with_gradients(trial, (3,), (2, 2))
         params[1].grad[0, 1] = bad
-        trial.given(f"two parameters, one entry of a gradient is {bad}, max_norm 1.0")
-        got = trial.call(lambda now=params: answer(list(now), 1.0, 2.0))
+        trial.given(f"two parameters, one entry of a gradient is {bad}, max_norm {max_norm}")
+        got = trial.call(lambda now=params, limit=max_norm: answer(list(now), limit, 2.0))
         require_number(trial, got)
         first = params[0].grad.tolist()
         shown = not math.isfinite(float(got)) and not math.isfinite(float(params[1].grad.sum()))
@@ -342,5 +344,30 @@ def shows_nan(answer: Answer, trial: Trial) -> None:
             ),
             expected=f"norm {bad}, gradients " + ("nan everywhere" if math.isnan(bad) else "0 and one nan"),
             got=f"norm {float(got):g}, gradients {first} and {params[1].grad.tolist()}",
-            observed=("hidden", float(got), first, params[1].grad.tolist()),
+            observed=("hidden", max_norm, float(got), first, params[1].grad.tolist()),
+        )
+
+
+@clip_grad_norm_.property(
+    "1e-6 is added to the norm, which shows where it is tiny",
+    asks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf).",
+)
+def adds_what_keeps_from_zero(answer: Answer, trial: Trial) -> None:
+    for dtype, norm, max_norm in ((torch.float64, 2e-6, 1e-6), (torch.float32, 2.5e-6, 3e-6)):
+        params = with_gradients(trial, *SHAPES, dtype=dtype)
+        longer = float(norm_of(gradients_of(params), 2.0))
+        for param in params:
+            param.grad.mul_(norm / longer)
+        before, factor = gradients_of(params), max_norm / (norm + 1e-6)
+        trial.given(f"five parameters of {dtype}, norm {norm:g}, max_norm {max_norm:g}")
+        trial.call(lambda now=params, limit=max_norm: answer(list(now), limit, 2.0))
+        scaled = [
+            float(new.norm() / old.norm()) for new, old in zip(gradients_of(params), before, strict=True)
+        ]
+        trial.true(
+            all(math.isclose(ratio, factor, rel_tol=1e-4) for ratio in scaled),
+            f"The factor is max_norm / (norm + 1e-6), here {factor:.4g}, and the gradients were multiplied by another.",
+            expected=f"every gradient times {factor:.4g}",
+            got=f"gradients times {', '.join(f'{ratio:.4g}' for ratio in scaled)}",
+            observed=("tiny", [round(ratio, 4) for ratio in scaled]),
         )

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.compare import TOLERANCE
 from helpers.check.trial import Trial
 
 Answer = Callable[..., Any]
@@ -34,7 +35,8 @@ def gradients_of(params: Iterable[Tensor]) -> list[Tensor]:
 
 
 def norm_of(grads: list[Tensor], norm_type: float) -> Tensor:
-    return _vector_norm(_cat([grad.flatten() for grad in grads]), norm_type)
+    """The norm of all as one vector, in float64."""
+    return _vector_norm(_cat([grad.double().flatten() for grad in grads]), norm_type)
 
 
 def require_clipped(
@@ -53,7 +55,8 @@ def require_clipped(
     after = gradients_of(params)
     unchanged = all(torch.equal(new, old) for new, old in zip(after, before, strict=True))
     norm_after = norm_of(after, norm_type)
-    close = math.isclose(float(got), float(want), rel_tol=1e-5)
+    rtol = max([1e-5, *(TOLERANCE[grad.dtype][0] for grad in before)])
+    close = math.isclose(float(got), float(want), rel_tol=rtol)
     factor = min(1.0, max_norm / (float(want) + 1e-6))
     trial.true(
         close,
@@ -75,7 +78,7 @@ def require_clipped(
             new,
             old * factor,
             f"Gradient {place}, which should be {factor:.4g} times what it was (the same factor for all)",
-            rtol=1e-5,
+            rtol=rtol,
             atol=1e-8,
         )
 

@@ -333,6 +333,38 @@ def grad_mode_left_on(params: Params, max_norm: float, norm_type: float = 2.0) -
     return total
 
 
+@clip_grad_norm_.mistake()
+@torch.no_grad()
+def infinity_returns_early(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """For max_norm = inf the function returns at once, since there is nothing to shorten. Then a NaN stays in
+    one gradient, and all others look healthy: with the factor inf / NaN every gradient shows it.
+    """
+    grads = _grads(params)
+    if not grads:
+        return torch.tensor(0.0)
+    total = total_of(grads, norm_type)
+    if max_norm != math.inf:
+        torch._foreach_mul_(grads, factor_of(total, max_norm))
+    return total
+
+
+@on_grads.mistake()
+def nothing_added_to_the_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """The factor is max_norm / norm, without the 1e-6. Tiny gradients are shortened by another factor than
+    torch's; and max_norm = 0 with a norm of 0 is 0 / 0, NaN.
+    """
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, (max_norm / total).clamp(max=1.0))
+    return total
+
+
+@on_grads.variant(nothing_added_to_the_norm)
+def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    total = total_of(grads, norm_type)
+    torch._foreach_div_(grads, (total / max_norm).clamp(min=1.0))
+    return total
+
+
 @on_grads.mistake()
 def zero_over_zero(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """The gradients are divided by their norm first, which gives 0 / 0, NaN, where all of them are 0. Divide

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim import swa_utils
 
 from helpers.check.calls import calls_to
-from helpers.check.compare import shown
+from helpers.check.compare import TOLERANCE, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.ema_update.inputs import Model, tensors
@@ -46,7 +46,7 @@ def two_models(trial: Trial) -> tuple[Model, Model]:
     ema.mask.copy_(~model.mask)
     for param in model.parameters():
         if param.requires_grad:
-            param.grad = torch.randn(param.shape, generator=trial.generator)
+            param.grad = torch.randn(param.shape, generator=trial.generator, dtype=param.dtype)
     return ema.requires_grad_(False), model
 
 
@@ -56,6 +56,7 @@ def some_decay(trial: Trial) -> float:
 
 def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
     """In words, what an update did to a tensor: "moved" is right for numbers with a point, "copied" for others."""
+    near = TOLERANCE[now.dtype][0] if now.is_floating_point() else 1e-5
     now, wide, goal = now.detach().double(), before.detach().double(), theirs.detach().double()
     words = {
         "moved": decay * wide + (1 - decay) * goal,
@@ -66,9 +67,16 @@ def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
         "moved, and cut to an integer": (decay * wide + (1 - decay) * goal).trunc(),
     }
     for word, value in words.items():
-        if now.shape == value.shape and torch.allclose(now, value, rtol=1e-5, atol=1e-5):
+        if now.shape == value.shape and torch.allclose(now, value, rtol=near, atol=near):
             return word
     return "other", [round(number, 6) for number in now.flatten().tolist()]
+
+
+def moved(before: Tensor, theirs: Tensor, decay: float) -> Tensor:
+    """Where a tensor of the EMA should be after an update."""
+    if not before.is_floating_point():
+        return theirs.detach()
+    return decay * before.detach() + (1 - decay) * theirs.detach()
 
 
 def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay: float) -> None:
@@ -107,22 +115,45 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @ema_update.property(
-    "so does a frozen one", asks="Every parameter moves, frozen or not, and every floating-point buffer."
+    "so does a frozen one",
+    asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"scale is frozen; decay = {decay}")
-    updated(answer, trial, ("scale", "inside.weight"), "moved", decay)
+    updated(answer, trial, ("scale",), "moved", decay)
 
 
 @ema_update.property(
     "a buffer of numbers with a point moves as well",
-    asks="Every parameter moves, frozen or not, and every floating-point buffer.",
+    asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"BatchNorm statistics, and a buffer table; decay = {decay}")
     updated(answer, trial, ("norm.running_mean", "norm.running_var", "table"), "moved", decay)
+
+
+@ema_update.property(
+    "so do tensors of every floating dtype, also one that no state_dict holds",
+    asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    decay = some_decay(trial)
+    trial.given(
+        f"a float64 parameter, buffers of float16 and bfloat16, and one that is not persistent; decay = {decay}"
+    )
+    updated(answer, trial, ("exact", "short", "coarse", "cache"), "moved", decay)
+
+
+@ema_update.property(
+    "a parameter that stands under two names moves once",
+    asks="A tensor that stands there under two names (a tied weight) moves once.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    decay = some_decay(trial)
+    trial.given(f"again.weight is inside.weight; decay = {decay}")
+    updated(answer, trial, ("inside.weight",), "moved", decay)
 
 
 @ema_update.property(
@@ -136,23 +167,26 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @ema_update.property(
-    "each update does the same, with any decay from 0 to 1",
+    "each update does the same to every tensor, with any decay from 0 to 1",
     asks=("ema = decay * ema + (1 - decay) * model", "decay: from 0 to 1."),
 )
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     for count, decay in enumerate((some_decay(trial), 0.5, 1.0, 0.0, 0.9), 1):
         trial.given(f"update {count} of one EMA, decay = {decay}")
-        before, theirs = copy.deepcopy(ema.inside.bias), model.filled(trial.generator).inside.bias
+        before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model.filled(trial.generator)))
         trial.call(answer, ema, model, decay)
-        word = how_moved(ema.inside.bias, before, theirs, decay)
-        trial.true(
-            word == how_moved(decay * before.detach() + (1 - decay) * theirs.detach(), before, theirs, decay),
-            f"At update {count}, inside.bias was not moved by 1 - decay of the way.",
-            expected=shown(decay * before.detach() + (1 - decay) * theirs.detach()),
-            got=ema.inside.bias,
-            observed=(count, word),
-        )
+        for name, now in tensors(ema):
+            found = how_moved(now, before[name], theirs[name], decay)
+            want = moved(before[name], theirs[name], decay)
+            trial.true(
+                found == how_moved(want, before[name], theirs[name], decay),
+                f"At update {count}, {name} was not "
+                + ("moved by 1 - decay of the way." if now.is_floating_point() else "copied."),
+                expected=shown(want),
+                got=now,
+                observed=(count, name, found),
+            )
 
 
 @ema_update.property(

@@ -19,14 +19,21 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    """What a module can hold: trainable weights, a frozen parameter, a BatchNorm layer, buffers of every kind."""
+    """What a module can hold: trainable weights, one of them under two names, a frozen parameter, a BatchNorm layer,
+    buffers of every kind, one of them in no state_dict.
+    """
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
         self.inside, self.again = Layer(4, 3), Layer(4, 3)
+        self.again.weight = self.inside.weight
         self.norm = nn.BatchNorm1d(4)
+        self.exact = Parameter(torch.zeros(3, dtype=torch.float64))
         self.scale = Parameter(torch.zeros(()), requires_grad=False)
         self.register_buffer("table", torch.zeros(5))
+        self.register_buffer("cache", torch.zeros(3), persistent=False)
+        self.register_buffer("short", torch.zeros(32, dtype=torch.float16))
+        self.register_buffer("coarse", torch.zeros(32, dtype=torch.bfloat16))
         self.register_buffer("position", torch.zeros(2, dtype=torch.int64))
         self.register_buffer("mask", torch.zeros(6, dtype=torch.bool))
         self.filled(generator)

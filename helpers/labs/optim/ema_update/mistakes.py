@@ -106,6 +106,63 @@ def counters_by_name(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 @ema_update.mistake()
+@torch.no_grad()
+def state_dict_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The loop went over state_dict(). It leaves out buffers with persistent=False, which the forward pass reads all
+    the same: the EMA keeps those of its first day.
+    """
+    theirs, seen = model.state_dict(), set()
+    for name, mine in ema.state_dict().items():
+        if mine.data_ptr() not in seen:
+            seen.add(mine.data_ptr())
+            follow([mine], [theirs[name]], decay)
+
+
+@ema_update.variant(state_dict_only)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    theirs = model.state_dict()
+    for name, mine in ema.state_dict().items():
+        follow([mine], [theirs[name]], decay)
+
+
+@ema_update.mistake()
+def tied_moved_twice(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """A tied weight stands in the module under two names, and was moved once for each: it runs ahead of the
+    others. parameters() gives each tensor once.
+    """
+    each = [dict(module.named_parameters(remove_duplicate=False)).values() for module in (ema, model)]
+    follow(*each, decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.variant(tied_moved_twice)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        follow(mine.parameters(recurse=False), theirs.parameters(recurse=False), decay)
+        follow(mine.buffers(recurse=False), theirs.buffers(recurse=False), decay)
+
+
+@ema_update.mistake()
+def float32_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """torch.float32 was taken for all that has a point. Tensors of float64, float16 or bfloat16 were copied like
+    counters; is_floating_point() asks for what is meant.
+    """
+    only = lambda tensor: tensor.dtype is torch.float32  # noqa: E731
+    follow(ema.parameters(), model.parameters(), decay, only)
+    follow(ema.buffers(), model.buffers(), decay, only)
+
+
+@ema_update.mistake()
+def nothing_at_decay_one(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """With decay 1 the function returns at once, since nothing moves. Counters and masks are copied at every
+    update, whatever decay is.
+    """
+    if decay < 1:
+        follow(ema.parameters(), model.parameters(), decay)
+        follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.mistake()
 def trainable_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """Parameters that need no gradient now were passed over. A layer is frozen for a while and trains before
     or after: the EMA keeps its numbers of the first day.
@@ -212,7 +269,7 @@ def torchs_own(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """The functions of torch.optim.swa_utils are what the exercise builds again."""
     move_all = get_ema_multi_avg_fn(decay)
     follow(ema.buffers(), model.buffers(), decay)
-    move_all(list(ema.parameters()), [theirs.float() for theirs in model.parameters()], 1)
+    move_all(list(ema.parameters()), list(model.parameters()), 1)
 
 
 @ema_update.variant(torchs_own)

@@ -25,6 +25,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     same,
     standing,
     step,
+    train_on,
     wrap_steps,
 )
 
@@ -145,6 +146,8 @@ def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tup
             found.append((place, f"{', '.join(missing)} missing"))
         elif others := [key for key in values if not same(have[key], values[key])]:
             found.append((place, f"{', '.join(others)} differs"))
+        elif extra := [key for key in have if key not in values]:
+            found.append((place, f"{', '.join(extra)} left over"))
     return found
 
 
@@ -186,9 +189,8 @@ def _(answer: Any, trial: Trial) -> None:
         trial.given(f"{kind}: saved, then trained one step on, with another lr, and with one more group")
         got = written(answer, trial, opt)
         before = copied(got)
-        step(opt, trial.generator)
+        train_on(opt, trial.generator)
         for group in opt.param_groups:
-            group["lr"] *= 0.5
             group["params"].reverse()
         opt.add_param_group({"params": [torch.nn.Parameter(torch.zeros(1))]})
         moved = [part for part in ("state", "param_groups") if not same(got[part], before[part])]
@@ -378,7 +380,7 @@ def _(answer: Any, trial: Trial) -> None:
     asks='Tensors of the state get the dtype of their parameter; "step", which counts, stays as it is.',
 )
 def _(answer: Any, trial: Trial) -> None:
-    for kind in ("AdamW", "SGD with momentum"):
+    for kind in reversed(KINDS):
         sd = file_of(in_mid_run(trial, kind))
         for dtype in (torch.float64, torch.bfloat16):
             trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
@@ -419,10 +421,8 @@ def _(answer: Any, trial: Trial) -> None:
             expected="a dict that can be loaded once more",
             observed="the file changed",
         )
-        for group in opt.param_groups:
-            group["lr"] = 0.3
         if all(isinstance(param, Tensor) for param in params_of(opt)):
-            step(opt, trial.generator)
+            train_on(opt, trial.generator)
         moved = [part for part in ("state", "param_groups") if not same(sd[part], before[part])]
         trial.true(
             not moved,
@@ -452,3 +452,32 @@ def _(answer: Any, trial: Trial) -> None:
                 expected="opt.state that makes a missing entry: a defaultdict(dict), as torch's",
                 observed=type(error).__name__,
             )
+
+
+@optimizer_state.property(
+    "a file of other groups is refused with ValueError, and nothing has changed",
+    asks="ValueError: the groups of `sd`, or how many parameters are in each, are not those of `opt`; nothing has changed then.",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    for description, sizes in (
+        ("of two groups", (2, 1)),
+        ("of four groups", (2, 1, 1, 1)),
+        ("of groups of 2, 1 and 1 parameters", (2, 1, 1)),
+        ("of groups of 2, 2 and 1 parameters", (2, 2, 1)),
+    ):
+        opt, sd = newly_built(trial, "AdamW"), file_of(in_mid_run(trial, "AdamW"))
+        numbers = iter(range(sum(sizes)))
+        sd["param_groups"] = [
+            sd["param_groups"][0] | {"params": [next(numbers) for _ in range(size)]} for size in sizes
+        ]
+        sd["state"] = {place: values for place, values in sd["state"].items() if place < sum(sizes)}
+        before = standing(opt)
+        trial.given(f"AdamW: a file {description}, for an optimizer with groups of 2, 1 and 2")
+        trial.raises(ValueError, lambda opt=opt, sd=sd: answer[1](opt, sd), f"for a file {description}")
+        trial.true(
+            same(standing(opt), before),
+            "The file was refused, and the optimizer is not what it was. Compare the sizes before you touch anything.",
+            expected="an optimizer as before",
+            observed="changed, then refused",
+        )

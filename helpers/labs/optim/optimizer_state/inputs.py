@@ -17,13 +17,44 @@ SHAPES = ((3, 2), (4,), (2, 2), (), (5,))
 WITHOUT_STATE = 4  # the parameter that has its first gradient after the file was written
 PLACES = [[0, 1], [2], [3, 4]]  # the parameters of each group
 
+
+class Mixed(Optimizer):
+    """An optimizer whose state holds what states may hold: a count, None or a number, tensors of two classes.
+
+    Its options are a tensor for lr, and a list. keep: whether it remembers the largest gradient, too.
+    """
+
+    def __init__(self, groups: Any, lr: float = 0.1, keep: bool = False, weight_decay: float = 0.0) -> None:
+        super().__init__(groups, {"lr": lr, "keep": keep, "weight_decay": weight_decay})
+        for group in self.param_groups:
+            group["lr"], group["milestones"] = torch.tensor(float(group["lr"])), [3, 7]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._move(param, self.state[param], group)
+
+    def _move(self, param: Tensor, own: dict[str, Any], group: dict[str, Any]) -> None:
+        own["count"] = own.get("count", 0) + 1
+        own["norm"] = float(param.grad.norm()) if own["count"] > 1 else None
+        own.setdefault("mean", torch.zeros_like(param)).lerp_(param.grad, 1 / own["count"])
+        own.setdefault("start", Parameter(param.detach().clone(), requires_grad=False))
+        if group["keep"]:
+            own["largest"] = param.grad.abs()
+        param.add_(own["mean"] - 0.1 * (param - own["start"]), alpha=-float(group["lr"]))
+
+
 KINDS: dict[str, Callable[..., Optimizer]] = {
     "SGD with momentum": lambda groups, **more: SGD(groups, **{"lr": 0.1, "momentum": 0.9} | more),
     "AdamW": lambda groups, **more: AdamW(groups, **{"lr": 0.01, "amsgrad": True} | more),
+    "an optimizer of one's own": Mixed,
 }
 OTHER = {
     "SGD with momentum": {"lr": 0.7, "momentum": 0.5, "weight_decay": 0.2},
     "AdamW": {"lr": 0.7, "betas": (0.5, 0.6), "weight_decay": 0.2},
+    "an optimizer of one's own": {"lr": 0.7, "keep": True},
 }
 
 
@@ -75,6 +106,14 @@ def newly_built(trial: Trial, kind: str, dtype: torch.dtype = torch.float32) -> 
     return opt
 
 
+def train_on(opt: Optimizer, generator: torch.Generator) -> None:
+    """One step, and options changed where they lie, as schedulers change a tensor lr."""
+    step(opt, generator)
+    for group in opt.param_groups:
+        group["lr"] *= 0.5
+        group.get("milestones", []).append(9)
+
+
 def file_of(opt: Optimizer) -> dict[str, Any]:
     """What torch's state_dict holds, in memory of its own."""
     return copied(Optimizer.state_dict(opt))
@@ -82,6 +121,8 @@ def file_of(opt: Optimizer) -> dict[str, Any]:
 
 def copied(value: Any) -> Any:
     """A copy that shares no tensor, list or dict."""
+    if isinstance(value, Parameter):
+        return Parameter(value.detach().clone(), value.requires_grad)
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):

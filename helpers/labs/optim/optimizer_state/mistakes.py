@@ -47,8 +47,15 @@ def cast(key: str, value: Any, param: Tensor) -> Any:
     return value.clone() if key == "step" else value.to(param, copy=True)
 
 
+def refuse(opt: Optimizer, sd: State) -> None:
+    """Raises ValueError if the groups do not fit."""
+    if [len(g["params"]) for g in opt.param_groups] != [len(g["params"]) for g in sd["param_groups"]]:
+        raise ValueError("groups of other sizes")
+
+
 def load(opt: Optimizer, sd: State, value_of: Callable[[str, Any, Tensor], Any] = cast) -> None:
     """Right, so that a mistake in saving stands alone."""
+    refuse(opt, sd)
     params = list(places(opt))
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
         group.update(options(saved))
@@ -218,6 +225,31 @@ def _(opt: Optimizer) -> State:
 
 
 @saves.mistake()
+def values_cloned(opt: Optimizer) -> State:
+    """Every value of a state was cloned, as if all of them were tensors. Some optimizers keep numbers, and None:
+    copy.deepcopy copies whatever comes.
+    """
+    whole = save(opt)
+    place = places(opt)
+    whole["state"] = {
+        place[param]: {key: value.clone() for key, value in values.items()}
+        for param, values in opt.state.items()
+    }
+    return whole
+
+
+@saves.mistake()
+def options_aliased(opt: Optimizer) -> State:
+    """The dict holds the optimizer's own options. A number cannot change where it stands; a tensor lr, into which a
+    scheduler writes, and a list can.
+    """
+    whole = save(opt)
+    for saved, group in zip(whole["param_groups"], opt.param_groups, strict=True):
+        saved.update({key: value for key, value in group.items() if key != "params"})
+    return whole
+
+
+@saves.mistake()
 def saving_changes_the_groups(opt: Optimizer) -> State:
     """The groups were not copied: the numbers were written over the optimizer's own list of parameters, and
     its next step fails.
@@ -291,6 +323,56 @@ def old_state_stays(opt: Optimizer, sd: State) -> None:
         group.update(options(saved))
     for place, values in sd["state"].items():
         opt.state[params[place]] = {key: cast(key, value, params[place]) for key, value in values.items()}
+
+
+@loads.mistake()
+def old_names_stay(opt: Optimizer, sd: State) -> None:
+    """The states were updated name by name. A name that the file does not have stays, with what it held before:
+    amsgrad's max_exp_avg_sq of an older run, say.
+    """
+    old = {param: dict(values) for param, values in opt.state.items()}
+    load(opt, sd)
+    for param, values in opt.state.items():
+        opt.state[param] = old.get(param, {}) | values
+
+
+@loads.mistake()
+def options_shared(opt: Optimizer, sd: State) -> None:
+    """The groups took the options of the dict, and no copies: a scheduler that writes into a tensor lr changes the
+    dict, and every optimizer that loads it.
+    """
+    load(opt, sd)
+    for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
+        group.update({key: value for key, value in saved.items() if key != "params"})
+
+
+@loads.mistake()
+def sizes_not_compared(opt: Optimizer, sd: State) -> None:
+    """Whatever file comes is taken, as far as it fits: with one layer more or less, averages go to the wrong
+    parameters, without a word. Compare the sizes of the groups first.
+    """
+    params = list(places(opt))
+    for group, saved in zip(opt.param_groups, sd["param_groups"], strict=False):
+        group.update(options(saved))
+    opt.state.clear()
+    for place, values in sd["state"].items():
+        opt.state[params[place]] = {key: cast(key, value, params[place]) for key, value in values.items()}
+
+
+@loads.mistake()
+def refused_half_way(opt: Optimizer, sd: State) -> None:
+    """zip(..., strict=True) raises when it comes to the end of the shorter list. By then the first groups have the
+    options of the file: whoever catches the error goes on with a mixture.
+    """
+    params = {}
+    for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
+        params |= dict(zip(saved["params"], group["params"], strict=True))
+        group.update(options(saved))
+    opt.state.clear()
+    for place, values in sd["state"].items():
+        opt.state[params[place]].update(
+            {key: cast(key, value, params[place]) for key, value in values.items()}
+        )
 
 
 @loads.mistake()

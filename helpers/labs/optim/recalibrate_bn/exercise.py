@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,11 @@ from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.recalibrate_bn.inputs import (
+    FEATURES,
     Model,
     modes,
     momenta,
+    norms,
     one_pass,
     some_batches,
     statistics,
@@ -114,7 +116,7 @@ def _off(got: Statistics, want: Statistics, before: Statistics) -> list[tuple[st
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).train()
     batches = some_batches(trial, 3)
-    trial.given("a model in training mode; BatchNorm1d and BatchNorm2d, inside other modules")
+    trial.given("a model in training mode; BatchNorm1d, 2d, 3d and SyncBatchNorm, inside other modules")
     want, before = one_pass(model, batches), statistics(model)
     trial.call(answer, batches, model)
     off = [name for name, _ in _off(statistics(model), want, before)]
@@ -134,7 +136,7 @@ def _(answer: Any, trial: Trial) -> None:
     ),
 )
 @one_thread()
-def _(answer: Any, trial: Trial) -> None:
+def kinds_of_batches(answer: Any, trial: Trial) -> None:
     for kind in (tuple, list):
         model = Model(trial.generator)
         batches = some_batches(trial, 3)
@@ -148,6 +150,38 @@ def _(answer: Any, trial: Trial) -> None:
         trial.call(answer, loader(), model)
         off = [word for _, word in _off(statistics(model), want, before)]
         trial.true(not off, f"Not the statistics of the pass: {off[0] if off else ''}.", observed=off)
+
+
+class Pair(NamedTuple):
+    """A batch with names."""
+
+    x: Tensor
+    label: Tensor
+
+
+class Tagged(Tensor):
+    """A tensor of a class of its own, as torchvision's images are."""
+
+
+@recalibrate_bn.property(
+    "a batch may also be of a class that is derived from these",
+    asks="loader: a batch is a tensor, or a tuple or list whose first item is the model's input.",
+    after=(kinds_of_batches,),
+)
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    for words, made in (
+        ("named tuples", lambda batch: Pair(batch, torch.zeros(len(batch)))),
+        ("tensors of a class derived from Tensor", lambda batch: batch.as_subclass(Tagged)),
+    ):
+        model, batches = Model(trial.generator), some_batches(trial, 3)
+        want, before = one_pass(model, batches), statistics(model)
+        trial.given(f"batches that are {words}")
+        trial.call(answer, [made(batch) for batch in batches], model)
+        off = [word for _, word in _off(statistics(model), want, before)]
+        trial.true(
+            not off, f"Not the statistics of the pass: {off[0] if off else ''}.", observed=(words, off)
+        )
 
 
 @recalibrate_bn.property(
@@ -205,7 +239,7 @@ def _(answer: Any, trial: Trial) -> None:
         before = modes(model), momenta(model)
         batches: list[Any] = some_batches(trial, 2)
         if where == "model":
-            batches.insert(1, torch.zeros(2, 1))
+            batches.insert(1, torch.zeros(2, FEATURES + 1))
         trial.given(f"the {where} raises at its second batch")
         error: BaseException | None = None
         try:
@@ -232,7 +266,7 @@ def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
 
 @recalibrate_bn.property(
     "weights, gradients and all other buffers stay",
-    asks="Weights, gradients and all other buffers stay as they are, and no graph is recorded.",
+    asks="Weights, gradients and all other buffers stay as they are (but for what another layer, in training mode, writes into its own), and no graph is recorded.",
     changes=("torch RNG",),
 )
 @one_thread()
@@ -243,8 +277,9 @@ def _(answer: Any, trial: Trial) -> None:
     params = {
         name: (param, param.detach().clone(), param.grad.clone()) for name, param in model.named_parameters()
     }
+    buffers = _other_buffers(model)
     needs = [param.requires_grad for param in model.parameters()]
-    trial.given("a model with gradients")
+    trial.given("a model with gradients, an InstanceNorm and a buffer of its own")
     trial.call(answer, some_batches(trial, 2), model)
     now = dict(model.named_parameters())
     off = sorted(
@@ -262,11 +297,25 @@ def _(answer: Any, trial: Trial) -> None:
     )
     trial.true(not off, f".grad of {', '.join(off)}: changed.", observed=("grad", off))
     trial.true([param.requires_grad for param in model.parameters()] == needs, "requires_grad was changed.")
+    now = _other_buffers(model)
+    off = sorted(name for name, buffer in buffers.items() if not torch.equal(now[name], buffer))
+    trial.true(
+        not off,
+        f"{', '.join(off)}: changed. Other layers than BatchNorm have statistics, too; they are not asked for.",
+        expected="buffers as they were",
+        observed=("buffers", off),
+    )
+
+
+def _other_buffers(model: Model) -> dict[str, Tensor]:
+    """The buffers that no layer writes in this model, whatever its mode, BatchNorm's aside."""
+    written = {buffer for norm in norms(model).values() for buffer in norm.buffers()} | {model.moving.largest}
+    return {name: buffer.clone() for name, buffer in model.named_buffers() if buffer not in written}
 
 
 @recalibrate_bn.property(
     "the model runs without a graph",
-    asks="Weights, gradients and all other buffers stay as they are, and no graph is recorded.",
+    asks="Weights, gradients and all other buffers stay as they are (but for what another layer, in training mode, writes into its own), and no graph is recorded.",
 )
 @one_thread()
 def _(answer: Any, trial: Trial) -> None:
@@ -296,4 +345,28 @@ def _(answer: Any, trial: Trial) -> None:
         not seen,
         "The answer calls torch's update_bn, which the exercise builds again, and better.",
         observed="torch's own",
+    )
+
+
+@recalibrate_bn.property(
+    "statistics that have become NaN are replaced, too",
+    asks="Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
+    once_right=True,
+)
+@one_thread()
+def _(answer: Any, trial: Trial) -> None:
+    model, batches = Model(trial.generator), some_batches(trial, 3)
+    want = one_pass(model, batches)
+    for norm in norms(model).values():
+        norm.running_mean.fill_(torch.nan)
+        norm.running_var.fill_(torch.inf)
+    before = statistics(model)
+    trial.given("a model whose statistics are NaN and inf, as after a step that was too long")
+    trial.call(answer, batches, model)
+    off = [name for name, _ in _off(statistics(model), want, before)]
+    trial.true(
+        not off,
+        f"{', '.join(off[:3])}: something of the old statistics is left, and 0 times NaN is NaN. Reset them first.",
+        expected="the statistics of the pass",
+        observed=("NaN", off),
     )

@@ -42,28 +42,45 @@ class Moving(nn.Module):
 
 
 class Picture(nn.Module):
-    """BatchNorm2d over pictures of two channels."""
+    """BatchNorm2d over pictures of two channels, beside an InstanceNorm2d: its statistics stay, whatever its mode."""
 
     def __init__(self) -> None:
         super().__init__()
         self.norm = nn.BatchNorm2d(2, momentum=0.3)
+        self.instance = nn.InstanceNorm2d(2, momentum=0.0, track_running_stats=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x.view(len(x), 2, 2, 1)).flatten(1)
+        x = self.norm(x.view(len(x), 2, 2, 1))
+        self.instance(x)
+        return x.flatten(1)
+
+
+class Volume(nn.Module):
+    """BatchNorm3d over volumes of one channel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm3d(1, momentum=0.4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x.view(len(x), 1, 2, 2, 1)).flatten(1)
 
 
 class Model(nn.Module):
-    """BatchNorm with momentum 0.1, 0.2, 0.3 and None."""
+    """BatchNorm of every class, with momentum 0.1, 0.2, 0.3, 0.4 and None."""
 
     def __init__(self, generator: torch.Generator, dropout: float = 0.0) -> None:
         super().__init__()
         self.entry = nn.BatchNorm1d(FEATURES)
         self.first = nn.Sequential(Mix(generator), nn.BatchNorm1d(FEATURES, momentum=0.2))
         self.drop = nn.Dropout(dropout)
-        self.middle = nn.ModuleDict({"picture": Picture()})
+        self.middle = nn.ModuleDict({"picture": Picture(), "volume": Volume()})
+        self.sync = nn.SyncBatchNorm(FEATURES)
+        self.register_buffer("offset", torch.randn(FEATURES, generator=generator))
         self.moving = Moving()
         self.last = nn.Sequential(Mix(generator), nn.Sequential(nn.BatchNorm1d(FEATURES, momentum=None)))
         with torch.no_grad():
+            self.middle["picture"].instance.running_mean.fill_(3)
             for norm in norms(self).values():
                 norm.running_mean.copy_(torch.randn(norm.num_features, generator=generator) + 5)
                 norm.running_var.copy_(torch.rand(norm.num_features, generator=generator) + 3)
@@ -72,8 +89,9 @@ class Model(nn.Module):
                 norm.bias.copy_(torch.randn(norm.num_features, generator=generator))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.drop(self.first(self.entry(x)))
-        return self.last(self.moving(self.middle["picture"](x)))
+        x = self.drop(self.first(self.entry(x + self.offset)))
+        x = self.middle["volume"](self.middle["picture"](x))
+        return self.last(self.moving(self.sync(x)))
 
 
 def norms(model: nn.Module) -> dict[str, Any]:

@@ -214,6 +214,39 @@ recalibrate_bn.variant(one_class_only)(
 
 
 @built.mistake()
+def some_classes_only():
+    """Some classes of BatchNorm were listed, and others forgotten. All of them, SyncBatchNorm too, have one parent,
+    _BatchNorm.
+    """
+    return replaced(
+        norms=lambda model: [
+            module for module in model.modules() if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d))
+        ]
+    )
+
+
+recalibrate_bn.variant(some_classes_only)(
+    replaced(
+        norms=lambda model: [
+            module
+            for module in model.modules()
+            if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+        ]
+    )
+)
+
+
+@built.mistake()
+def all_with_statistics():
+    """Whatever has a running_mean was taken for BatchNorm. InstanceNorm has one, too, if it tracks statistics, and
+    has lost it.
+    """
+    return replaced(
+        norms=lambda model: [module for module in model.modules() if hasattr(module, "running_mean")]
+    )
+
+
+@built.mistake()
 def children_only():
     """children() gives the first level of the tree; modules() goes all the way down."""
     return replaced(
@@ -264,6 +297,50 @@ def pairs_expected():
     no batch.
     """
     return replaced(feed=always_first)
+
+
+@torch.no_grad()
+def exact_types(loader: Iterable[Any], model: nn.Module) -> None:
+    for batch in loader:
+        model(batch[0] if type(batch) in (tuple, list) else batch)
+
+
+@built.mistake()
+def class_compared():
+    """type(batch) is compared with tuple and list. A named tuple is a tuple, and of another type: isinstance asks for
+    what is meant.
+    """
+    return replaced(feed=exact_types)
+
+
+@torch.no_grad()
+def exact_tensors(loader: Iterable[Any], model: nn.Module) -> None:
+    for batch in loader:
+        model(batch if type(batch) is Tensor else batch[0])
+
+
+recalibrate_bn.variant(class_compared)(replaced(feed=exact_tensors))
+
+
+@torch.no_grad()
+def momentum_of_the_count(loader: Iterable[Any], model: nn.Module) -> None:
+    for count, batch in enumerate(loader, 1):
+        for norm in norms_in(model):
+            norm.momentum = 1 / count
+        model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+
+
+def count_reset_only(norm: Any) -> None:
+    norm.num_batches_tracked.zero_()
+    norm.train()
+
+
+@built.mistake()
+def overwritten_not_reset():
+    """The first batch, with momentum 1, was left to wipe out the old statistics. It multiplies them by 0, and 0 times
+    NaN is NaN: a model that once had a step too long never gets rid of it. reset_running_stats() does.
+    """
+    return replaced(prepare=count_reset_only, feed=momentum_of_the_count)
 
 
 @torch.no_grad()

@@ -19,6 +19,7 @@ from helpers.labs.optim.shared.descent import (
     copied,
     described,
     gradients,
+    require_torchs_defaults,
     require_torchs_path,
     starts,
 )
@@ -115,7 +116,7 @@ def moves(answer: Step, trial: Trial) -> None:
     asks="weight_decay * param is added to it",
 )
 def decays(answer: Step, trial: Trial) -> None:
-    _require_options(answer, trial, {"weight_decay": 0.1})
+    _require_options(answer, trial, {"weight_decay": 0.1}, {"weight_decay": 1.0})
 
 
 @sgd_step.property(
@@ -290,7 +291,7 @@ def equals_torch(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "nesterov without momentum, or with dampening, is refused with ValueError",
-    asks="ValueError: nesterov without momentum, or with dampening; nothing has moved then.",
+    asks="ValueError: nesterov without momentum, or with dampening; nothing has moved or is remembered then.",
     once_right=True,
 )
 def refuses(answer: Step, trial: Trial) -> None:
@@ -300,10 +301,26 @@ def refuses(answer: Step, trial: Trial) -> None:
         options = PLAIN | {"nesterov": True} | changed
         trial.given(f"one step with {described(options)}")
         when = "for nesterov " + ("with dampening" if changed.get("dampening") else "without momentum")
-        step = partial(answer, [param], [torch.ones(3, dtype=param.dtype)], [{}], **options)
+        kept: dict = {}
+        step = partial(answer, [param], [torch.ones(3, dtype=param.dtype)], [kept], **options)
         unaided(trial, lambda now=step, description=when: trial.raises(ValueError, now, description))
         trial.true(
             torch.equal(param, value),
             "The step was refused, and has moved the parameter all the same. Refuse first.",
             observed="moved, then refused",
         )
+        trial.true(
+            not kept,
+            "The step was refused, and its velocity is in the state all the same. Refuse first.",
+            expected="an empty dict",
+            observed="stored, then refused",
+        )
+
+
+@sgd_step.property(
+    "options that are not given are those of torch: 0 and False",
+    asks="One step of SGD, as `torch.optim.SGD` makes it; the parameters are edited in place.",
+    once_right=True,
+)
+def has_defaults(answer: Step, trial: Trial) -> None:
+    require_torchs_defaults(answer, torchs, trial, {"lr": 0.1}, PLAIN)

@@ -271,6 +271,35 @@ def refused_too_late(
     refused(SimpleNamespace(**options))
 
 
+@unrefused.mistake()
+def refused_in_the_loop(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The options are looked at behind the velocity: the ValueError comes, and the state remembers a step that
+    was never made. Look at them before the loop.
+    """
+    step = direction(decayed(param, grad, o), kept, o)
+    refused(o)
+    param.sub_(o.lr * step)
+
+
+@sgd_step.mistake()
+def defaults_lost(
+    params: list[Tensor],
+    grads: list[Tensor | None],
+    state: list[dict],
+    lr: float,
+    momentum: float,
+    dampening: float,
+    nesterov: bool,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """The signature has lost its defaults. Most callers give lr and momentum and leave out the rest, as with
+    torch.optim.SGD, and now get a TypeError.
+    """
+    options = dict(momentum=momentum, dampening=dampening, nesterov=nesterov)
+    by_parameter(_right)(params, grads, state, lr=lr, weight_decay=weight_decay, maximize=maximize, **options)
+
+
 # None, aliasing, lists, state, and torch's own step.
 
 
@@ -472,6 +501,19 @@ def graph_in_the_velocity(params: Params, grads: Grads, state: State, **options:
     for param, grad, kept in zip(params, grads, state, strict=True):
         if grad is not None:
             param.data.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
+
+
+@sgd_step.mistake()
+def graph_of_the_gradient(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """`param.data` keeps the parameter's graph out, and a gradient may have one, too: after
+    backward(create_graph=True) it hangs on the velocity, and grows by every step. Use `torch.no_grad()` around
+    the whole step.
+    """
+    o = SimpleNamespace(**options)
+    refused(o)
+    for param, grad, kept in zip(params, grads, state, strict=True):
+        if grad is not None:
+            param.data.sub_(o.lr * direction(decayed(param.data, grad, o), kept, o).detach())
 
 
 _KEPT: list[dict] = []

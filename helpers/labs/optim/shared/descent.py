@@ -86,6 +86,18 @@ def require_torchs_path(answer: Step, torchs: Torchs, trial: Trial, *cases: Case
                 trial.equal(mine, theirs, message, observed=(step, place, [plain(value) for value in have]))
 
 
+def require_torchs_defaults(
+    answer: Step, torchs: Torchs, trial: Trial, given: Options, defaults: Options
+) -> None:
+    """Options that are not given are those of torch."""
+    values = starts(trial, (3, 2))
+    grads = gradients(trial, values, 3)
+    trial.given(f"three steps with {described(given) or 'no option at all'}; the others are left out")
+    [*_, [got]] = unaided(trial, lambda: walked(answer, values, grads, [given] * 3))
+    [*_, [want]] = torchs(values, grads, [defaults | given] * 3)
+    trial.equal(got, want, "The parameter after three steps")
+
+
 def _close(got: list[list[Tensor]], want: list[list[Tensor]]) -> bool:
     """Whether two paths agree: one comparison a parameter, where the report needs one a step."""
     for mine, theirs in zip(zip(*got, strict=True), zip(*want, strict=True), strict=True):

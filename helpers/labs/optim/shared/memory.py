@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -51,15 +53,18 @@ def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) 
 
 
 def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
-    """The parameters stay the leaves that they were, in their memory, and no graph is kept."""
-    for dtype in (torch.float32, torch.float64):
+    """The parameters stay the leaves that they were, in their memory, and no graph is kept, also if a gradient has one."""
+    for dtype, has_graph in ((torch.float32, False), (torch.float64, False), (torch.float64, True)):
         params = [nn.Parameter(value) for value in starts(trial, (3, 2), (4,), dtype=dtype)]
         lay, state = (
             [param.detach() for param in params],
             [{}, {}],
         )  # kept: memory that is freed may be given out again
-        trial.given(f"three steps on {dtype} parameters, with {described(options)}")
-        drawn = gradients(trial, params, 3)
+        trial.given(
+            f"three steps on {dtype} parameters, with {described(options)}"
+            + ("; the gradients have a graph, as after backward(create_graph=True)" if has_graph else "")
+        )
+        drawn = [[grad.requires_grad_(has_graph) for grad in grads] for grads in gradients(trial, params, 3)]
 
         def steps(
             params: list[nn.Parameter] = params, state: list[dict] = state, drawn: Grads = drawn
@@ -83,13 +88,21 @@ def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
                 got=f"leaf {param.is_leaf}, requires_grad {param.requires_grad}, {param.dtype}",
                 observed=("leaf", param.is_leaf, param.requires_grad, param.dtype == dtype),
             )
-        kept = [value for own in state for value in own.values() if isinstance(value, Tensor)]
         trial.true(
-            not any(value.requires_grad for value in kept),
+            not any(value.requires_grad for value in tensors_in(state)),
             "What the state holds hangs on a graph, which grows by every step and never dies.",
             expected="state tensors that do not require grad",
-            observed="graph in the state",
+            observed="the gradient's graph in the state" if has_graph else "graph in the state",
         )
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """All tensors in what is kept, in containers of any kind."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Collection) and not isinstance(value, str | bytes):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(item)
 
 
 def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> None:

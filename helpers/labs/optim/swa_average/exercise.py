@@ -36,7 +36,8 @@ TORCHS = [
     swa_utils.get_swa_avg_fn(),  # what it returns has one code, so a function that was made earlier is seen, too
     swa_utils.get_swa_multi_avg_fn(),
 ]
-SHAPES = {"layer.weight": (3, 2), "layer.bias": (3,), "scale": ()}
+SHAPES = {"layer.weight": (3, 2), "layer.bias": (3,), "scale": (), "norm.running_mean": (3,)}
+INTEGERS = ("norm.num_batches_tracked", "mask", "seed")
 
 State = dict[str, Tensor]
 
@@ -50,10 +51,14 @@ def some_states(trial: Trial, count: int, dtype: torch.dtype = torch.float32) ->
 
 
 def with_integers(trial: Trial, states: list[State]) -> list[State]:
-    """The same states with a counter and a mask in each."""
+    """The same states with a counter, a mask and a number of 63 bits in each.
+
+    No mask is another one's opposite, nor what most masks, any or all of them say.
+    """
     for place, state in enumerate(states):
         state["norm.num_batches_tracked"] = torch.tensor(10 * place + trial.random.randrange(10))
-        state["mask"] = torch.tensor([place % 2 == 0, place % 2 == 1, len(states) - place < 2])
+        state["mask"] = torch.tensor([place == other for other in range(len(states))] + [False, True, True])
+        state["seed"] = torch.tensor([2**62 + place, trial.random.randrange(2**62)])
     return states
 
 
@@ -127,33 +132,41 @@ def _(answer: Any, trial: Trial) -> None:
     asks="Integers and bools (counters, masks) have no mean: take those of one state, as of the last.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    count = trial.random.randrange(4, 7)
-    states = with_integers(trial, some_states(trial, count))
-    names = set(SHAPES) | {"norm.num_batches_tracked", "mask"}
-    trial.given(f"{count} states with num_batches_tracked (int64) and mask (bool)")
-    got = averaged(answer, trial, states, names)
-    found = []
-    for name in ("norm.num_batches_tracked", "mask"):
-        tensor, values = got[name], [state[name] for state in states]
-        equal = [place for place, value in enumerate(values) if torch.equal(tensor.to(value.dtype), value)]
-        mean = mean_of(states, name)
-        word = (
-            "right"
-            if tensor.dtype == values[0].dtype and equal
-            else "a mean"
-            if torch.allclose(tensor.double(), mean, atol=1.0)
-            else "other"
+    for count in (trial.random.randrange(4, 7), 1):
+        states = with_integers(trial, some_states(trial, count))
+        trial.given(f"{count} states with num_batches_tracked and seed (int64), and mask (bool)")
+        got = averaged(answer, trial, states, {*SHAPES, *INTEGERS})
+        equal = {name: _equal_places(got[name], states, name) for name in INTEGERS}
+        found = [(name, str(got[name].dtype), _word(got[name], states, name)) for name in INTEGERS]
+        off = [(name, dtype, word) for name, dtype, word in found if word != "right"]
+        name = off[0][0] if off else "mask"
+        trial.true(
+            not off,
+            "; ".join(f"{name} is {word}, in {dtype}" for name, dtype, word in off) + ".",
+            expected=f"{name} of one of the states, as the last one: {states[-1][name].tolist()}",
+            got=got[name],
+            observed=found,
         )
-        found.append((name, str(tensor.dtype), word))
-    off = [(name, dtype, word) for name, dtype, word in found if word != "right"]
-    name = off[0][0] if off else "mask"
-    trial.true(
-        not off,
-        "; ".join(f"{name} is {word}, in {dtype}" for name, dtype, word in off) + ".",
-        expected=f"{name} of one of the states, as the last one: {states[-1][name].tolist()}",
-        got=got[name],
-        observed=found,
-    )
+        trial.true(
+            bool(set.intersection(*equal.values())),
+            "Integers and bools are those of different states.",
+            expected="all of them from one state, as the last one",
+            observed="of different states",
+        )
+
+
+def _equal_places(got: Tensor, states: list[State], name: str) -> set[int]:
+    """The states whose value this is, its dtype aside."""
+    values = [state[name] for state in states]
+    return {place for place, value in enumerate(values) if torch.equal(got.to(value.dtype), value)}
+
+
+def _word(got: Tensor, states: list[State], name: str) -> str:
+    """In words, what an integer or bool of the result is."""
+    if got.dtype == states[0][name].dtype and _equal_places(got, states, name):
+        return "right"
+    near = 0.0 if got.dtype is torch.bool else 1.0  # a mean may be cut to an integer
+    return "a mean" if torch.allclose(got.double(), mean_of(states, name), atol=near) else "other"
 
 
 @swa_average.property(
@@ -161,9 +174,9 @@ def _(answer: Any, trial: Trial) -> None:
     asks="New tensors; the states are left as they are, and share no memory with the result.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    for count in (3, 1):
-        states = with_integers(trial, some_states(trial, count))
-        trial.given(f"a list of {count} states")
+    for count, dtype in ((3, torch.float32), (1, torch.float32), (1, torch.float64)):
+        states = with_integers(trial, some_states(trial, count, dtype))
+        trial.given(f"a list of {count} states in {dtype}")
         before = [{name: value.clone() for name, value in state.items()} for state in states]
         objects = [dict(state) for state in states]
         got = averaged(answer, trial, states, set(states[0]))
@@ -199,8 +212,8 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for dtype, (count, scale, near) in {
-        torch.bfloat16: (4, 1.0, 2**-6),
-        torch.float16: (4, 1.0, 2**-9),
+        torch.bfloat16: (200, 1.0, 2**-6),  # 8 bits: what is added to a long sum, or mean, gets lost
+        torch.float16: (4, 3e4, 2**-9),  # the sum of two is more than float16 holds
         torch.float64: (3, 1.0, 1e-12),
     }.items():
         low, high = (
@@ -214,7 +227,7 @@ def _(answer: Any, trial: Trial) -> None:
         want = mean_of(states, "layer.weight")
         close = torch.allclose(got.detach().double(), want, rtol=near, atol=0)
         found.append((str(dtype), "right" if close else "off", str(got.dtype)))
-    trial.given("4 states of bfloat16, 4 of float16, 3 of float64")
+    trial.given("200 states of bfloat16, 4 of float16, 3 of float64")
     off = [f"{dtype}: {word}, in {have}" for dtype, word, have in found if word != "right" or have != dtype]
     trial.true(
         not off,

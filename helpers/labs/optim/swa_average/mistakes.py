@@ -169,6 +169,22 @@ def float64_narrowed(states: Iterable[State]) -> State:
 
 
 @swa_average.mistake()
+def summed_in_half(states: Iterable[State]) -> State:
+    """The sum was kept in the tensors' own dtype. float16 ends at 65504: the sum of a few large numbers is inf, though
+    their mean is not. Sum in float32, at least.
+    """
+    return average(states, widen=lambda value: value.detach().clone())
+
+
+@swa_average.mistake()
+def integers_of_many_states(states: Iterable[State]) -> State:
+    """The largest of each integer was taken: a counter of the last state, and a mask that is True wherever one of them
+    was. They belong together: take all from one state.
+    """
+    return average(states, integer=lambda values: torch.stack(values).amax(0))
+
+
+@swa_average.mistake()
 def dtype_of_the_sum(states: Iterable[State]) -> State:
     """The result stayed in the dtype of the sum: twice the file, and another dtype than the model's."""
     first, rest = read(states)

@@ -69,7 +69,7 @@ def factor(answer: Callable[..., Any], trial: Trial, step: int, setting: Setting
         kind = type(got).__name__
         trial.fail(
             f"The factor at step {step} is {'None' if got is None else f'an object of type {kind}'}.",
-            expected="a Python float",
+            expected="a Python number",
             observed=("kind", kind),
         )
     return float(got)
@@ -123,7 +123,7 @@ def _is_multiple(got: list[float], want: list[float]) -> bool:
     "a number that the arguments alone decide",
     asks=(
         "The factor by which the learning rate of step `step` (0, 1, 2, ...) is multiplied; for `LambdaLR`.",
-        "The arguments alone decide, and the result is a Python float, no tensor.",
+        "The arguments alone decide, and the result is a Python number, no tensor.",
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
