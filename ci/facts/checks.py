@@ -1,12 +1,14 @@
 """Runs the checks of facts, each in its own process: `python -m ci.facts.checks`, started by command.py.
 
-torch is imported once; then a child is forked per check, alone in its session, with one thread and a time limit.
+torch is imported once, and for many checks what many of them make it load; then a child is forked per check, alone in
+its session, with one thread and a time limit.
 """
 
 from __future__ import annotations
 
 import ast
 import faulthandler
+import importlib
 import json
 import os
 import signal
@@ -15,6 +17,7 @@ import tempfile
 import time
 import traceback
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -100,15 +103,17 @@ def _verdict(status: int, seconds: float, limit: float, log: Path) -> str:
     return "\n".join(message.strip().splitlines()[-8:]) or "ended without a word"
 
 
-def run_checks(checks: dict[str, str], limit: float, jobs: int) -> dict[str, str]:
+def run_checks(checks: dict[str, str], limit: float, jobs: int, ahead: Sequence[str] = ()) -> dict[str, str]:
     """Run checks, `jobs` at a time; returns for each what it last_words last, "" if it passed.
 
     Args:
         checks: Source by name.
         limit: Seconds for each.
         jobs: How many run at once.
+        ahead: Modules that are imported once, for all children.
     """
-    import torch  # noqa: F401  # once, for all children
+    for module in ("torch", *ahead):
+        importlib.import_module(module)
 
     waiting, running, last_words = list(checks.items()), {}, {}
     with tempfile.TemporaryDirectory(prefix="labbook-facts-") as folder:
@@ -146,7 +151,7 @@ def main() -> int:
     """Read the checks from the file that is named, announce what they last_words."""
     child.begin()
     given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    last_words = run_checks(given["checks"], given["limit"], given["jobs"])
+    last_words = run_checks(given["checks"], given["limit"], given["jobs"], given["ahead"])
     import torch
 
     child.announce("result", last_words=last_words, torch=torch.__version__)

@@ -17,11 +17,16 @@ from ci.headless.jobs import Job
 from ci.headless.kernels import has_gpu
 from ci.headless.pool import cores, outcomes
 from ci.headless.run import guarded
+from ci.headless.warm.owner import choice
 from ci.headless.words import indented
 from ci.notebooks.files import Problem, WrongUse, read
 from helpers.facts import Fact, FactsError, FactsFile, facts_file
 
 LIMIT = 60.0  # seconds for one check; most take a hundredth
+# What the first optimizer, the first DDP and much else makes torch load: two seconds for each check that does.
+# Not where stock kernels are asked for: there nothing is loaded that a check may have forgotten to import.
+AHEAD = ["torch._inductor.config"]
+MANY = 10  # checks, from which on that is worth its time
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,9 @@ def _skip(fact: Fact, version: Version, gpu: bool) -> str:
 def _last_words(checks: dict[str, str], root: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="labbook-checks-") as folder:
         given = Path(folder) / "checks.json"
-        given.write_text(json.dumps({"checks": checks, "limit": LIMIT, "jobs": cores()}), encoding="utf-8")
+        ahead = AHEAD if len(checks) >= MANY and choice() != "stock" else []
+        words = {"checks": checks, "limit": LIMIT, "jobs": cores(), "ahead": ahead}
+        given.write_text(json.dumps(words), encoding="utf-8")
         argv = [sys.executable, "-m", "ci.facts.checks", str(given)]
         [done] = outcomes(
             [Job("checks", argv, cells=len(checks), env={"OMP_NUM_THREADS": "1"})], root, "facts"
