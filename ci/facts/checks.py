@@ -104,7 +104,7 @@ def _verdict(status: int, seconds: float, limit: float, log: Path) -> str:
 
 
 def run_checks(checks: dict[str, str], limit: float, jobs: int, ahead: Sequence[str] = ()) -> dict[str, str]:
-    """Run checks, `jobs` at a time; returns for each what it last_words last, "" if it passed.
+    """Run checks, `jobs` at a time; returns the last words of each, "" if it passed.
 
     Args:
         checks: Source by name.
@@ -148,7 +148,7 @@ def _kill_group(pid: int) -> None:
 
 
 def main() -> int:
-    """Read the checks from the file that is named, announce what they last_words."""
+    """Read the checks from the file that is named, announce their last words."""
     child.begin()
     given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     last_words = run_checks(given["checks"], given["limit"], given["jobs"], given["ahead"])

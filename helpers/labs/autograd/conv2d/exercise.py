@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.check.spec import Check
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
@@ -108,25 +107,7 @@ def every_shape(answer: Answer, trial: Trial, which: str) -> None:
         compared(answer, trial, x, w, which)
 
 
-def property_of_conv2d(description: str) -> Callable[[Check], Check]:
-    """Adds a property that runs in one thread: for images this small, waking another one costs more than all else."""
-
-    def add(check: Check) -> Check:
-        @wraps(check)
-        def in_one_thread(answer: Answer, trial: Trial) -> None:
-            threads = torch.get_num_threads()
-            torch.set_num_threads(1)
-            try:
-                check(answer, trial)
-            finally:
-                torch.set_num_threads(threads)
-
-        return conv2d.property(description)(in_one_thread)
-
-    return add
-
-
-@property_of_conv2d("the values of F.conv2d, for both float types")
+@conv2d.property("the values of F.conv2d, for both float types")
 def values(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "")
     x_shape, w_shape = SHAPES[0]
@@ -139,22 +120,22 @@ def values(answer: Answer, trial: Trial) -> None:
         compared(answer, trial, x, w, "")
 
 
-@property_of_conv2d("the gradient of x, for any gradient that comes in")
+@conv2d.property("the gradient of x, for any gradient that comes in")
 def gradient_of_x(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "x")
 
 
-@property_of_conv2d("the gradient of w, for any gradient that comes in")
+@conv2d.property("the gradient of w, for any gradient that comes in")
 def gradient_of_w(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "w")
 
 
-@property_of_conv2d("both gradients at once")
+@conv2d.property("both gradients at once")
 def both_gradients(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "xw")
 
 
-@property_of_conv2d("the gradients are its own work")
+@conv2d.property("the gradients are its own work")
 def own_work(answer: Answer, trial: Trial) -> None:
     x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
     trial.given(f"backward of Conv2d.apply(x, w), x of shape {SHAPES[0][0]}, w of shape {SHAPES[0][1]}")
@@ -167,7 +148,7 @@ def own_work(answer: Answer, trial: Trial) -> None:
     )
 
 
-@property_of_conv2d("a gradient that nobody needs is not computed")
+@conv2d.property("a gradient that nobody needs is not computed")
 def only_what_is_needed(answer: Answer, trial: Trial) -> None:
     x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
     trial.given("backward with x frozen, with w frozen, and with neither")
@@ -193,7 +174,7 @@ def saves_work(few: list[Operation], all_of_them: list[Operation]) -> bool:
     return products[0] < products[1] or numbers[0] < 0.8 * numbers[1]
 
 
-@property_of_conv2d("an x or w edited in place before backward does not give wrong gradients")
+@conv2d.property("an x or w edited in place before backward does not give wrong gradients")
 def edited_before_backward(answer: Answer, trial: Trial) -> None:
     for name in "xw":
         x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
@@ -215,7 +196,7 @@ def edited_before_backward(answer: Answer, trial: Trial) -> None:
         )
 
 
-@property_of_conv2d("a second derivative raises or is right")
+@conv2d.property("a second derivative raises or is right")
 def second_derivative(answer: Answer, trial: Trial) -> None:
     x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
     c = torch.randn(2, 4, 5, 3, generator=trial.generator, dtype=x.dtype)
@@ -261,22 +242,22 @@ def second_derivative(answer: Answer, trial: Trial) -> None:
         )
 
 
-@property_of_conv2d("where forward takes stride and padding: the values")
+@conv2d.property("where forward takes stride and padding: the values")
 def stepped_values(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "")
 
 
-@property_of_conv2d("where forward takes stride and padding: the gradient of x")
+@conv2d.property("where forward takes stride and padding: the gradient of x")
 def stepped_gradient_of_x(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "x")
 
 
-@property_of_conv2d("where forward takes stride and padding: the gradient of w")
+@conv2d.property("where forward takes stride and padding: the gradient of w")
 def stepped_gradient_of_w(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "w")
 
 
-@property_of_conv2d("where forward takes stride and padding: both gradients at once")
+@conv2d.property("where forward takes stride and padding: both gradients at once")
 def stepped_gradients(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "xw")
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.compare import TOLERANCE
-from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.accumulate.inputs import (
@@ -97,7 +96,6 @@ def _first(tensor: Tensor) -> str:
     "for batches that are all alike, the gradients are those of the large batch",
     asks="Adds to `.grad` the gradients of one large batch that is given in pieces; returns its loss.",
 )
-@one_thread()
 def alike(answer: Any, trial: Trial) -> None:
     batches = [batch_of(trial, 3, 4) for _ in range(3)]
     trial.given(f"3 batches of the same shape in which everything counts: {described(batches, -100)}")
@@ -108,7 +106,6 @@ def alike(answer: Any, trial: Trial) -> None:
     "for ragged batches with ignored targets, too",
     asks="The large batch's loss is the mean over ALL targets that count.",
 )
-@one_thread()
 def ragged_ones(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
     trial.given(described(batches, -100))
@@ -119,7 +116,6 @@ def ragged_ones(answer: Any, trial: Trial) -> None:
     "the loss is asked what it ignores, and is used as it is",
     asks="`loss_fn(model(x), target)` is the MEAN over those targets of the batch that are not `loss_fn.ignore_index`, which may be any number; label smoothing is possible, class weights are not used.",
 )
-@one_thread()
 def asks_the_loss(answer: Any, trial: Trial) -> None:
     for index, smoothing in ((0, 0.0), (3, 0.1), (-1, 0.2)):
         batches = ragged(trial, index)
@@ -132,7 +128,6 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
     asks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.",
     after=(ragged_ones, asks_the_loss),
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
         model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
@@ -160,7 +155,6 @@ def _(answer: Any, trial: Trial) -> None:
     asks="Where nothing counts in a batch its mean is NaN; such a batch adds no gradient (the result may be NaN then), and the model need not run on it.",
     after=(ragged_ones, asks_the_loss),
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))
@@ -176,7 +170,6 @@ def _(answer: Any, trial: Trial) -> None:
     "what was in .grad before stays, and is added to",
     asks="Its gradient is added to `.grad`, as by `backward`: what was there stays, and a parameter that is frozen or not used keeps None.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, loss_fn, batches = new_model(trial), loss_with(), ragged(trial)
     trial.given("a model that holds gradients of an earlier backward; " + described(batches, -100))
@@ -205,7 +198,6 @@ def _(answer: Any, trial: Trial) -> None:
     "each gradient is memory of its own",
     asks="Each gradient has memory of its own.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = new_model(trial)
     trial.given("one batch; forward uses out + shift, so that backward finds one gradient for both")
@@ -223,7 +215,6 @@ def _(answer: Any, trial: Trial) -> None:
     "a parameter that is frozen or not used has no gradient afterwards",
     asks="Its gradient is added to `.grad`, as by `backward`: what was there stays, and a parameter that is frozen or not used keeps None.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = new_model(trial)
     trial.given("a model with a frozen parameter, and one that forward does not use")
@@ -241,7 +232,6 @@ def _(answer: Any, trial: Trial) -> None:
     "the model runs once a batch, each with its backward at once: one graph at a time",
     asks="The model runs once a batch, and each batch's backward follows at once: what is held for backward is never more than one batch's.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, loss_fn, count = new_model(trial), loss_with(), 4
     batches = [batch_of(trial, 3, 6) for _ in range(count)]
@@ -265,7 +255,6 @@ def _(answer: Any, trial: Trial) -> None:
     "model, loss and batches are left as they are",
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     for training in (True, False):
         model, loss_fn, batches = new_model(trial).train(training), loss_with(smoothing=0.1), ragged(trial)
@@ -301,7 +290,6 @@ def _(answer: Any, trial: Trial) -> None:
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
     once_right=True,
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, loss_fn = new_model(trial), loss_with(smoothing=0.1)
     batches = [

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.optim import swa_utils
 
 from helpers.check.calls import calls_to
-from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.recalibrate_bn.inputs import (
@@ -53,7 +52,6 @@ OTHERS = "the statistics are others"
         "During the pass they are in training mode.",
     ),
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).eval()
     batches = some_batches(trial)
@@ -112,7 +110,6 @@ def _off(got: Statistics, want: Statistics, before: Statistics) -> list[tuple[st
     "BatchNorm of every kind is found, at every depth",
     asks="The layers are those of `nn.modules.batchnorm._BatchNorm` (BatchNorm1d, 2d, 3d, SyncBatchNorm), at every depth; all of them keep statistics.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).train()
     batches = some_batches(trial, 3)
@@ -135,7 +132,6 @@ def _(answer: Any, trial: Trial) -> None:
         "The loader is read once.",
     ),
 )
-@one_thread()
 def kinds_of_batches(answer: Any, trial: Trial) -> None:
     for kind in (tuple, list):
         model = Model(trial.generator)
@@ -168,7 +164,6 @@ class Tagged(Tensor):
     asks="loader: a batch is a tensor, or a tuple or list whose first item is the model's input.",
     after=(kinds_of_batches,),
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     for words, made in (
         ("named tuples", lambda batch: Pair(batch, torch.zeros(len(batch)))),
@@ -188,7 +183,6 @@ def _(answer: Any, trial: Trial) -> None:
     "momentum and mode of every sub-module are what they were",
     asks="Afterwards, also when the model or the loader raises, `momentum` and `training` of every sub-module are what they were, and the error comes through.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for training in (True, False):
@@ -231,7 +225,6 @@ def _kept(trial: Trial, found: list[list[str]], when: str, observed: Any = None)
     "they are so, too, if the model or the loader raises, and the error comes through",
     asks="Afterwards, also when the model or the loader raises, `momentum` and `training` of every sub-module are what they were, and the error comes through.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for where in ("model", "loader"):
@@ -269,7 +262,6 @@ def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
     asks="Weights, gradients and all other buffers stay as they are (but for what another layer, in training mode, writes into its own), and no graph is recorded.",
     changes=("torch RNG",),
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     for param in model.parameters():
@@ -317,7 +309,6 @@ def _other_buffers(model: Model) -> dict[str, Tensor]:
     "the model runs without a graph",
     asks="Weights, gradients and all other buffers stay as they are (but for what another layer, in training mode, writes into its own), and no graph is recorded.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     trial.given("a model whose parameters need gradients")
@@ -335,7 +326,6 @@ def _(answer: Any, trial: Trial) -> None:
     "the pass is made here, and not by torch.optim.swa_utils.update_bn",
     asks="Torch's own `update_bn` is not called.",
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     trial.given("any model")
@@ -353,7 +343,6 @@ def _(answer: Any, trial: Trial) -> None:
     asks="Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
     once_right=True,
 )
-@one_thread()
 def _(answer: Any, trial: Trial) -> None:
     model, batches = Model(trial.generator), some_batches(trial, 3)
     want = one_pass(model, batches)

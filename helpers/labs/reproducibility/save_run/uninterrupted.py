@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.labs.reproducibility.save_run.forks import hidden_gpu
 from helpers.labs.reproducibility.save_run.state import Before, after_skipping, differences, order, standing
@@ -30,10 +29,10 @@ def wrap_step() -> None:
 def a_file() -> Iterator[Path]:
     """A path in a new, empty folder; what runs inside can be repeated in a fork.
 
-    That is: no GPU, and one thread. A fork may use one thread only, and with two even this small model gets
-    other bits.
+    That is: no GPU. (And one thread, which every check has: a fork may use one only, and with two even this small
+    model gets other bits.)
     """
-    with hidden_gpu(), one_thread(), tempfile.TemporaryDirectory(prefix="labbook-") as folder:
+    with hidden_gpu(), tempfile.TemporaryDirectory(prefix="labbook-") as folder:
         (Path(folder) / "checkpoints").mkdir()
         yield Path(folder) / "checkpoints" / "run.pt"
 

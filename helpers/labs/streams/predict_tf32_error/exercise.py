@@ -7,7 +7,6 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS
@@ -98,7 +97,6 @@ def described(off: tuple[str, float]) -> str:
     return f"It {powers.get(value, f'goes as n**{value:g}')}, which is not what is measured."
 
 
-@one_thread()
 def require(answer: Answer, trial: Trial, rounding: str, data: str) -> None:
     """Wrong unless the answer is near the emulation for every n."""
     want = list(EMULATED[rounding, data])
@@ -154,7 +152,6 @@ def zero_uniform(answer: Answer, trial: Trial) -> None:
 @predict_tf32_error.property(
     "a formula: no product is computed, so n may be as large as you like", once_right=True
 )
-@one_thread()
 def formula(answer: Answer, trial: Trial) -> None:
     for (rounding, data), known in EMULATED.items():
         trial.given(f'n = 2**50, "{rounding}", "{data}"')

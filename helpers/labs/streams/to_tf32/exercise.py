@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.check.one_thread import one_thread
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.shared.rounding import (
@@ -68,7 +67,6 @@ def require_tensor(trial: Trial, got: Any, shape: Sequence[int]) -> Tensor:
     return got
 
 
-@one_thread()
 def require(
     answer: Answer, trial: Trial, patterns: Tensor, *roundings: str, what: str, by_sort: bool = False
 ) -> None:
@@ -139,7 +137,6 @@ def ties_away(answer: Answer, trial: Trial) -> None:
 
 
 @to_tf32.property("x stays as it is, and the result is a tensor of its own", once_right=True)
-@one_thread()
 def unchanged(answer: Answer, trial: Trial) -> None:
     for name, patterns in (
         ("numbers that are rounded", normals(trial, [1, HALF, LOW])),
@@ -214,7 +211,6 @@ def full_nans(answer: Answer, trial: Trial) -> None:
 
 
 @to_tf32.property("every shape: 0-d, empty, and tensors that are not contiguous", once_right=True)
-@one_thread()
 def shapes(answer: Answer, trial: Trial) -> None:
     base = of_bits(normals(trial, [1, HALF, LOW, 0, HALF, 0x1001]))  # 24 numbers
     for name, x in (
@@ -240,7 +236,6 @@ def _channels_last(x: Tensor) -> Tensor:
 
 
 @to_tf32.property("no loop over the elements: as many steps of Python for 4096 as for 64", once_right=True)
-@one_thread()
 def vectorised(answer: Answer, trial: Trial) -> None:
     few, many = (torch.randn(count, generator=trial.generator) for count in (64, 4096))
     for rounding in ROUNDINGS:
