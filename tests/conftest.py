@@ -1,9 +1,10 @@
 """What belongs together in a run on several cores, what is left out, and which tests may be skipped.
 
-`make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made
-once for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by two files.
-In the browser a lab is a piece. `--lab 03` leaves only the tests of lab 03; the slow tests that a run leaves out
-are counted at its end.
+`make test` gives the tests to workers of pytest-xdist, one more than there are cores: a file is one piece of work, so that
+what is made once for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by
+two files. They come last: they compute all the time, and are short, so that all workers end together. In the browser a lab
+is a piece. `--lab 03` leaves only the tests of lab 03, `--until` those that begin in time; the slow tests that a run leaves
+out are counted at its end.
 In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -21,11 +23,14 @@ import pytest
 import yaml
 
 ALLOWED = Path(__file__).with_name("allowed_skips.yaml")
+SPENT = "the minutes of this run are spent"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--lab NN`, which may be given several times."""
+    """Adds `--lab NN`, which may be given several times, and `--until SECONDS`."""
     parser.addoption("--lab", action="append", default=[], metavar="NN", help="only the tests of this lab")
+    late = "skip what would begin later than this, in seconds since 1970"
+    parser.addoption("--until", type=float, metavar="SECONDS", help=late)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,6 +64,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.markexpr == "not slow":
         slow = [item.nodeid for item in items if item.get_closest_marker("slow")]
         config.stash[LEFT_OUT] = Counter(re.sub(r"\[.*", "", nodeid) for nodeid in slow)
+    items.sort(key=lambda item: piece(item.nodeid).startswith("answers-"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what begins too late."""
+    if (end := item.config.option.until) is not None and time.time() > end:
+        pytest.skip(SPENT)
 
 
 TOPICS = {
@@ -149,6 +161,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"left out: {left_out.total()} slow tests")
         for test, count in sorted(left_out.items()):
             terminalreporter.write_line(f"{count:6d}  {test}")
+    skipped = terminalreporter.stats.get("skipped", [])
+    if late := sum(SPENT in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(f"left out: {late} tests, since {SPENT}")
     errors = config.stash.get(ERRORS, [])
     if errors:
         terminalreporter.section("skips that tests/allowed_skips.yaml does not expect")

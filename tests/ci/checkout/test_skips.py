@@ -6,12 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.conftest import ALLOWED, piece, skip_errors
+from tests.conftest import ALLOWED, SPENT, piece, skip_errors
 
 TESTS = """
 import pytest
@@ -86,7 +87,8 @@ def test_faults_name_both_directions() -> None:
 
 
 def test_list_knows_both_kinds_of_machine() -> None:
-    assert set(yaml.safe_load(ALLOWED.read_text())) == {"cpu", "gpu", "slow"}
+    lists = yaml.safe_load(ALLOWED.read_text())
+    assert set(lists) == {"cpu", "gpu", "slow"} and SPENT in lists["slow"]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +137,32 @@ def test_a_run_says_which_slow_tests_it_left_out(project: Path, cores: list[str]
     assert "left out: 2 slow tests\n     2  tests/test_two.py::test_slow" in done.stdout
     done = run(project, [], "-m", "slow")
     assert "left out" not in done.stdout
+
+
+LATE = """
+import conftest, pytest
+
+class Later:
+    time = lambda: float("inf")
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_slow(number):
+    conftest.time = Later
+    assert number != FAILS
+"""
+
+
+@pytest.mark.parametrize("cores", [[], ["-p", "xdist", "-n", "1"]], ids=["one", "several"])
+@pytest.mark.parametrize(("fails", "code"), [(0, 0), (1, 1)])
+def test_what_would_begin_too_late_is_left_out_and_hides_no_failure(
+    project: Path, cores: list[str], fails: int, code: int
+) -> None:
+    (project / "tests" / "test_one.py").write_text(LATE.replace("FAILS", str(fails)))
+    done = run(project, [SPENT], "-m", "slow", "--until", str(time.time() + 3600), *cores)
+    assert done.returncode == code, done.stdout
+    assert f"{'1 failed' if fails else '1 passed'}, 2 skipped" in done.stdout
+    assert f"left out: 2 tests, since {SPENT}" in done.stdout
 
 
 OF_A_LAB = """
