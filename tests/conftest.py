@@ -1,8 +1,8 @@
 """What belongs together in a run on several cores, what is left out, and which tests may be skipped.
 
-`make test` gives the tests to workers of pytest-xdist, one more than there are cores: a file is one piece of work, so that
-what is made once for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by
-two files. They come last: they compute all the time, and are short, so that all workers end together. In the browser a lab
+`make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made once
+for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by two files. (They
+must not come after the other tests: what those leave in the process shows in what is observed.) In the browser a lab
 is a piece. `--lab 03` leaves only the tests of lab 03, `--until` those that begin in time; the slow tests that a run leaves
 out are counted at its end.
 In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
@@ -64,7 +64,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.markexpr == "not slow":
         slow = [item.nodeid for item in items if item.get_closest_marker("slow")]
         config.stash[LEFT_OUT] = Counter(re.sub(r"\[.*", "", nodeid) for nodeid in slow)
-    items.sort(key=lambda item: piece(item.nodeid).startswith("answers-"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -126,11 +126,7 @@ def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | N
 
 def _seed_generators(seed: int) -> None:
     """The global ones: as no answer can know, so that one that seeds them is seen to have changed them."""
-    torch.default_generator.manual_seed(seed ^ 0x5EED)
-    if (
-        torch.cuda.is_initialized()
-    ):  # torch.manual_seed notes three tracebacks for devices that are not: 0.3 ms
-        torch.cuda.manual_seed_all(seed ^ 0x5EED)
+    torch.manual_seed(seed ^ 0x5EED)
     numpy.random.seed(seed ^ 0x5EED)
     random.seed(seed ^ 0x5EED)
 
