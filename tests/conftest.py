@@ -1,9 +1,9 @@
 """What belongs together in a run on several cores, what is left out, and which tests may be skipped.
 
 `make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made once
-for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by two files. (They
-must not come after the other tests: what those leave in the process shows in what is observed.) In the browser a lab
-is a piece. `--lab 03` leaves only the tests of lab 03, `--until` those that begin in time; the slow tests that a run leaves
+for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by two files. (Put
+after all other tests, five of them were seen to fail; perhaps what others leave in the process shows.) In the browser a
+lab is a piece. `--lab 03` leaves only the tests of lab 03, `--until` those that begin in time; the slow tests that a run leaves
 out are counted at its end.
 In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
 """

@@ -391,7 +391,7 @@ def restore(state: State) -> list[str]:
     """Puts the state back; returns what had changed, replaced functions (`torch.allclose`) first.
 
     The namespaces come first, so that the rest can be trusted. Where the state is not whole, as around one call of an
-    answer, an object that equals the old one passes for it: comparing so takes a fifth of the time. What is whole is
+    answer, an object that equals the old one passes for it: comparing so takes half the time (66 and 132 us). What is whole is
     put back at the end of each property.
     """
     changed = []

@@ -40,9 +40,8 @@ def found(id: str) -> Spec | None:
     """The exercise of a lab by its id; None where the lab or the exercise is none of ours. Imports that lab alone."""
     for page in paths.LABS.glob(f"{id[:2]}_*.ipynb"):
         module = _folder() / page.stem[3:]
-        if (
-            module.is_dir() or module.with_suffix(".py").is_file()
-        ):  # listing all labs takes as long as a small check
+        # Not by lab_modules(): listing all labs takes longer than all else here.
+        if module.is_dir() or module.with_suffix(".py").is_file():
             return members(Spec, [f"helpers.labs.{module.name}"]).get(id)
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +10,9 @@ from torch import Tensor
 from torch.optim.sgd import sgd
 
 from helpers.labs.optim.sgd_step.exercise import sgd_step
+from helpers.labs.optim.sgd_step.mistakes.rule import unrefused, updates
 from helpers.labs.optim.sgd_step.right import by_parameter, decayed, direction, refused, right
 
-updates = sgd_step.bank(by_parameter)
-# The ValueErrors are often left out as well.
-unrefused = sgd_step.bank(functools.partial(by_parameter, refuse=False))
 Params, Grads, State = list[Tensor], list[Tensor | None], list[dict]
 _step = by_parameter(right)
 
