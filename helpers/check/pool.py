@@ -208,6 +208,7 @@ _ended: list[multiprocessing.Process] = []
 _lock = threading.Lock()
 _warm: WarmWorker | None = None
 _owner = 0
+_ending = False  # the kernel was told to end: from now on no worker waits for a check
 
 
 def prepare(lab: str = "") -> None:
@@ -233,7 +234,7 @@ def warm_worker(lab: str) -> WarmWorker:
 def _refill(lab: str) -> None:
     global _warm, _owner
     with _lock:
-        if _warm is None:
+        if _warm is None and not _ending:
             try:
                 _warm, _owner = started(lambda: WarmWorker(lab)), os.getpid()
             except Exception:
@@ -266,6 +267,9 @@ def end_with(shell: Any) -> None:
 
 
 def _end() -> None:
+    global _ending
+    with _lock:
+        _ending = True
     _drop()
     end_fork_server()
 

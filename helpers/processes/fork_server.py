@@ -10,7 +10,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
@@ -45,8 +45,9 @@ def end_fork_server() -> None:
     """
     from multiprocessing import forkserver, resource_tracker  # not on Windows
 
-    forkserver._forkserver._stop()
-    resource_tracker._resource_tracker._stop()
+    for process in (forkserver._forkserver, resource_tracker._resource_tracker):
+        with suppress(ChildProcessError):  # another has waited for it, as psutil does: it is gone all the same
+            process._stop()
 
 
 @contextmanager

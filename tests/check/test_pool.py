@@ -43,3 +43,16 @@ print(pool._warm.ready())
 
 def test_a_lab_that_imports_torch_first_and_its_worker_start_at_once() -> None:
     assert said(IMPORTED.format(lab="dataloader")) == "True"
+
+
+AFTER_ITS_END = """
+from helpers.check import pool
+pool._end()
+pool._refill("")
+print(pool._warm)
+"""
+
+
+def test_no_worker_is_started_once_the_kernel_was_told_to_end() -> None:
+    """The thread that starts one after a check may come late. What it starts would be a child that nobody ends."""
+    assert said(AFTER_ITS_END) == "None"
