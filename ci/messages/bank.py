@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import helpers
 from ci.messages.rows import DISGUISED, Rows, rows_of
+from helpers import paths
 from helpers.check.judge import Finding
 from helpers.check.naming import alike
 from helpers.exercise import Exercise
+
+# A name found by one of these is found nowhere else.
+FOLDERS_OF_THIS_MACHINE = (str(paths.ROOT), sys.prefix, tempfile.gettempdir())
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Named:
 def errors(exercise: Exercise, seed: int) -> list[str]:
     """What is wrong with the mistakes, their variants and disguises: those that pass, and those not told apart.
 
-    Mistakes that behave alike give one line.
+    Also those known by a path of this machine. Mistakes that behave alike give one line.
     """
     found: dict[tuple[str, ...], str] = {}
     for each in named(exercise.id, seed).values():
@@ -46,12 +52,19 @@ def errors(exercise: Exercise, seed: int) -> list[str]:
             key, what = (f"{each.mistake} {each.variant}",), f"{in_words(each)}: it is taken for a stub"
         elif len(alike) > 1:
             key, what = alike, collision(alike, each.first.at)
+        elif folder := _folder_in(each):
+            key, what = alike, f"{in_words(each)}: `observed` holds {folder}, a path of this machine"
         elif not each.names:
             key, what = alike, f"{in_words(each)}: it does not behave like the mistake itself"
         else:
             continue
         found.setdefault(key, f"{exercise.id} {what} (seed {seed})")
     return list(found.values())
+
+
+def _folder_in(each: Named) -> str | None:
+    seen = repr([outcome.observed for outcome in each.outcomes if outcome is not None])
+    return next((folder for folder in FOLDERS_OF_THIS_MACHINE if folder in seen), None)
 
 
 def collision(names: Sequence[str], at: str) -> str:

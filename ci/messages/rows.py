@@ -13,18 +13,21 @@ from typing import Any
 import torch
 
 import helpers
-import helpers.check.worker  # noqa: F401  loads what each process below would load anew, as where a check runs
 from helpers.check import guard
 from helpers.check.judge import OWN_MODULES, Finding
 from helpers.check.naming import Outcomes, written_down
 from helpers.check.spec import Mistake
+from helpers.course.registry import lab_modules
 from helpers.exercise import Exercise
+from helpers.processes import fork_server
 from helpers.processes.process_tree import end_tree
 
 PATIENCE = 600  # seconds for all answers of an exercise, on a busy machine, too: a few are usual
 DISGUISED = -1
 Key = tuple[str, int]  # a mistake's name, and 0 for itself, 1 and so on for its variants, or DISGUISED
 Rows = dict[Key, tuple[Finding | None, ...]]
+# What the processes below and those of a check would import anew: a learner's warm worker does it while it waits.
+fork_server.IMPORTED += [__name__, *lab_modules()]
 
 
 def rows_of(id: str, seed: int) -> Rows:
@@ -61,11 +64,13 @@ def _shares(exercise: Exercise) -> list[list[Key]]:
 
 
 def _started(id: str, seed: int, share: list[Key]) -> tuple[Connection, BaseProcess]:
-    # No pool of processes: an exercise sees whether one stands behind an answer.
-    context = multiprocessing.get_context("fork")
+    # From the fork server, as where a check runs: what went on in this process before shows in no outcome. No pool of
+    # processes: an exercise sees whether one stands behind an answer.
+    context = fork_server.fork_server()
     results, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_serve, args=(theirs, id, seed, share))
-    process.start()
+    process = context.Process(target=_serve, args=(theirs, id, seed, share), daemon=False)
+    with fork_server.no_main_module():
+        fork_server.started(process.start)
     theirs.close()
     return results, process
 

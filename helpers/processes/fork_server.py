@@ -46,7 +46,8 @@ def end_fork_server() -> None:
     from multiprocessing import forkserver, resource_tracker  # not on Windows
 
     for process in (forkserver._forkserver, resource_tracker._resource_tracker):
-        with suppress(ChildProcessError):  # another has waited for it, as psutil does: it is gone all the same
+        # Something else may have waited for it, as psutil does: then it is gone all the same.
+        with suppress(ChildProcessError):
             process._stop()
 
 

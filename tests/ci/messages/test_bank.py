@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import random
+
 import pytest
 
 import helpers
 from ci.messages.bank import errors
+from ci.messages.rows import rows_of
+from helpers import paths
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.processes import fork_server
 
 
 def test_errors_of_a_bank_are_named_in_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,13 +28,24 @@ def test_errors_of_a_bank_are_named_in_a_line_each(monkeypatch: pytest.MonkeyPat
     twice.add_mistake("same", lambda number: number, why="")
     twice.add_mistake("same_again", lambda number: number + 0, why="")
     twice.add_mistake("right", lambda number: number + number, why="")
+    twice.add_mistake("nowhere", lambda number: f"{paths.ROOT}/labs", why="")
     twice.add_variant("square", lambda number: number**3)
     monkeypatch.setattr(helpers, "exercises", lambda: {"99.twice": twice})
+    # A process that comes from the server would not know this exercise.
+    monkeypatch.setattr(fork_server, "fork_server", lambda: multiprocessing.get_context("fork"))
     passes = [
         f"99.twice right, {which}: no property rejects it (seed 1)" for which in ("disguised", "itself")
     ]
     *first, alike = errors(twice, seed=1)
-    assert first == passes
+    where = f"`observed` holds {paths.ROOT}, a path of this machine"
+    assert first == [f"99.twice nowhere, disguised: {where} (seed 1)", *passes]
     assert alike.startswith(
         "99.twice same and same_again behave alike. First rejected at the property 'the double'"
     )
+
+
+def test_what_went_on_in_this_process_shows_in_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of other things leave what they set; `labbook messages` runs where nothing is set."""
+    before = rows_of("01.preserve_rng", seed=1)
+    monkeypatch.setattr(random, "getstate", lambda: None)
+    assert rows_of("01.preserve_rng", seed=1) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from helpers import paths
 from helpers.check.trial import Trial
 from helpers.course import catalogue
 from helpers.exercise import Exercise
+from helpers.processes import fork_server
 from tests.support.project import output_of
 
 Mistakes = dict[str, Callable[[float], float]]
@@ -43,6 +45,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mistakes],
     monkeypatch.setattr(paths, "DATA", tmp_path / "data")
     monkeypatch.setattr(command.texts, "messages", lambda number: "=== 99.twice square\n")
     monkeypatch.setattr(command.texts, "entries", lambda stem: {})
+    # A process that comes from the server would not know this exercise.
+    monkeypatch.setattr(fork_server, "fork_server", lambda: multiprocessing.get_context("fork"))
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "99_twice.ipynb").touch()
 
