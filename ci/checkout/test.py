@@ -22,9 +22,12 @@ from helpers import paths
 PYTHON = sys.executable
 LABBOOK = [PYTHON, "-m", "helpers.cli"]
 LINT_IMPORTS = [str(Path(PYTHON).with_name("lint-imports")), "--no-logo", "--no-cache"]
-# A worker a core, as long as the memory lasts: each holds torch and all labs. tests/conftest.py says what stays together.
-WORKERS = min(os.cpu_count() or 1, 4)
-PYTEST = [PYTHON, "-m", "pytest", "-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder"]
+# A worker a core, as long as the memory lasts: each holds torch and all labs. One more, since many tests wait for a
+# kernel, a browser or a rank, and the core would wait with them. tests/conftest.py says what stays together.
+WORKERS = min((os.cpu_count() or 1) + 1, 4)
+# Without nbval, which takes seconds to import in each of them: stages that need it start it themselves.
+PYTEST = [PYTHON, "-m", "pytest", "-p", "no:nbval", "-n", str(WORKERS), "--dist", "loadscope"]
+PYTEST += ["--no-loadscope-reorder"]
 LINTED = ["helpers", "ci", "tests", "solutions"]
 REAL_CHECK = ["tests/check/test_exercises.py", "-m", "slow", "-k"]
 CI_MINUTES = 28  # from the start of --ci; no test of its own stages begins later. `make test` took 19 on two quiet cores

@@ -130,6 +130,7 @@ def shown(path: Path) -> str:
     return nbformat.read(path, 4).cells[-1].outputs[0].data["text/plain"]
 
 
+@pytest.mark.slow
 def test_the_plain_tools_run_in_the_environment_of_the_jobs_with_stock_kernels(project: Path):
     solved, unsolved = notebooks(project / "solutions"), notebooks(project / "labs")
     assert tools.plain_seconds(project, tools.papermill(solved, project), strict=True) > 0
