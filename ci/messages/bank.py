@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import helpers
-from ci.messages.rows import DISGUISED, Rows, rows_of
+from ci.messages.rows import Rows, rows_of
 from helpers import paths
 from helpers.check.judge import Finding
 from helpers.check.naming import alike
@@ -23,7 +23,7 @@ FOLDERS_OF_THIS_MACHINE = (str(paths.ROOT), sys.prefix, tempfile.gettempdir())
 class Named:
     """What the bank says of one of its own answers.
 
-    variant: 0 is the mistake itself, DISGUISED that in disguise. names: the mistakes that behave like it.
+    variant: 0 is the mistake itself. names: the mistakes that behave like it.
     at: the place of the one property at which it ran, None if it ran at all of them. outcomes: what it did there.
     """
 
@@ -39,7 +39,7 @@ class Named:
 
 
 def errors(exercise: Exercise, seed: int) -> list[str]:
-    """What is wrong with the mistakes, their variants and disguises: those that pass, and those not told apart.
+    """What is wrong with the mistakes and their variants: those that pass, and those not told apart.
 
     Also those known by a path of this machine. Mistakes that behave alike give one line.
     """
@@ -54,8 +54,6 @@ def errors(exercise: Exercise, seed: int) -> list[str]:
             key, what = alike, collision(alike, each.first.at)
         elif folder := _folder_in(each):
             key, what = alike, f"{in_words(each)}: `observed` holds {folder}, a path of this machine"
-        elif not each.names:
-            key, what = alike, f"{in_words(each)}: it does not behave like the mistake itself"
         else:
             continue
         found.setdefault(key, f"{exercise.id} {what} (seed {seed})")
@@ -74,13 +72,12 @@ def collision(names: Sequence[str], at: str) -> str:
 
 
 def in_words(each: Named) -> str:
-    kind = {DISGUISED: "disguised", 0: "itself"}.get(each.variant, f"variant {each.variant}")
-    return f"{each.mistake}, {kind}"
+    return f"{each.mistake}, {f'variant {each.variant}' if each.variant else 'itself'}"
 
 
 @cache
 def named(id: str, seed: int) -> dict[tuple[str, int], Named]:
-    """Each mistake of an exercise, its variants and its disguise, named by how they behave."""
+    """Each mistake of an exercise and each of its variants, named by how they behave."""
     exercise, rows = helpers.exercises()[id], rows_of(id, seed)
     return {
         key: Named(*key, tuple(sorted(_names(rows, exercise, key))), _place(exercise, key[0]), row)
@@ -93,8 +90,8 @@ def _names(rows: Rows, exercise: Exercise, key: tuple[str, int]) -> set[str]:
     at = exercise.mistakes[key[0]].at
     return {
         name
-        for (name, variant), row in rows.items()
-        if variant >= 0 and exercise.mistakes[name].at == at and all(map(alike, row, rows[key]))
+        for (name, _), row in rows.items()
+        if exercise.mistakes[name].at == at and all(map(alike, row, rows[key]))
     }
 
 

@@ -1,4 +1,4 @@
-"""Runs the answers of a bank: each mistake, its variants and its disguise, once, in processes that share the work."""
+"""Runs the answers of a bank: each mistake and each of its variants, once, in processes that share the work."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from helpers.processes import fork_server
 from helpers.processes.process_tree import end_tree
 
 PATIENCE = 600  # seconds for all answers of an exercise, on a busy machine, too: a few are usual
-DISGUISED = -1
-Key = tuple[str, int]  # a mistake's name, and 0 for itself, 1 and so on for its variants, or DISGUISED
+Key = tuple[str, int]  # a mistake's name, and 0 for itself, 1 and so on for its variants
 Rows = dict[Key, tuple[Finding | None, ...]]
 # What the processes below and those of a check would import anew: a learner's warm worker does it while it waits.
 fork_server.IMPORTED += [__name__, *lab_modules()]
@@ -51,11 +50,10 @@ def rows_of(id: str, seed: int) -> Rows:
 def _shares(exercise: Exercise) -> list[list[Key]]:
     """What each process is to run.
 
-    A mistake with its variants and its disguise, which comes last: an answer that keeps something from call to call
-    begins as the first. Answers that start processes run alone, since some leave processes behind.
+    A mistake with its variants. Answers that start processes run alone, since some leave processes behind.
     """
     groups = [
-        [(name, variant) for variant in (*range(1 + len(mistake.variants)), DISGUISED)]
+        [(name, variant) for variant in range(1 + len(mistake.variants))]
         for name, mistake in exercise.mistakes.items()
     ]
     if exercise.processes:
@@ -96,19 +94,6 @@ def own_cores() -> int:
     return max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
-def disguised(answer: Any) -> Any:
-    """The same behaviour under another name and behind a plain wrapper."""
-    if isinstance(answer, tuple):
-        return tuple(disguised(part) for part in answer)
-    if isinstance(answer, type):
-        return type("Disguised", (answer,), {})
-
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return answer(*args, **kwargs)
-
-    return wrapped
-
-
 def _serve(results: Connection, id: str, seed: int, share: list[Key]) -> None:
     """Sends the outcomes of these answers."""
     # In a fork torch makes its pool of threads anew at the first call. If that comes from several threads at once, such
@@ -139,4 +124,4 @@ def _row(exercise: Exercise, key: Key, seed: int) -> tuple[Finding | None, ...]:
 
 
 def _answer(mistake: Mistake, variant: int) -> Any:
-    return disguised(mistake.answer) if variant == DISGUISED else (mistake.answer, *mistake.variants)[variant]
+    return (mistake.answer, *mistake.variants)[variant]

@@ -15,7 +15,6 @@ import helpers
 from ci.messages.bank import errors
 from ci.messages.outcomes import differences
 from ci.messages.reports import SEED, checked, reports
-from ci.messages.rows import disguised
 from ci.messages.texts import short
 from helpers.check.spec import Mistake
 from helpers.display.report import Report
@@ -43,6 +42,19 @@ def drawn() -> int:
     return random.SystemRandom().randrange(1, 2**31)
 
 
+def disguised(answer: Any) -> Any:
+    """The same behaviour under another name and behind a plain wrapper."""
+    if isinstance(answer, tuple):
+        return tuple(disguised(part) for part in answer)
+    if isinstance(answer, type):
+        return type("Disguised", (answer,), {})
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return answer(*args, **kwargs)
+
+    return wrapped
+
+
 def without_output(found: Report) -> Report:
     return replace(found, output="", cut=False)
 
@@ -53,7 +65,7 @@ def test_mistake_is_rejected_and_named(exercise: Exercise, name: str) -> None:
 
 
 @BY_EXERCISE
-def test_disguises_and_variants_are_named(exercise: Exercise) -> None:
+def test_variants_are_named(exercise: Exercise) -> None:
     assert errors(exercise, SEED) == []
 
 
@@ -101,7 +113,14 @@ def test_the_check_itself_names_disguises_and_variants(exercise: Exercise) -> No
 def test_right_answers_pass(exercise: Exercise) -> None:
     answers = right_answers(exercise.id)
     assert len(answers) >= 2, "an exercise has two right answers of different shape or more"
-    for found in checked(exercise, [*answers, *map(disguised, answers)]):
+    for found in checked(exercise, [*answers, disguised(answers[0])]):
+        assert found.passed, str(found)
+
+
+@pytest.mark.slow
+@BY_EXERCISE
+def test_the_check_itself_accepts_right_answers_in_disguise(exercise: Exercise) -> None:
+    for found in checked(exercise, map(disguised, right_answers(exercise.id)), drawn()):
         assert found.passed, str(found)
 
 
