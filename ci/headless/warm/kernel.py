@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -11,10 +13,10 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing import process
-from typing import Any
+from typing import Any, NoReturn
 
 from ci import NOT_IMPORTED
-from ci.headless.child import MARK
+from ci.headless.child import MARK, leave
 
 _PR_SET_PDEATHSIG = 1
 CONTROL_ENDS = 5.0  # seconds, at most
@@ -34,8 +36,10 @@ class Order:
     added: dict[str, str]
 
 
-def become(order: Order) -> None:
+def become(order: Order) -> NoReturn:
     """Be the kernel until it ends."""
+    # The last of the exit functions, as by Python's own end: IPython's has cleared the notebook's names before.
+    atexit.register(gc.collect)
     request = order.request
     _end_with(order.server)
     for fd, stream in enumerate(order.streams):
@@ -70,6 +74,7 @@ def become(order: Order) -> None:
     # one for output: 10 s. It has been told to stop, and needs no more than the outputs that are still to be sent.
     if app.control_thread and app.control_thread.is_alive():
         app.control_thread.join(CONTROL_ENDS)
+    leave(0)
 
 
 def _end_with(server: int) -> None:
