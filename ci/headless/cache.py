@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,21 @@ class Cache:
 
     def __init__(self, root: Path, task: str) -> None:
         self.root, self.task = root, task
-        self.around = self._around()
         self.seen: dict[Path, tuple[str, str] | None] = {}  # the notebook, and those that it reads
+
+    @cached_property
+    def around(self) -> str | None:
+        """The fingerprint before anything runs."""
+        return self._around()
 
     def recall(self, path: Path) -> dict[str, Any] | None:
         """The result with which the notebook passed, if nothing has changed since; else None.
 
         To be called before the notebook runs, also where nothing is to be skipped.
         """
-        seen = self.seen[path] = self._contents(path)
-        if seen is None or self.around is None:
+        seen, around = self._contents(path), self.around
+        self.seen[path] = seen
+        if seen is None or around is None:
             return None
         try:
             kept = json.loads(self._file(path).read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -155,13 +155,20 @@ def _as_it_is(outcome: Outcome) -> None:
 
 
 def outcomes(
-    jobs: Sequence[Job], root: Path, what: str, judge: Callable[[Outcome], None] = _as_it_is
+    jobs: Sequence[Job],
+    root: Path,
+    what: str,
+    judge: Callable[[Outcome], None] = _as_it_is,
+    served: Kernels | None = None,
 ) -> list[Outcome]:
     """Run the jobs, the longest first, and return what came of each, in the order they were given.
 
     `judge` is called with each outcome as soon as its job has ended, and may add errors.
     A job that is silent for longer than a cell may take is ended. On an interrupt, or any other exception,
     every job is ended with all its processes before the exception goes on.
+
+    Args:
+        served: Where the jobs get their kernels; by default from a server that lives as long as this call.
 
     Raises:
         Problem: a job cannot be started.
@@ -175,7 +182,7 @@ def outcomes(
     with (
         _ctrl_c() as pressed,
         Progress(what, len(jobs)) as progress,
-        kernels(root, any(one.kernel for one in jobs)) as from_server,
+        nullcontext(served) if served else kernels(root, any(one.kernel for one in jobs)) as from_server,
     ):
         try:
             while schedule.waiting or running:

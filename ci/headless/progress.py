@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich import progress as bars
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 
 class Progress:
     """Shows jobs as they begin, go from cell to cell, and end."""
 
     def __init__(self, what: str, total: int) -> None:
+        from rich import progress as bars  # takes its time: a kernel server has begun by now
+        from rich.console import Console
+
         self.what, self.total, self.count = what, total, 0
         self.console = Console(highlight=False, markup=False, soft_wrap=True)
         self.moving = self.console.is_terminal and not os.environ.get("CI")
-        self.tasks: dict[str, bars.TaskID] = {}
+        self.tasks: dict[str, TaskID] = {}
         columns = (
             bars.BarColumn(),
             bars.MofNCompleteColumn(),
@@ -64,6 +66,9 @@ class Progress:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; columns in which a value begins with a digit are right-aligned."""
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for index, column in enumerate(columns):
         numeric = index > 0 and any(str(row[index])[:1].isdigit() for row in rows)

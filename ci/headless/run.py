@@ -11,7 +11,7 @@ from ci.headless.jobs import Job, Outcome
 from ci.headless.pool import outcomes
 from ci.headless.progress import print_table
 from ci.headless.schedule import starts_ranks
-from ci.headless.warm.owner import tally
+from ci.headless.warm.owner import kernels, tally
 from ci.notebooks.files import Problem, WrongUse, is_run, notebooks, read
 from ci.notebooks.verdicts import words
 
@@ -92,24 +92,32 @@ def worked(
     """
     cache, done, jobs = Cache(root, task), {}, []
     paths = {path.stem: path for path in notebooks(root / folder, labs)}
-    for name, path in paths.items():
-        result = cache.recall(path)
-        if result is not None and not force:
-            done[name] = Outcome(name, result=result, unchanged=True)
-            continue
-        try:
-            jobs.append(make(path))
-        except Problem as problem:
-            done[name] = Outcome(name, errors=[str(problem)])
-    if jobs:
 
-        def judge(outcome: Outcome) -> None:
-            if not outcome.errors:
-                outcome.errors += further(outcome)
-            if not outcome.errors:
-                cache.remember(paths[outcome.name], outcome.result, outcome.result.get("written", ""))
+    def recall() -> None:
+        for name, path in paths.items():
+            result = cache.recall(path)
+            if result is not None and not force:
+                done[name] = Outcome(name, result=result, unchanged=True)
 
-        done |= {outcome.name: outcome for outcome in outcomes(jobs, root, task, judge)}
+    def judge(outcome: Outcome) -> None:
+        if not outcome.errors:
+            outcome.errors += further(outcome)
+        if not outcome.errors:
+            cache.remember(paths[outcome.name], outcome.result, outcome.result.get("written", ""))
+
+    if not force:
+        recall()
+    # The server imports for seconds: it begins before all that can be done beside it.
+    with kernels(root, len(done) < len(paths)) as served:
+        if force:
+            recall()
+        for name in [name for name in paths if name not in done]:
+            try:
+                jobs.append(make(paths[name]))
+            except Problem as problem:
+                done[name] = Outcome(name, errors=[str(problem)])
+        if jobs:
+            done |= {outcome.name: outcome for outcome in outcomes(jobs, root, task, judge, served)}
     return [done[name] for name in paths]
 
 

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from ci.headless.jobs import Job
 from ci.notebooks.files import is_run
 from helpers.files import put
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 MEGABYTES = 1800.0  # of a job that was never measured: the most that a lab was seen to hold is 1749
 UNKNOWN_SECONDS = 1000.0  # such a job begins first: nobody knows how long it takes

@@ -8,14 +8,17 @@ import re
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
-import numpy as np
 from nbformat import NotebookNode
 
 from ci.headless.kernels import has_gpu
 from ci.notebooks.canonical import canonical, notebook_text
 from ci.notebooks.files import Problem, tags
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SANITIZER = Path(__file__).with_name("sanitize.cfg")  # what nbval leaves out when it compares
 CHANGES = "changes from run to run\n"
@@ -122,6 +125,8 @@ def looks_same(one: str, other: str) -> bool:
     """Whether two PNG pictures, in base64, differ by no more than the tolerance."""
     if one == other:
         return True
+    import numpy as np
+
     first, second = _pixels(one), _pixels(other)
     if first is None or second is None or first.shape != second.shape:
         return False
@@ -129,6 +134,7 @@ def looks_same(one: str, other: str) -> bool:
 
 
 def _pixels(picture: str) -> np.ndarray | None:
+    import numpy as np
     from PIL import Image
 
     try:

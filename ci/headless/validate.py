@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from ci.headless.child import NOTEBOOK
 from ci.headless.jobs import Job, Outcome
@@ -14,10 +13,11 @@ from ci.headless.kernels import START_SECONDS, cell_seconds, kernel_error
 from ci.headless.progress import print_table
 from ci.headless.run import guarded, seconds, summarise, worked
 from ci.headless.schedule import starts_ranks
-from ci.headless.stored import SANITIZER
-from ci.notebooks.canonical import canonical
 from ci.notebooks.files import Problem, is_run, read, shown
 from ci.notebooks.verdicts import words
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 SHARE = 0.8  # of the cells with output must be compared
 
@@ -78,6 +78,10 @@ def job_for(path: Path, root: Path) -> Job:
     Raises:
         Problem: the notebook cannot be read, or its cells were not run in order.
     """
+    # They import nbformat, which takes its time: a kernel server has begun by now.
+    from ci.headless.stored import SANITIZER
+    from ci.notebooks.canonical import canonical
+
     notebook = read(path, root)
     where = shown(path, root)
     try:

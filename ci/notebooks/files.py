@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-
-import nbformat
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from helpers.files import put
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 STEM = re.compile(r"(\d\d)_[a-z0-9_]+")
 PAGE = "00"  # the start page: it runs like a lab and has no exercises
@@ -95,6 +96,8 @@ def read(path: Path, root: Path) -> NotebookNode:
     _require_ids(raw["cells"], where)
     if (raw.get("nbformat"), raw.get("nbformat_minor", 0)) < (4, 5):
         raise Problem("the notebook is older than format 4.5: save it once in JupyterLab", path=where)
+    import nbformat  # takes longer than all else that a command imports
+
     try:
         notebook = nbformat.reads(text, as_version=4)
         nbformat.validate(notebook)

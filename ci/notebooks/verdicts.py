@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from ci.notebooks.files import texts
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 VERDICTS = ("passed", "wrong", "crashed", "timed out", "not attempted")
 REPORT = re.compile(rf"(?m)^({'|'.join(VERDICTS)}): (\d\d\.[a-z0-9_]+)(?= |$)")

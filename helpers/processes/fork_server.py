@@ -22,8 +22,13 @@ IMPORTED = ["helpers.check.worker", "helpers.check.pool", "helpers.ranks.rank"]
 def fork_server() -> BaseContext:
     """The multiprocessing context whose children come from the fork server."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*IMPORTED, "helpers.processes.frozen"])
+    context.set_forkserver_preload(imported())
     return context
+
+
+def imported() -> list[str]:
+    """What a fork server that is started now imports beforehand, in order."""
+    return [*IMPORTED, "helpers.processes.frozen"]
 
 
 def started(start: Callable[[], Started]) -> Started:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import process
-from typing import Any
+from typing import Any, NoReturn
 
 from ci import NOT_IMPORTED
-from ci.headless.child import MARK
+from ci.headless.child import MARK, leave
+from ci.headless.warm.refusals import Stamp
+from ci.headless.warm.spare import Spare
 
 _PR_SET_PDEATHSIG = 1
 CONTROL_ENDS = 5.0  # seconds, at most
@@ -26,16 +30,20 @@ class Order:
     """The kernel that is asked for: its request, its stdin, stdout and stderr, and who forks it.
 
     added: The variables that importing has set in the server, as it would have in the kernel.
+    stamps: What `stamped` gave in the server.
     """
 
     request: dict[str, Any]
     streams: Sequence[int]
     server: int
     added: dict[str, str]
+    stamps: Mapping[str, Stamp]
 
 
-def become(order: Order) -> None:
+def become(order: Order) -> NoReturn:
     """Be the kernel until it ends."""
+    # The last of the exit functions, as by Python's own end: IPython's has cleared the notebook's names before.
+    atexit.register(gc.collect)
     request = order.request
     _end_with(order.server)
     for fd, stream in enumerate(order.streams):
@@ -57,7 +65,9 @@ def become(order: Order) -> None:
     for name in [name for name in sys.modules if name == "ci" or name.startswith("ci.")]:
         del sys.modules[name]  # as fresh as all of the project's own code
     try:
+        spare = Spare(order.stamps)
         app = _kernel(request["arguments"], order.server)
+        spare.offer()
     except BaseException as error:
         # No cell has run, so nothing is lost; torch's own end would hide these words, the last that a run shows.
         if isinstance(error, SystemExit):
@@ -70,6 +80,7 @@ def become(order: Order) -> None:
     # one for output: 10 s. It has been told to stop, and needs no more than the outputs that are still to be sent.
     if app.control_thread and app.control_thread.is_alive():
         app.control_thread.join(CONTROL_ENDS)
+    leave(0)
 
 
 def _end_with(server: int) -> None:

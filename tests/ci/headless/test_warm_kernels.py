@@ -329,6 +329,12 @@ def test_a_forked_kernel_carries_the_mark_of_its_job(kind: str, tmp_path: Path):
     wait_until(lambda: not lives(below) and not lives(bare))
 
 
+@each("forked")
+def test_a_forked_kernel_collects_and_looks_at_nothing_that_the_server_imported(session: Session, kind: str):
+    told = "import gc\ngc.isenabled(), gc.get_freeze_count() > 100_000, gc.get_stats()[2]['collections'] < 5"
+    assert session.shown(told) == "(True, True, True)"
+
+
 # What differs, and is known: the course is run with stock kernels, too, by `make test-all`.
 @each()
 def test_known_difference_what_a_notebook_forgot_to_import_is_there(session: Session, kind: str):
