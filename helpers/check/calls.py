@@ -25,12 +25,7 @@ def calls_to(*functions: Callable[..., Any] | type) -> Iterator[list[str]]:
     Code runs about twice as slowly in the block. A generator runs where it is iterated: iterate it in the block.
     Other processes are not seen.
     """
-    known: dict[int, str] = {}  # by identity: code written alike, as that of dataclasses, is equal
-    kept: list[Any] = []
-    for function in functions:
-        for name, part in _parts(function):
-            kept.append(getattr(part, "__code__", part))
-            known[id(kept[-1])] = name
+    known = _known(functions)
     seen: list[str] = []
     of_c = _of_c()
 
@@ -71,6 +66,22 @@ def _of_c() -> tuple[str, ...]:
     method()
     sys.setprofile(before)
     return ("c_call",) if ("c_call", len) in heard else ("c_return", "c_exception")
+
+
+_found: dict[tuple[int, ...], tuple[Any, list[Any], dict[int, str]]] = {}
+
+
+def _known(functions: tuple[Any, ...]) -> dict[int, str]:
+    """What is looked for, by identity, with its name: code written alike, as that of dataclasses, is equal.
+
+    Found once: each property of an exercise looks for the same functions, and all of all optimizers take a millisecond.
+    What has the identities is kept with them, so that they are not given out again.
+    """
+    at = tuple(map(id, functions))  # pybind's methods have no hash
+    if at not in _found:
+        named = [(name, getattr(part, "__code__", part)) for each in functions for name, part in _parts(each)]
+        _found[at] = functions, named, {id(part): name for name, part in named}
+    return _found[at][-1]
 
 
 def _parts(function: Any) -> Iterator[tuple[str, Any]]:

@@ -18,6 +18,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     PLACES,
     WITHOUT_STATE,
     copied,
+    file_in_mid_run,
     file_of,
     in_mid_run,
     newly_built,
@@ -90,7 +91,7 @@ def _kind_of_key(key: Any, params: list[Tensor]) -> Any:
     asks='"state": {index: {name: value}} for each parameter that has a state; an index counts the parameters through all groups in the order of `opt.param_groups`: 0, 1, 2, ...',
 )
 def _(answer: Any, trial: Trial) -> None:
-    opt = in_mid_run(trial, "AdamW")
+    opt = in_mid_run(trial.generator, "AdamW")
     params = params_of(opt)
     trial.given("AdamW with groups of 2, 1 and 2 parameters; the last one has had no gradient yet")
     got = written(answer, trial, opt)
@@ -121,7 +122,7 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
-        opt = in_mid_run(trial, kind)
+        opt = in_mid_run(trial.generator, kind)
         trial.given(f"{kind} after three steps; a parameter joined at the second, a group before the third")
         got, want = written(answer, trial, opt)["state"], file_of(opt)["state"]
         off = off_places(got, want)
@@ -157,7 +158,7 @@ def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tup
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
-        opt = in_mid_run(trial, kind)
+        opt = in_mid_run(trial.generator, kind)
         trial.given(
             f"{kind} with three groups of different lr and weight_decay, and a scheduler's initial_lr"
         )
@@ -185,7 +186,7 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
-        opt = in_mid_run(trial, kind)
+        opt = in_mid_run(trial.generator, kind)
         trial.given(f"{kind}: saved, then trained one step on, with another lr, and with one more group")
         got = written(answer, trial, opt)
         before = copied(got)
@@ -204,7 +205,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @optimizer_state.property("saving leaves the optimizer as it is", asks="`opt` is left as it is.")
 def _(answer: Any, trial: Trial) -> None:
-    opt = in_mid_run(trial, "AdamW")
+    opt = in_mid_run(trial.generator, "AdamW")
     trial.given("AdamW in mid-run, saved twice")
     before, params, groups = standing(opt), params_of(opt), [list(group) for group in opt.param_groups]
     first = copied(written(answer, trial, opt))
@@ -234,7 +235,7 @@ def is_same_object(one: Any, other: Any) -> bool:
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         trial.given(f"{kind}: saved, torch.save, torch.load, loaded for new parameters; three steps on")
-        opt = in_mid_run(trial, kind)
+        opt = in_mid_run(trial.generator, kind)
         memory = io.BytesIO()
         try:
             torch.save(written(answer, trial, opt), memory)
@@ -272,7 +273,7 @@ def _(answer: Any, trial: Trial) -> None:
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
-    opt, sd = newly_built(trial, "AdamW"), file_of(in_mid_run(trial, "AdamW"))
+    opt, sd = newly_built(trial, "AdamW"), file_in_mid_run(trial, "AdamW")
     trial.given("AdamW in mid-run")
     with calls_to(Optimizer.state_dict, Optimizer.load_state_dict) as seen:
         written(answer, trial, opt)
@@ -297,7 +298,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.given(
             f"{kind}: a file with lr 0.1 and others, loaded into an optimizer that was built with lr 0.7"
         )
-        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
         trial.call(answer[1], opt, sd)
         off = [
             sorted(
@@ -322,7 +323,7 @@ def _(answer: Any, trial: Trial) -> None:
     asks="The parameters stay those of `opt`: groups and parameters are matched by their place.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    opt, sd = newly_built(trial, "SGD with momentum"), file_of(in_mid_run(trial, "SGD with momentum"))
+    opt, sd = newly_built(trial, "SGD with momentum"), file_in_mid_run(trial, "SGD with momentum")
     trial.given("SGD with momentum, groups of 2, 1 and 2 parameters")
     params, weights = params_of(opt), copied(params_of(opt))
     trial.call(answer[1], opt, sd)
@@ -343,7 +344,7 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
-        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
         trial.given(f"{kind}: an optimizer that has taken a step, and a file without a state for parameter 4")
         params = params_of(opt)
         trial.call(answer[1], opt, sd)
@@ -381,7 +382,7 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in reversed(KINDS):
-        sd = file_of(in_mid_run(trial, kind))
+        sd = file_in_mid_run(trial, kind)
         for dtype in (torch.float64, torch.bfloat16):
             trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
             opt = newly_built(trial, kind, dtype)
@@ -411,7 +412,7 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
-        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
         before = copied(sd)
         trial.given(f"{kind}: one dict, loaded into an optimizer, which then trains on")
         trial.call(answer[1], opt, sd)
@@ -439,7 +440,7 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
-        opt, sd = newly_built(trial, kind), file_of(in_mid_run(trial, kind))
+        opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
         trial.given(
             f"{kind}: loaded, then one step in which parameter {WITHOUT_STATE} has its first gradient"
         )
@@ -466,7 +467,7 @@ def _(answer: Any, trial: Trial) -> None:
         ("of groups of 2, 1 and 1 parameters", (2, 1, 1)),
         ("of groups of 2, 2 and 1 parameters", (2, 2, 1)),
     ):
-        opt, sd = newly_built(trial, "AdamW"), file_of(in_mid_run(trial, "AdamW"))
+        opt, sd = newly_built(trial, "AdamW"), file_in_mid_run(trial, "AdamW")
         numbers = iter(range(sum(sizes)))
         sd["param_groups"] = [
             sd["param_groups"][0] | {"params": [next(numbers) for _ in range(size)]} for size in sizes

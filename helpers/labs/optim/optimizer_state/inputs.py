@@ -73,15 +73,15 @@ def params_of(opt: Optimizer) -> list[Any]:
     return [param for group in opt.param_groups for param in group["params"]]
 
 
-def in_mid_run(trial: Trial, kind: str) -> Optimizer:
+def in_mid_run(generator: torch.Generator, kind: str) -> Optimizer:
     """After three steps: parameter 1 joined at the second one, a group was added before the third."""
-    params = [Parameter(torch.randn(shape, generator=trial.generator)) for shape in SHAPES]
+    params = [Parameter(torch.randn(shape, generator=generator)) for shape in SHAPES]
     groups = [{"params": params[:2]}, {"params": params[2:3], "lr": 0.05, "weight_decay": 0.1}]
     opt = KINDS[kind](groups)
     for moving in ((0, 2), (0, 1, 2), (1, 3)):
         if 3 in moving:
             opt.add_param_group({"params": params[3:], "lr": 0.02})
-        step(opt, trial.generator, moving)
+        step(opt, generator, moving)
     for group in opt.param_groups:
         group["initial_lr"] = 2 * group["lr"]  # what a scheduler leaves there
     return opt
@@ -89,12 +89,19 @@ def in_mid_run(trial: Trial, kind: str) -> Optimizer:
 
 def step(opt: Optimizer, generator: torch.Generator, moving: tuple[int, ...] = (0, 1, 2, 3, 4)) -> None:
     """One step with random gradients, the same numbers for any dtype, for these parameters."""
-    opt.zero_grad()
+    _forget_gradients(opt)
     for place, param in enumerate(params_of(opt)):
         if place in moving:
             param.grad = torch.randn(param.shape, generator=generator).to(param.dtype)
     opt.step()
-    opt.zero_grad()
+    _forget_gradients(opt)
+
+
+def _forget_gradients(opt: Optimizer) -> None:
+    """As opt.zero_grad() does, which takes as long as a step."""
+    for param in params_of(opt):
+        if param.grad is not None:
+            param.grad = None
 
 
 def newly_built(trial: Trial, kind: str, dtype: torch.dtype = torch.float32) -> Optimizer:
@@ -119,12 +126,22 @@ def file_of(opt: Optimizer) -> dict[str, Any]:
     return copied(Optimizer.state_dict(opt))
 
 
+def file_in_mid_run(trial: Trial, kind: str) -> dict[str, Any]:
+    """What torch's state_dict holds of an optimizer in mid-run. Made once for all properties; each gets a copy."""
+    return copied(_file(trial.seed, kind))
+
+
+@functools.lru_cache(maxsize=len(KINDS))
+def _file(seed: int, kind: str) -> dict[str, Any]:
+    # Of a seed of its own: else the optimizer that is to load it would begin with the same weights.
+    return file_of(in_mid_run(torch.Generator().manual_seed(seed + 1), kind))
+
+
 def copied(value: Any) -> Any:
     """A copy that shares no tensor, list or dict."""
-    if isinstance(value, Parameter):
-        return Parameter(value.detach().clone(), value.requires_grad)
     if isinstance(value, Tensor):
-        return value.detach().clone()
+        plain = value.detach().clone()
+        return Parameter(plain, value.requires_grad) if isinstance(value, Parameter) else plain
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

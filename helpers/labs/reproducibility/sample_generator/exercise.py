@@ -67,9 +67,12 @@ def made(answer: Callable[..., Any], trial: Trial, key: Key) -> torch.Generator:
     return got
 
 
-def draws(generator: torch.Generator, count: int = 2) -> tuple[int, ...]:
-    """The next numbers of a generator."""
-    return tuple(torch.randint(2**62, (count,), generator=generator, device="cpu").tolist())
+_drawn = torch.empty(2, dtype=torch.int64, device="cpu")  # kept: thousands of generators are asked
+
+
+def draws(generator: torch.Generator) -> tuple[int, ...]:
+    """The next two numbers of a generator."""
+    return tuple(_drawn.random_(2**62, generator=generator).tolist())
 
 
 def first_draws(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[int, ...] | None:
