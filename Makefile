@@ -14,7 +14,7 @@ help:
 	@echo "make lab       learn: JupyterLab opens on the start page"
 	@echo "make test      prove: every test"
 	@echo "make run       regenerate: the stored outputs of solutions/, by running them"
-	@echo "make test-ci   make test, then every wrong answer through the check itself"
+	@echo "make test-ci   make test, then every wrong answer through the check itself: what CI runs"
 	@echo "make test-all  make test, then run everything anew and the slow tests"
 	@echo "make site      publish: the solved labs as pages, in .labbook/site/"
 	@echo "make pictures  README's pictures, taken anew in Chromium"

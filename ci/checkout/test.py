@@ -30,7 +30,7 @@ PYTEST = [PYTHON, "-m", "pytest", "-p", "no:nbval", "-n", str(WORKERS), "--dist"
 PYTEST += ["--no-loadscope-reorder"]
 LINTED = ["helpers", "ci", "tests", "solutions"]
 REAL_CHECK = ["tests/check/test_exercises.py", "-m", "slow", "-k"]
-CI_MINUTES = 28  # from the start of --ci; no test of its own stages begins later. `make test` took 19 on two quiet cores
+CI_MINUTES = 28  # from the start of --ci; no test of its own stages begins later
 CLOSING = re.compile(r"=*\s*(\d+ \w+.* in [\d.]+s.*?|no tests ran in .*?)\s*=*")
 LEFT_OUT = re.compile(r"left out: .*")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -1,7 +1,8 @@
 """A process beside a forked kernel that becomes its fork server: it has imported all, and never computed.
 
 A fresh fork server imports torch for seconds, and the kernel's first check waits for it. multiprocessing starts one by
-a command: the spare obeys that command where it would be no different from a fresh process, and ends elsewhere.
+a command: the spare obeys that command where a fresh process would have the same environment, options and limits, and
+ends elsewhere. It has imported more than a fresh one, as the kernel itself has.
 This is the kernel's side; obeying.py is the spare's.
 """
 

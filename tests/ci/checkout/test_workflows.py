@@ -55,7 +55,7 @@ def test_cpu_workflow_runs_what_the_readme_says() -> None:
     path = ROOT / ".github/workflows/cpu.yml"
     assert set(workflow(path)["on"]) == {"push", "pull_request"}
     assert "bash .ci/run" in run_lines(path)
-    assert (ROOT / ".ci/run").read_text().endswith("exec make test </dev/null\n")
+    assert (ROOT / ".ci/run").read_text().endswith("exec make test-ci </dev/null\n")
 
 
 def test_gpu_machine_never_runs_a_pull_request() -> None:
