@@ -66,9 +66,9 @@ def _folder_in(each: Named) -> str | None:
 
 
 def collision(names: Sequence[str], at: str) -> str:
-    """The sentence on mistakes that behave alike, or of one that gets no name. at: where they are first rejected."""
-    what = f"{' and '.join(names)} behave alike" if len(names) > 1 else f"{names[0]} gets no name"
-    return f"{what}. First rejected at the property {at!r}: let `observed` hold there what this mistake does and no other one"
+    """The sentence on mistakes that behave alike. at: where they are first rejected."""
+    advice = "let `observed` hold there what this mistake does and no other one"
+    return f"{' and '.join(names)} behave alike. First rejected at the property {at!r}: {advice}"
 
 
 def in_words(each: Named) -> str:

@@ -20,15 +20,11 @@ from ci.messages.bank import named
 from ci.messages.nameless import Nameless
 from ci.messages.rows import own_cores
 from helpers.check.protocol import Result
-from helpers.course.registry import lab_modules
 from helpers.display.report import Report
 from helpers.exercise import Exercise, reported
-from helpers.processes import fork_server
 
 SEED = 20260101
 torch.set_num_threads(1)  # as every lab does
-# A child imports the lab of its answer: some tenths of a second, which a learner's warm worker takes while it waits.
-fork_server.IMPORTED += lab_modules()
 
 
 def checked(

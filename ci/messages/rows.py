@@ -8,7 +8,6 @@ import os
 import sys
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 import torch
 
@@ -16,7 +15,6 @@ import helpers
 from helpers.check import guard
 from helpers.check.judge import OWN_MODULES, Finding
 from helpers.check.naming import Outcomes, written_down
-from helpers.check.spec import Mistake
 from helpers.course.registry import lab_modules
 from helpers.exercise import Exercise
 from helpers.processes import fork_server
@@ -118,10 +116,8 @@ def _be_quiet() -> None:
 
 
 def _row(exercise: Exercise, key: Key, seed: int) -> tuple[Finding | None, ...]:
-    mistake = exercise.mistakes[key[0]]
-    outcomes = Outcomes(exercise, _answer(mistake, key[1]), seed, written_down(mistake))
+    name, variant = key
+    mistake = exercise.mistakes[name]
+    answer = (mistake.answer, *mistake.variants)[variant]
+    outcomes = Outcomes(exercise, answer, seed, written_down(mistake))
     return tuple(outcomes.at(prop) for prop in exercise.properties if mistake.at in ("", prop.description))
-
-
-def _answer(mistake: Mistake, variant: int) -> Any:
-    return (mistake.answer, *mistake.variants)[variant]
