@@ -47,10 +47,15 @@ class Shared:
 
 
 class Selves(Shared):
-    """Which modules ran, by what they are: kept alive, so that no two have the same id."""
+    """Which modules ran, by what they are: kept alive, so that no two have the same id.
+
+    one_at_a_time: held where a forward writes to a buffer. Where replicas share it, wrongly, no update gets lost by
+    chance, and what is seen is the same in every run.
+    """
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, nn.Module, int]] = []
+        self.one_at_a_time = threading.Lock()
 
     def selves(self, kind: str) -> list[nn.Module]:
         return [module for name, module, _ in self.seen if name == kind]
@@ -88,7 +93,7 @@ class Net(nn.Module):
     def forward(self, x: Tensor, factor: float = 1.0, mask: Tensor | None = None) -> Tensor:
         self.crowd.seen.append(("net", self, len(x)))
         self.calls += 1
-        with torch.no_grad():
+        with torch.no_grad(), self.crowd.one_at_a_time:
             self.total.add_(x.sum())
         return self._computed(x, self.inner(x), factor, mask)
 
