@@ -18,6 +18,7 @@ from tests.support.living import lives
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are forked on Linux")
 
 CHECK = "from helpers.labs import autograd as lab\nlab.square.check(lambda *_: None).verdict"
+KERNEL = "from ipykernel.kernelapp import IPKernelApp\nIPKernelApp.instance().kernel"
 SERVER = "from multiprocessing import forkserver\nforkserver._forkserver._forkserver_pid"
 
 
@@ -110,6 +111,8 @@ def test_the_spare_ends_with_its_kernel(session: Session, used: bool):
 
 def test_a_kernel_told_to_end_does_not_wait_for_its_spare(session: Session):
     spare, process = spare_of(session), session.manager.provisioner.process
+    # What ipykernel ends and waits for; a child that nobody asks how it ended it waits for half a minute.
+    assert session.shown(f"{KERNEL}._process_children()") == "[]"
     session.end(PATIENCE)
     assert process.returncode == 0 and not lives(spare)
 
@@ -134,6 +137,7 @@ def told():
         "collects": gc.isenabled(),
         "limits": [resource.getrlimit(number) for number in range(10)],
         "session": os.getsid(0) == os.getsid(os.getppid()),
+        "group": os.getpgrp() == os.getpgid(os.getppid()),
         "imported": [name for name in sys.modules if name.split(".")[0] in ("ci", "in_a_file", "helpers")],
     }
     with open("told", "w") as file:

@@ -20,6 +20,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     copied,
     file_in_mid_run,
     file_of,
+    get_ready,
     in_mid_run,
     newly_built,
     params_of,
@@ -27,7 +28,6 @@ from helpers.labs.optim.optimizer_state.inputs import (
     standing,
     step,
     train_on,
-    wrap_steps,
 )
 
 optimizer_state = Exercise(
@@ -37,7 +37,7 @@ optimizer_state = Exercise(
     minutes=30,
     difficulty="medium",
     core=False,
-    prepare=wrap_steps,
+    prepare=get_ready,
     names=("optimizer_state_dict", "load_optimizer_state"),
     hints=[
         "opt.state has the parameters themselves as keys. In another process there are other tensors: what do the old "

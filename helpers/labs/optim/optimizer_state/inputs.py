@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -59,13 +60,18 @@ OTHER = {
 
 
 @functools.cache
-def wrap_steps() -> None:
+def get_ready() -> None:
     """Make the first optimizer of each class, which wraps the step of the class: no check sees that change.
 
-    Not when the lab is imported: the very first one takes a second, for imports.
+    Not when the lab is imported: the very first one takes a second, for imports. And make the first file: torch.load
+    takes its time to get ready, too.
     """
     for build in KINDS.values():
         build([{"params": [Parameter(torch.zeros(()))]}])
+    memory = io.BytesIO()
+    torch.save({"a parameter": torch.zeros(2)}, memory)
+    memory.seek(0)
+    torch.load(memory, weights_only=True)
 
 
 def params_of(opt: Optimizer) -> list[Any]:
