@@ -325,6 +325,7 @@ def test_a_setting_reaches_the_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "OMP_NUM_THREADS" not in os.environ and not (tmp_path / ".labbook" / "passed").exists()
 
 
+@pytest.mark.slow
 def test_a_setting_that_changes_a_text_or_a_picture_fails_the_command(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

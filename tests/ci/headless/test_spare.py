@@ -67,7 +67,12 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("case", OTHERS)
+EVERY_DAY = ("a variable", "a module beside the notebook")  # one that a cell may do, one from outside
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=() if case in EVERY_DAY else pytest.mark.slow) for case in OTHERS]
+)
 def test_what_a_cell_changed_means_a_fresh_server(session: Session, case: str):
     spare = spare_of(session)
     session.shown(f"{OTHERS[case]}\nfrom helpers.processes.fork_server import fork_server")
