@@ -42,8 +42,8 @@ worker_noise = Prediction(
             "numpy_global",
         ),
         "B": Choice(
-            "The data set's own generator, and no other.",
-            "Each worker holds a copy of the data set, with the generator in the same state. Torch seeds the "
+            "The dataset's own generator, and no other.",
+            "Each worker holds a copy of the dataset, with the generator in the same state. Torch seeds the "
             "three global generators in a worker; of objects that you own it knows nothing.",
         ),
         "C": Choice(
@@ -61,7 +61,7 @@ worker_noise = Prediction(
 
 number_of_workers = Prediction(
     "01.number_of_workers",
-    "Another number of workers",
+    "A different number of workers",
     {
         "A": Choice(
             "Yes: the seed is the same, and the order of the samples is, too.",
@@ -72,7 +72,7 @@ number_of_workers = Prediction(
         "B": Choice(
             "Only 0 workers differ: with 1, 2 or 3 each sample gets the same worker seed.",
             "A worker's seed is the base seed plus the worker's number, and a worker goes on in its stream from "
-            "sample to sample. With another number of workers a sample falls on another place of another stream.",
+            "sample to sample. With a different number of workers a sample falls on a different place of a different stream.",
             "seed_by_sample",
         ),
         "C": Choice(
@@ -81,7 +81,7 @@ number_of_workers = Prediction(
             "generator_cures",
         ),
         "D": Choice(
-            "No: each number of workers gives other pictures.",
+            "No: each number of workers gives different pictures.",
             "The noise of a sample depends on which worker reads it, and on what that worker read before.",
         ),
     },
@@ -122,7 +122,7 @@ stable_sums = Prediction(
     {
         "A": Choice(
             "Pairwise: the error grows only with the logarithm of the length.",
-            "A small error is no fixed result: another order, other pairs, other last bits.",
+            "A small error is no fixed result: a different order, different pairs, different last bits.",
             "small_error",
         ),
         "B": Choice(
@@ -144,7 +144,7 @@ stable_sums = Prediction(
 
 gpu_bits = Prediction(
     "01.gpu_bits",
-    "Other bits from run to run, on a GPU",
+    "Different bits from run to run, on a GPU",
     {
         "A": Choice(
             "`out.index_add_(0, index, x)` for float32 `x`, where indices repeat",
