@@ -12,7 +12,6 @@ import torch
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.save_run.forks import Fork, can_fork
 from helpers.labs.reproducibility.save_run.killed import IN_PLACE, Saver, digest_of
 from helpers.labs.reproducibility.save_run.uninterrupted import (
     EPOCH,
@@ -23,6 +22,7 @@ from helpers.labs.reproducibility.save_run.uninterrupted import (
     uninterrupted,
     wrap_step,
 )
+from helpers.labs.reproducibility.shared.forks import Fork, can_fork
 from helpers.labs.reproducibility.shown.run import Run, new_run
 
 MIDDLE = EPOCH + 1  # batches done at the one interruption that most properties look at
