@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import random
@@ -181,6 +182,24 @@ def global_generators_constant(worker_id: int) -> None:
     torch.manual_seed(0)
 
 
+@seed_worker.mistake(breaks="still differ like this, too")
+def global_generators_by_base_seed(worker_id: int) -> None:
+    """What the hook seeds anew draws alike in all workers of an epoch. Perhaps it got the base seed, info.seed - info.id;
+    torch had added the worker's number.
+    """
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    torch.manual_seed(info.seed - worker_id)
+
+
+@seed_worker.mistake(breaks="still differ like this, too")
+def global_generators_few(worker_id: int) -> None:
+    """A global generator was seeded anew, with one of few seeds. Perhaps the seed is a remainder of a small number."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    np.random.seed(info.seed % 100)
+
+
 @seed_worker.mistake(breaks="no two streams have a stretch in common")
 def shifted_by_a_thousand(worker_id: int) -> None:
     """All workers draw from one stream, each from a later place: after some thousand draws one of them comes to the
@@ -316,3 +335,15 @@ def _(worker_id: int) -> None:
 def _(worker_id: int) -> None:
     info = get_worker_info()
     info.dataset.rng = np.random.PCG64(np.random.SeedSequence([info.seed, worker_id]))
+
+
+@seed_worker.variant(few_seeds)
+def _(worker_id: int) -> None:
+    digest = hashlib.md5(f"{torch.initial_seed()}".encode()).digest()
+    get_worker_info().dataset.rng = np.random.default_rng(int.from_bytes(digest[:2]))
+
+
+@seed_worker.variant(hash_below_zero)
+def _(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(hash((info.seed, worker_id)))
