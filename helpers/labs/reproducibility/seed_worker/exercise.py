@@ -260,25 +260,12 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     trial.given("120 epochs with 5 workers")
     bases = base_seeds(trial, 120)
-    owners: dict[float, tuple[int, int, int]] = {}
-    pairs: dict[tuple[int, int, int, int], str] = {}
-    shifted = True
-    for epoch, base in enumerate(bases):
-        for id in range(WORKERS):
-            for place, value in enumerate(played(answer, trial, base, id, epoch)):
-                other_epoch, other_id, other_place = owners.setdefault(value, (epoch, id, place))
-                if (other_epoch, other_id) != (epoch, id):
-                    pairs[other_epoch, other_id, epoch, id] = _kind(other_epoch, other_id, epoch, id)
-                    shifted = shifted and place != other_place
-        if len(pairs) > 60:
-            break
+    pairs, shifted = in_a_fork(lambda: meetings(answer, trial, bases))
     if len(pairs) < 2:  # a seed of 31 bits may meet another one by chance, once
         return
     epoch, id, other_epoch, other_id = next(iter(pairs))
-    one, other = (
-        in_a_fork(lambda at=at, by=by: played(answer, trial, bases[at], by, at))
-        for at, by in ((epoch, id), (other_epoch, other_id))
-    )
+    one = alone(answer, trial, bases[epoch], id, epoch)
+    other = alone(answer, trial, bases[other_epoch], other_id, other_epoch)
     if not set(one) & set(other):  # the hook keeps something, which workers cannot share
         return
     same_epoch = Counter((pair[1], pair[3]) for pair, kind in pairs.items() if kind == "same epoch")
@@ -296,6 +283,25 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
+def meetings(
+    answer: Callable[[int], None], trial: Trial, bases: list[int]
+) -> tuple[dict[tuple[int, int, int, int], str], bool]:
+    """Pairs (epoch, worker, epoch, worker) that draw a number in common, and whether all do so some draws later."""
+    owners: dict[float, tuple[int, int, int]] = {}
+    pairs: dict[tuple[int, int, int, int], str] = {}
+    shifted = True
+    for epoch, base in enumerate(bases):
+        for id in range(WORKERS):
+            for place, value in enumerate(played(answer, trial, base, id, epoch)):
+                other_epoch, other_id, other_place = owners.setdefault(value, (epoch, id, place))
+                if (other_epoch, other_id) != (epoch, id):
+                    pairs[other_epoch, other_id, epoch, id] = _kind(other_epoch, other_id, epoch, id)
+                    shifted = shifted and place != other_place
+        if len(pairs) > 60:
+            break
+    return pairs, shifted
+
+
 def played(
     answer: Callable[[int], None], trial: Trial, base: int, id: int, epoch: int, count: int = DRAWS
 ) -> tuple[float, ...]:
@@ -304,6 +310,11 @@ def played(
     with elsewhere(pid=WORKERS * epoch + id, hours=epoch), worker(base, id, WORKERS, dataset):
         answer(id)
     return drawn(dataset, trial, count)
+
+
+def alone(answer: Callable[[int], None], trial: Trial, *args: int) -> tuple[float, ...]:
+    """The same in a process of its own."""
+    return in_a_fork(lambda: played(answer, trial, *args))
 
 
 def _shown(noise: tuple[float, ...]) -> str:
@@ -324,10 +335,15 @@ PERIODS = sorted(
 def _(answer: Any, trial: Trial) -> None:
     (base,) = base_seeds(trial, 1)
     trial.given(f"worker 1 of two epochs, whose base seeds differ by {PERIODS[0]}, ..., or {PERIODS[-1]:,}")
-    first = played(answer, trial, base, 1, 0)
-    for period in PERIODS:
+
+    def found() -> list[int]:
+        first = played(answer, trial, base, 1, 0)
+        return [period for period in PERIODS if played(answer, trial, base + period, 1, 1) == first]
+
+    for period in in_a_fork(found)[:1]:
+        first, second = (alone(answer, trial, base + more, 1, at) for at, more in enumerate((0, period)))
         trial.true(
-            played(answer, trial, base + period, 1, 1) != first,
+            first != second,
             f"Two epochs whose base seeds differ by {period:,} give the same noise.",
             expected="2**30 streams or more, so that two workers do not share one by chance",
             got=f"{_shown(first)} from both, so {period:,} streams or fewer",
@@ -344,7 +360,7 @@ def _(answer: Any, trial: Trial) -> None:
     for epoch, base in enumerate(base_seeds(trial, 2)):
         for id in range(3):
             names.append(f"worker {id} of epoch {epoch}")
-            streams.append(np.sort(played(answer, trial, base, id, epoch, STRETCH)))
+            streams.append(np.sort(alone(answer, trial, base, id, epoch, STRETCH)))
     for at, stream in enumerate(streams):
         for before, other in enumerate(streams[:at]):
             common = int((other[np.searchsorted(other, stream).clip(max=STRETCH - 1)] == stream).sum())
@@ -371,7 +387,7 @@ def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
 def _(answer: Any, trial: Trial) -> None:
     trial.given("two epochs with three workers; random, NumPy and torch are used in them, too")
     with elsewhere():
-        rows = [[start(answer, trial, b, id).others for id in range(3)] for b in base_seeds(trial, 2)]
+        rows = [[started(answer, trial, b, id).others for id in range(3)] for b in base_seeds(trial, 2)]
     spoilt: dict[str, tuple[bool, bool]] = {}
     for name in rows[0][0]:
         values = [[each[name] for each in row] for row in rows]
@@ -394,7 +410,8 @@ def _(answer: Any, trial: Trial) -> None:
             observed=sorted(set(spoilt.values())),
         )
     with elsewhere():
-        many = [start(answer, trial, base, id).others for base in base_seeds(trial, 60) for id in range(3)]
+        bases = base_seeds(trial, 60)
+        many = in_a_fork(lambda: [start(answer, trial, base, id).others for base in bases for id in range(3)])
     for name in many[0]:
         others = [each[name] for each in many]
         trial.true(
