@@ -301,6 +301,8 @@ def shared(answer: Callable[..., Any], trial: Trial, keys: Iterable[Key]) -> Ite
 
 def _kind(pairs: list[tuple[Key, Key]]) -> object:
     """How the keys of such pairs differ: what tells a sum from an xor, from a stride, from chance."""
+    if all("".join(map(str, one)) == "".join(map(str, other)) for one, other in pairs):
+        return "digits joined"
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}
     if sum(x[:2] == y[:2] and x[1] == 0 for x, y in pairs) > 4:
@@ -406,9 +408,22 @@ def own_strides(answer: Callable[..., Any], trial: Trial, key: Key) -> set[int]:
 
 
 def strides_from(key: Key, more: set[int]) -> list[Key]:
-    """The key, with one number raised by 1, and with a later number raised by a stride instead."""
-    keys = [_raised(key, at, 1) for at in range(2)]
+    """The key, with one number raised by 1, and with a later number raised by a stride instead.
+
+    With factors for two numbers, each as large as the factor of the other gives one product.
+    """
+    keys = [_raised((0, 0, 0), at, factor) for at in range(3) for factor in PRIMES]
+    keys += [_raised(key, at, 1) for at in range(2)]
     return keys + [_raised(key, at, by) for at in (1, 2) for by in sorted(STRIDES | more)]
+
+
+@sample_generator.property(
+    "the 5,000 samples of a run have 5,000 streams", asks=TWO, changes=GLOBAL, once_right=True
+)
+def _(answer: Any, trial: Trial) -> None:
+    seed = trial.random.randrange(200)
+    trial.given(f"seed = {seed}, epochs 0 to 24, indices 0 to 199")
+    _apart(answer, trial, [(seed, epoch, index) for epoch in range(25) for index in range(200)])
 
 
 @sample_generator.property(
@@ -467,12 +482,3 @@ def seed_of_32_bits(generator: torch.Generator) -> int | None:
         if any(stream[at : at + 4] == numbers for at in range(200)):
             return seed
     return None
-
-
-@sample_generator.property(
-    "the 5,000 samples of a run have 5,000 streams", asks=TWO, changes=GLOBAL, once_right=True
-)
-def _(answer: Any, trial: Trial) -> None:
-    seed = trial.random.randrange(200)
-    trial.given(f"seed = {seed}, epochs 0 to 24, indices 0 to 199")
-    _apart(answer, trial, [(seed, epoch, index) for epoch in range(25) for index in range(200)])

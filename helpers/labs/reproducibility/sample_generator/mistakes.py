@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import struct
 import time
 
 import numpy as np
@@ -239,7 +240,9 @@ def bounds_asserted(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="it raises ValueError")
 def overflow_let_through(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A number that is too large raises OverflowError, perhaps from to_bytes: a caller is promised ValueError."""
+    """A number that is too large raises OverflowError or struct.error, as to_bytes and struct.pack do: a caller is
+    promised ValueError.
+    """
     raw = b"".join(number.to_bytes(4, "little") for number in (seed, epoch, index))
     return _filled(np.frombuffer(hashlib.shake_256(raw).digest(4 * 624), dtype=np.uint32))
 
@@ -314,3 +317,42 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 @sample_generator.variant(wide_stride)
 def _(seed: int, epoch: int, index: int) -> torch.Generator:
     return _filled(np.random.SeedSequence((seed << 64) + (epoch << 32) + index).generate_state(624))
+
+
+@sample_generator.mistake(breaks="Two keys get two streams")
+def digits_joined(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The digits are written side by side with nothing between: epoch 1, index 11 and epoch 11, index 1 look alike."""
+    digest = hashlib.shake_256(f"{seed}{epoch}{index}".encode()).digest(4 * 624)
+    return _filled(np.frombuffer(digest, dtype=np.uint32))
+
+
+@sample_generator.variant(digits_joined)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return torch.Generator().manual_seed(int(f"{seed}{epoch}{index}") % 2**64)
+
+
+@sample_generator.variant(digits_joined)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return _filled(np.random.SeedSequence(int(f"{seed}{epoch}{index}")).generate_state(624))
+
+
+@sample_generator.variant(stride_too_small)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return _filled(np.random.SeedSequence([seed, epoch * 100_000 + index]).generate_state(624))
+
+
+@sample_generator.variant(wide_stride)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    key = seed * 73_856_093 ^ epoch * 19_349_663 ^ index * 83_492_791
+    return _filled(np.random.SeedSequence(key).generate_state(624))
+
+
+@sample_generator.variant(seed_cut_off)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return torch.Generator().manual_seed(((seed << 40) + (epoch << 20) + index) % 2**64)
+
+
+@sample_generator.variant(overflow_let_through)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    raw = struct.pack("<III", seed, epoch, index)
+    return _filled(np.frombuffer(hashlib.shake_256(raw).digest(4 * 624), dtype=np.uint32))
