@@ -418,6 +418,18 @@ def strides_from(key: Key, more: set[int]) -> list[Key]:
 
 
 @sample_generator.property(
+    "up to its own bounds an answer keeps all keys apart",
+    asks=(EVERY_BIT, "A number that is too large for your way may be refused"),
+)
+def _(answer: Any, trial: Trial) -> None:
+    bounds = [most_accepted(answer, trial, at) for at in range(3)]
+    trial.given("numbers at the edges of what is accepted: to {:,} for the seed, {:,}, {:,}".format(*bounds))
+    edges = [sorted({0, 1, most // 2, most // 2 + 1, most - 1, most}) for most in bounds]
+    if pairs := list(shared(answer, trial, itertools.product(*edges))):
+        _fail_as_shared(trial, pairs, "bound")
+
+
+@sample_generator.property(
     "the 5,000 samples of a run have 5,000 streams", asks=TWO, changes=GLOBAL, once_right=True
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -432,7 +444,7 @@ def _(answer: Any, trial: Trial) -> None:
     changes=GLOBAL,
 )
 def _(answer: Any, trial: Trial) -> None:
-    key = tuple(2 ** _bits_accepted(answer, trial, at) - 1 for at in range(3))
+    key = tuple(2 ** ((most_accepted(answer, trial, at) + 1).bit_length() - 1) - 1 for at in range(3))
     trial.given(f"(seed, epoch, index) = {key}")
     if sum(number.bit_length() for number in key) <= 32:
         return
@@ -456,15 +468,16 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-def _bits_accepted(answer: Callable[..., Any], trial: Trial, at: int) -> int:
-    """How many bits of one number the answer accepts, at most 62, beside small other numbers."""
-    fewest, most = REQUIRED[at].bit_length() - 1, 62
+def most_accepted(answer: Callable[..., Any], trial: Trial, at: int) -> int:
+    """The largest number that the answer accepts, below 2**62, beside zeros for the other two."""
+    fewest, most = REQUIRED[at], 2**62 - 1
+    middle = most
     while fewest < most:
-        middle = (fewest + most + 1) // 2
-        if first_draws(answer, trial, _raised((0, 0, 0), at, 2**middle - 1)) is None:
+        if first_draws(answer, trial, _raised((0, 0, 0), at, middle)) is None:
             most = middle - 1
         else:
             fewest = middle
+        middle = (fewest + most + 1) // 2
     return fewest
 
 

@@ -356,3 +356,20 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 def _(seed: int, epoch: int, index: int) -> torch.Generator:
     raw = struct.pack("<III", seed, epoch, index)
     return _filled(np.frombuffer(hashlib.shake_256(raw).digest(4 * 624), dtype=np.uint32))
+
+
+@sample_generator.mistake(breaks="A number that is too large for your way may be refused")
+def bound_too_high(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The bounds let a number through that has no place. Perhaps `<=` stands for `<`: 256 needs nine bits, and runs into
+    the next number.
+    """
+    if not (seed <= 2**8 and epoch <= 2**8 and index <= 2**16):
+        raise ValueError("too large")
+    return torch.Generator().manual_seed(seed << 24 | epoch << 16 | index)
+
+
+@sample_generator.variant(bound_too_high)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    if seed > 256 or epoch > 256 or index > 65_536:
+        raise ValueError("too large")
+    return torch.Generator().manual_seed((seed * 256 + epoch) * 65_536 + index)
