@@ -191,7 +191,10 @@ def all_generators(answer: Any, trial: Trial) -> None:
 
 @save_run.property(
     "at every batch of two epochs, in a process that never saw the run",
-    asks="One file holds everything: a process that never saw the run resumes from it alone.",
+    asks=(
+        "Write all that the next batch of `run` depends on to a file for `resume_run`.",
+        "One file holds everything: a process that never saw the run resumes from it alone.",
+    ),
     changes=RNG,
 )
 def in_a_fresh_process(answer: Any, trial: Trial) -> None:
