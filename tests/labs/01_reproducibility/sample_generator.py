@@ -20,7 +20,9 @@ def _with_words(words: np.ndarray) -> torch.Generator:
 
 
 def sample_by_a_sequence(seed: int, epoch: int, index: int) -> torch.Generator:
-    """SeedSequence of the key fills the state."""
+    """SeedSequence of the key fills the state; larger numbers would be joined, so they are refused."""
+    if max(seed, epoch, index) >= 2**32:
+        raise ValueError("seed, epoch and index are below 2**32")
     return _with_words(np.random.SeedSequence((seed, epoch, index)).generate_state(WORDS))
 
 
@@ -43,19 +45,20 @@ def sample_by_a_digest(seed: int, epoch: int, index: int) -> torch.Generator:
 
 def sample_by_numpys_twister(seed: int, epoch: int, index: int) -> torch.Generator:
     """NumPy's own Mersenne Twister seeds itself from the sequence; torch takes its words."""
+    if (epoch | index) >> 32:
+        raise ValueError("epoch and index are one word each")
     twister = np.random.MT19937(np.random.SeedSequence(entropy=seed, spawn_key=(epoch, index)))
     return _with_words(twister.state["state"]["key"])
 
 
 def sample_by_a_bounded_mix(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A bijection of 32 bits: 4096 epochs of a million samples, and no more."""
-    if not (0 <= epoch < 2**12 and 0 <= index < 2**20 and 0 <= seed < 2**32):
+    """A bijection of 32 bits: as many streams as keys, 256 seeds, 128 epochs of 131,072 samples."""
+    if not (0 <= seed < 2**8 and 0 <= epoch < 2**7 and 0 <= index < 2**17):
         raise ValueError(f"no place for epoch {epoch}, index {index}, seed {seed}")
-    key = (epoch << 20) | index
+    key = (seed << 24) | (epoch << 17) | index
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B), (16, 1)):
         key = ((key ^ (key >> shift)) * factor) % 2**32
-    folded = int(np.random.SeedSequence(seed).generate_state(1)[0])
-    return torch.Generator(device="cpu").manual_seed(key ^ folded)
+    return torch.Generator(device="cpu").manual_seed(key)
 
 
 def sample_packed(seed: int, epoch: int, index: int) -> torch.Generator:
@@ -65,6 +68,40 @@ def sample_packed(seed: int, epoch: int, index: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed << 24 | epoch << 16 | index)
 
 
+class Samples:
+    """A callable object that keeps states, and gives a new generator with a copy each time."""
+
+    def __init__(self) -> None:
+        self.states: dict[tuple[int, ...], torch.Tensor] = {}
+
+    def __call__(self, seed: int, epoch: int, index: int) -> torch.Generator:
+        key = seed, epoch, index
+        if key not in self.states:
+            text = ":".join(map(str, key)).encode()
+            words = np.frombuffer(hashlib.blake2b(text).digest(), dtype=np.uint32)
+            self.states[key] = _with_words(np.random.SeedSequence(words).generate_state(WORDS)).get_state()
+        generator = torch.Generator("cpu")
+        generator.set_state(self.states[key].clone())
+        return generator
+
+
+def sample_by_the_global_one(seed: int, epoch: int, index: int) -> torch.Generator:
+    """NumPy's global generator does the mixing, and is put back."""
+    kept = np.random.get_state()
+    try:
+        np.random.seed([half for number in (seed, epoch, index) for half in divmod(number, 2**32)])
+        return _with_words(np.random.get_state()[1])
+    finally:
+        np.random.set_state(kept)
+
+
+def sample_by_one_large_number(seed: int, epoch: int, index: int) -> torch.Generator:
+    """64 bits for each number, side by side in one Python int."""
+    if max(seed, epoch, index).bit_length() > 64:
+        raise ValueError("64 bits for each")
+    return _with_words(np.random.SeedSequence((((seed << 64) | epoch) << 64) | index).generate_state(WORDS))
+
+
 RIGHT = [
     sample_by_a_sequence,
     sample_by_fixed_width,
@@ -72,4 +109,7 @@ RIGHT = [
     sample_by_numpys_twister,
     sample_by_a_bounded_mix,
     sample_packed,
+    Samples(),
+    sample_by_the_global_one,
+    sample_by_one_large_number,
 ]

@@ -68,7 +68,9 @@ def save_as_json_and_bytes(path: Path, run: Run) -> None:
                 {"numpy": numpy_state, "random": random.getstate(), "at": [run.epoch, run.batch]}
             ),
             "start": run.epoch_start if run.batch else torch.empty(0),
-            "states": torch.stack([torch.get_rng_state(), run.generators["augment"].get_state()]),
+            "states": torch.stack(
+                [torch.get_rng_state(), *(own.get_state() for own in run.generators.values())]
+            ),
         },
         memory,
     )
@@ -96,7 +98,9 @@ def resume_without_reading_samples(path: Path, run: Run) -> None:
     random.setstate((version, tuple(words), spare))
     np.random.set_state(text["numpy"])
     for set_state, own in zip(
-        (torch.set_rng_state, run.generators["augment"].set_state), state["states"], strict=True
+        (torch.set_rng_state, *(own.set_state for own in run.generators.values())),
+        state["states"],
+        strict=True,
     ):
         set_state(own.clone())
 

@@ -50,6 +50,34 @@ def worker_with_its_own_too(worker_id: int) -> None:
     info.dataset.rng = np.random.default_rng([info.seed, int(info.dataset.rng.integers(2**63))])
 
 
+def worker_once(worker_id: int) -> None:
+    """Does its work once in a process: a worker is one, and starts once."""
+    if not _DONE:
+        _DONE.append(worker_id)
+        worker_by_its_seed(worker_id)
+
+
+_DONE: list[int] = []
+
+
+def worker_by_a_kept_generator(worker_id: int) -> None:
+    """One Generator for the module, over NumPy's Twister, which gets its state from the worker's."""
+    _OWN.bit_generator.state = np.random.MT19937([worker_id, torch.initial_seed() - worker_id]).state
+    torch.utils.data.get_worker_info().dataset.rng = _OWN
+
+
+_OWN = np.random.Generator(np.random.MT19937(0))
+
+
+class WorkerByChildren:
+    """A callable object: the worker's child of the epoch's sequence; it also takes its number by name."""
+
+    def __call__(self, worker_id: int) -> None:
+        info = torch.utils.data.get_worker_info()
+        children = np.random.SeedSequence(info.seed - worker_id).spawn(info.num_workers)
+        setattr(info.dataset, "rng", np.random.Generator(np.random.Philox(children[worker_id])))  # noqa: B010
+
+
 RIGHT = [
     worker_by_its_seed,
     worker_in_place,
@@ -57,4 +85,7 @@ RIGHT = [
     worker_by_32_bits,
     worker_by_a_global_draw,
     worker_with_its_own_too,
+    worker_once,
+    worker_by_a_kept_generator,
+    WorkerByChildren(),
 ]

@@ -33,6 +33,10 @@ sample_generator = Exercise(
     ],
 )
 
+ONLY = "A new CPU generator whose stream is a function of the three numbers, and of nothing else."
+TWO = "Two keys get two streams, which have no stretch in common."
+EVERY_BIT = "Every bit of a number counts, also of 2**32 and more."
+
 Key = tuple[int, int, int]
 NAMES = ("seed", "epoch", "index")
 WORD = 2**31
@@ -83,6 +87,16 @@ def first_draws(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[int
         if all(number <= most for number, most in zip(key, REQUIRED, strict=True)):
             raise
         return None
+    except Exception as error:
+        if all(number <= most for number, most in zip(key, REQUIRED, strict=True)):
+            raise
+        kind = type(error).__name__
+        trial.fail(
+            f"sample_generator{key} raised {kind}. What is too large for your way is refused with ValueError.",
+            expected="a generator, or ValueError",
+            got=f"{kind}: {error}"[:200],
+            observed=("raised", kind),
+        )
     return draws(generator)
 
 
@@ -90,7 +104,10 @@ def some_key(trial: Trial) -> Key:
     return trial.random.randrange(200), trial.random.randrange(1, 50), trial.random.randrange(1, 1000)
 
 
-@sample_generator.property("each call gives a new generator on the CPU, and moves no other")
+@sample_generator.property(
+    "each call gives a new generator on the CPU, and moves no other",
+    asks=(ONLY, "Each call returns a new object.", "No global generator is moved."),
+)
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
     other = (key[0], key[1], key[2] + 1)
@@ -123,7 +140,7 @@ OTHER_PROCESSES: dict[str, dict[str, int]] = {
 
 
 @sample_generator.property(
-    "the three numbers alone decide, in every worker and in every order", changes=GLOBAL
+    "the three numbers alone decide, in every worker and in every order", asks=ONLY, changes=GLOBAL
 )
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
@@ -166,7 +183,25 @@ def swayed(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[str, tup
     return None
 
 
-@sample_generator.property("seed, epoch and index each decide")
+@sample_generator.property(
+    "the keys that every answer accepts",
+    asks="Seeds to 255, epochs to 100 and indices to 50,000 are accepted.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("seeds 0 and 255, epochs 0 and 100, indices 0 and 50,000, in every combination")
+    for key in itertools.product(*((0, most) for most in REQUIRED)):
+        try:
+            made(answer, trial, key)
+        except ValueError as error:
+            trial.fail(
+                f"sample_generator{key} raised ValueError. This key may not be refused: a bound is too low, perhaps by one.",
+                expected="a generator",
+                got=f"ValueError: {error}"[:200],
+                observed="refused",
+            )
+
+
+@sample_generator.property("seed, epoch and index each decide", asks=TWO)
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
     trial.given(f"(seed, epoch, index) = {key}, and one number raised by 1")
@@ -182,6 +217,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.fail(
             f"Another {' or '.join(ignored)} gives the same numbers.{cut}",
             expected="another stream for every seed, epoch and index",
+            got=f"{numbers}, the first two draws of both",
             observed=(ignored, bool(cut)),
         )
 
@@ -196,7 +232,29 @@ def _raised(key: Key, at: int, by: int) -> Key:
     return numbers[0], numbers[1], numbers[2]
 
 
-@sample_generator.property("keys of simple kinds have streams of their own")
+STRETCH = 15_000  # draws in which two streams may not meet
+
+
+@sample_generator.property("the streams of neighbours have nothing in common", asks=TWO)
+def _(answer: Any, trial: Trial) -> None:
+    key = some_key(trial)
+    trial.given(f"(seed, epoch, index) = {key} and its neighbours, {STRETCH:,} draws of each")
+    keys = [key, *(_raised(key, at, by) for at in range(3) for by in (1, 2))]
+    streams = [torch.randint(WORD, (STRETCH,), generator=made(answer, trial, each)).tolist() for each in keys]
+    for each, stream in zip(keys[1:], streams[1:], strict=True):
+        at_one_place = sum(a == b for a, b in zip(streams[0], stream, strict=True))
+        common = len(set(streams[0]) & set(stream))
+        if common > 10:  # chance gives one in ten checks
+            kind = "at the same places" if at_one_place > 10 else "some draws later"
+            trial.fail(
+                f"sample_generator{key} and sample_generator{each} draw the same numbers {kind}.",
+                expected="streams that have nothing in common",
+                got=f"{common:,} of {STRETCH:,} numbers in common",
+                observed=kind,
+            )
+
+
+@sample_generator.property("keys of simple kinds have streams of their own", asks=TWO)
 def _(answer: Any, trial: Trial) -> None:
     base = trial.random.randrange(200)
     trial.given(
@@ -243,6 +301,8 @@ def shared(answer: Callable[..., Any], trial: Trial, keys: Iterable[Key]) -> Ite
 
 def _kind(pairs: list[tuple[Key, Key]]) -> object:
     """How the keys of such pairs differ: what tells a sum from an xor, from a stride, from chance."""
+    if all("".join(map(str, one)) == "".join(map(str, other)) for one, other in pairs):
+        return "digits joined"
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}
     if sum(x[:2] == y[:2] and x[1] == 0 for x, y in pairs) > 4:
@@ -260,33 +320,134 @@ def _shift(one: Key, other: Key) -> Key:
     return other[0] - one[0], other[1] - one[1], other[2] - one[2]
 
 
-FAR = (2**31, 2**32, 2**40, 2**48)
+# 2**61 - 1: by this Python's hash takes the remainder of an int. From 2**53 on a float loses the last bits.
+FAR = (2**31, 2**32, 2**40, 2**48, 2**53, 2**53 + 1, 2**61 - 1, 2**62, 2**62 + 1)
 
 
 @sample_generator.property(
-    "large numbers count in full, or are refused; the streams are more than 2**32", changes=GLOBAL
+    "large numbers count in full, or are refused",
+    asks=(EVERY_BIT, "A number that is too large for your way may be refused: it raises ValueError."),
 )
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
-    trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, 2**40, 2**48")
-    keys = [key, *(_raised(key, at, by) for at in range(3) for by in FAR)]
-    pairs = list(shared(answer, trial, keys))
+    trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, ..., 2**62")
+    pairs = list(shared(answer, trial, [key, *(_raised(key, at, by) for at in range(3) for by in FAR)]))
     if pairs:
         one, other = pairs[0]
         seed = made(answer, trial, other).initial_seed()
-        trial.fail(
-            f"Two samples share a stream: sample_generator{one} and sample_generator{other}."
-            + (_cut(seed) if seed >= 2**32 and seed != made(answer, trial, one).initial_seed() else ""),
-            expected="another stream, or ValueError for a key that has no place",
-            observed="high bits lost" if all(sum(_shift(*pair)) % 2**31 == 0 for pair in pairs) else "other",
+        cut = seed >= 2**32 and seed != made(answer, trial, one).initial_seed()
+        shift = abs(sum(_shift(one, other)))
+        kind = {0: "high bits lost", 2**61 - 1: "hash of an int"}.get(
+            shift and shift % 2**31 and shift, "rounded"
         )
-    _has_room(answer, trial)
+        _fail_as_shared(trial, pairs, kind, _cut(seed) if cut else "")
 
 
-def _has_room(answer: Callable[..., Any], trial: Trial) -> None:
-    """Wrong if the answer takes more keys than there are seeds of 32 bits, and its generator has such a seed."""
-    key = (trial.random.randrange(1000), 2**20 + 1, 2**40 + 1)
+def _fail_as_shared(trial: Trial, pairs: list[tuple[Key, Key]], kind: str, more: str = "") -> None:
+    one, other = pairs[0]
+    trial.fail(
+        f"Two samples share a stream: sample_generator{one} and sample_generator{other}.{more}",
+        expected="another stream, or ValueError for a key that has no place",
+        got=f"{len(pairs)} such pairs",
+        observed=kind,
+    )
+
+
+@sample_generator.property(
+    "large numbers do not run into their neighbours in the key", asks=EVERY_BIT, changes=GLOBAL
+)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("keys whose numbers, written side by side in words of 8, 16 or 32 bits, are the same words")
+    if pairs := list(shared(answer, trial, joined_keys(trial))):
+        _fail_as_shared(trial, pairs, "joined", " Side by side their words are the same.")
+    key = 2 * trial.random.randrange(100), 2 * trial.random.randrange(20), 2 * trial.random.randrange(100)
+    trial.given(
+        f"(seed, epoch, index) = {key}, with one number raised by 1, or a later one by a round number or a prime"
+    )
+    if pairs := list(shared(answer, trial, strides_from(key, own_strides(answer, trial, key)))):
+        _fail_as_shared(trial, pairs, "stride")
+
+
+def joined_keys(trial: Trial) -> list[Key]:
+    """Keys of three numbers that are the same four words, three times for each width and order of words."""
+    keys: list[Key] = []
+    for width in (8, 16, 32):
+        a, b, c, d = trial.random.sample(range(1, 200), 4)
+        keys += [(a + (b << width), c, d), (a, b + (c << width), d), (a, b, c + (d << width))]
+        keys += [((a << width) + b, c, d), (a, (b << width) + c, d), (a, b, (c << width) + d)]
+    return keys
+
+
+PRIMES = (
+    31,
+    37,
+    101,
+    997,
+    1009,
+    7919,
+    9973,
+    10_007,
+    65_537,
+    99_991,
+    100_003,
+    104_729,
+    131_071,
+    999_983,
+    1_000_003,
+)
+PRIMES += (15_485_863, 19_349_663, 73_856_093, 83_492_791, 10**9 + 7, 10**9 + 9, 2_654_435_761, 2**31 - 1)
+STRIDES = {*PRIMES, *(1 << bits for bits in range(6, 63)), *(10**zeros for zeros in range(2, 19))}
+
+
+def own_strides(answer: Callable[..., Any], trial: Trial, key: Key) -> set[int]:
+    """By how much the seed grows that the answer gives its generator: then this is a stride for sure."""
+    seeds = [
+        made(answer, trial, each).initial_seed() for each in (key, *(_raised(key, at, 1) for at in range(3)))
+    ]
+    return {more for seed in seeds[1:] if 0 < (more := seed - seeds[0]) < 2**62}
+
+
+def strides_from(key: Key, more: set[int]) -> list[Key]:
+    """The key, with one number raised by 1, and with a later number raised by a stride instead.
+
+    With factors for two numbers, each as large as the factor of the other gives one product.
+    """
+    keys = [_raised((0, 0, 0), at, factor) for at in range(3) for factor in PRIMES]
+    keys += [_raised(key, at, 1) for at in range(2)]
+    return keys + [_raised(key, at, by) for at in (1, 2) for by in sorted(STRIDES | more)]
+
+
+@sample_generator.property(
+    "up to its own bounds an answer keeps all keys apart",
+    asks=(EVERY_BIT, "A number that is too large for your way may be refused"),
+)
+def _(answer: Any, trial: Trial) -> None:
+    bounds = [most_accepted(answer, trial, at) for at in range(3)]
+    trial.given("numbers at the edges of what is accepted: to {:,} for the seed, {:,}, {:,}".format(*bounds))
+    edges = [sorted({0, 1, most // 2, most // 2 + 1, most - 1, most}) for most in bounds]
+    if pairs := list(shared(answer, trial, itertools.product(*edges))):
+        _fail_as_shared(trial, pairs, "bound")
+
+
+@sample_generator.property(
+    "the 5,000 samples of a run have 5,000 streams", asks=TWO, changes=GLOBAL, once_right=True
+)
+def _(answer: Any, trial: Trial) -> None:
+    seed = trial.random.randrange(200)
+    trial.given(f"seed = {seed}, epochs 0 to 24, indices 0 to 199")
+    _apart(answer, trial, [(seed, epoch, index) for epoch in range(25) for index in range(200)])
+
+
+@sample_generator.property(
+    "more keys than 2**32 are not squeezed into as many seeds",
+    asks="`manual_seed` has 2**32 streams only: who accepts more keys needs more streams.",
+    changes=GLOBAL,
+)
+def _(answer: Any, trial: Trial) -> None:
+    key = tuple(2 ** ((most_accepted(answer, trial, at) + 1).bit_length() - 1) - 1 for at in range(3))
     trial.given(f"(seed, epoch, index) = {key}")
+    if sum(number.bit_length() for number in key) <= 32:
+        return
     if first_draws(answer, trial, key) is None or swayed(answer, trial, key):
         return
     generator = made(answer, trial, key)
@@ -296,12 +457,28 @@ def _has_room(answer: Callable[..., Any], trial: Trial) -> None:
         return
     cut = seed == given and seed >= 2**32
     trial.fail(
-        (_cut(seed).strip() if cut else f"The generator is that of manual_seed({seed}), a key of 32 bits.")
-        + " There are more samples than such keys, and the answer refuses none: two of some 100,000 samples share "
-        "a stream (the birthday rule).",
+        (_cut(seed).strip() if cut else f"The generator is that of manual_seed({seed}), a seed of 32 bits.")
+        + " Many more keys are accepted than there are such seeds, so two of some 100,000 samples share a stream (the "
+        "birthday rule).",
         expected="a generator whose whole state is filled, or ValueError for what is beyond a bound",
+        got="a generator with one of 2**32 seeds, and "
+        + " times ".join(f"2**{number.bit_length()}" for number in key)
+        + " keys that are accepted",
         observed="cut by manual_seed" if cut else "32 bits",
     )
+
+
+def most_accepted(answer: Callable[..., Any], trial: Trial, at: int) -> int:
+    """The largest number that the answer accepts, below 2**62, beside zeros for the other two."""
+    fewest, most = REQUIRED[at], 2**62 - 1
+    middle = most
+    while fewest < most:
+        if first_draws(answer, trial, _raised((0, 0, 0), at, middle)) is None:
+            most = middle - 1
+        else:
+            fewest = middle
+        middle = (fewest + most + 1) // 2
+    return fewest
 
 
 def seed_of_32_bits(generator: torch.Generator) -> int | None:
@@ -318,28 +495,3 @@ def seed_of_32_bits(generator: torch.Generator) -> int | None:
         if any(stream[at : at + 4] == numbers for at in range(200)):
             return seed
     return None
-
-
-@sample_generator.property("the streams of neighbours have nothing in common")
-def _(answer: Any, trial: Trial) -> None:
-    key = some_key(trial)
-    trial.given(f"(seed, epoch, index) = {key} and its neighbours, 1,500 draws of each")
-    keys = [key, *(_raised(key, at, by) for at in range(3) for by in (1, 2))]
-    streams = [torch.randint(WORD, (1500,), generator=made(answer, trial, each)).tolist() for each in keys]
-    for each, stream in zip(keys[1:], streams[1:], strict=True):
-        at_one_place = sum(a == b for a, b in zip(streams[0], stream, strict=True))
-        common = len(set(streams[0]) & set(stream))
-        if common > 10:  # chance gives one in a thousand checks
-            kind = "at the same places" if at_one_place > 10 else "some draws later"
-            trial.fail(
-                f"sample_generator{key} and sample_generator{each} draw {common} of 1,500 numbers alike, {kind}.",
-                expected="streams that have nothing in common",
-                observed=kind,
-            )
-
-
-@sample_generator.property("the 5,000 samples of a run have 5,000 streams", changes=GLOBAL, once_right=True)
-def _(answer: Any, trial: Trial) -> None:
-    seed = trial.random.randrange(200)
-    trial.given(f"seed = {seed}, epochs 0 to 24, indices 0 to 199")
-    _apart(answer, trial, [(seed, epoch, index) for epoch in range(25) for index in range(200)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any
 
 import torch
 
+from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.save_run.forks import Fork, can_fork
 from helpers.labs.reproducibility.save_run.killed import IN_PLACE, Saver, digest_of
 from helpers.labs.reproducibility.save_run.uninterrupted import (
     EPOCH,
@@ -23,6 +24,7 @@ from helpers.labs.reproducibility.save_run.uninterrupted import (
     uninterrupted,
     wrap_step,
 )
+from helpers.labs.reproducibility.shared.forks import Fork, can_fork
 from helpers.labs.reproducibility.shown.run import Run, new_run
 
 MIDDLE = EPOCH + 1  # batches done at the one interruption that most properties look at
@@ -49,18 +51,55 @@ save_run = Exercise(
     ],
 )
 
+STANDS = "Put `run`, made as for a new start, where the saved run stood: its next batch is the saved run's next batch."
+ONE_STEP = (
+    "The file at `path` is replaced in one step: a kill in the middle of the save leaves the older one."
+)
+
 
 def described(description: list[str]) -> str:
     """The first faults as one text."""
     return "; ".join(description[:4]) + ("; ..." if len(description) > 4 else "")
 
 
-@save_run.property("resumed in mid-epoch, a run goes on as if nothing had interrupted it", changes=RNG)
+@save_run.property(
+    "saving changes nothing in the run",
+    asks="The run itself goes on as if it had not been saved.",
+    changes=RNG,
+)
+def leaves_the_run(answer: Any, trial: Trial) -> None:
+    save, _ = answer
+    seed = some_seed(trial)
+    for done in (0, MIDDLE, EPOCH):
+        trial.given(f"a run that is saved {place(done)}, and goes on")
+        with a_file() as path:
+            whole = uninterrupted(seed)
+            run = whole.run_to(done)
+            trial.call(save, path, run)
+            message = whole.fault(run, done)
+        trial.true(
+            not message,
+            f"After save_run, in the run that was saved: {described(message)}.",
+            expected="a run that trains on as if it had not been saved",
+            got=described(message),
+            observed=message,
+        )
+
+
+@save_run.property(
+    "resumed in mid-epoch, a run goes on as if nothing had interrupted it",
+    asks=(STANDS, "Samples, losses, parameters and buffers are then the same, to the last bit."),
+    changes=RNG,
+)
 def goes_on(answer: Any, trial: Trial) -> None:
     after_one_interruption(answer, trial, MIDDLE)
 
 
-@save_run.property("resumed between two epochs, it does so too", changes=RNG)
+@save_run.property(
+    "resumed between two epochs, it does so too",
+    asks="That also holds between two epochs, and after several restarts.",
+    changes=RNG,
+)
 def goes_on_between_epochs(answer: Any, trial: Trial) -> None:
     after_one_interruption(answer, trial, EPOCH)
 
@@ -76,12 +115,11 @@ def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
         run, before = whole.fresh(some_seed(trial), done)
         trial.call(resume, path, run)
         message = whole.fault(run, done, before)
-        kept = path.is_file()
-    trial.true(kept, "resume_run removed the file: after a second crash there is nothing to resume.")
     trial.true(
         not message,
         f"After resume_run: {described(message)}. So the batches that follow are not those of the uninterrupted run.",
         expected="the same samples, the same losses and the same weights, to the last bit",
+        got=described(message),
         observed=message,
     )
 
@@ -96,24 +134,69 @@ def spare_a_process(answer: Any, trial: Trial) -> None:
     after_one_interruption(answer, trial, EPOCH)
 
 
-@save_run.property("saving changes nothing in the run", changes=RNG)
-def leaves_the_run(answer: Any, trial: Trial) -> None:
-    save, _ = answer
-    trial.given(f"a run that is saved {place(MIDDLE)}, and goes on")
+@save_run.property("resume_run leaves the file as it is", asks="It stays as it is.", changes=RNG)
+def keeps_the_file(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    trial.given(f"the file of a run that is saved {place(MIDDLE)}, before and after resume_run")
     with a_file() as path:
-        whole = uninterrupted(some_seed(trial))
-        run = whole.run_to(MIDDLE)
-        trial.call(save, path, run)
-        message = whole.fault(run, MIDDLE)
+        trial.call(save, path, uninterrupted(some_seed(trial)).run_to(MIDDLE))
+        before = digest_of(path)
+        trial.call(resume, path, new_run(some_seed(trial)))
+        after = digest_of(path)
     trial.true(
-        not message,
-        f"After save_run, in the run that was saved: {described(message)}.",
-        expected="a run that trains on as if it had not been saved",
-        observed=message,
+        after == before,
+        "resume_run " + ("changed" if after else "removed") + " the file: a second crash may need it again.",
+        expected="the same file at path",
+        got="other bytes" if after else "no file at path",
+        observed="changed" if after else "removed",
     )
 
 
-@save_run.property("at every batch of two epochs, in a process that never saw the run", changes=RNG)
+@save_run.property(
+    "every generator of the run is put back",
+    asks="Each generator in `run.generators` is put back, whatever its name.",
+    changes=RNG,
+)
+def all_generators(answer: Any, trial: Trial) -> None:
+    save, resume = answer
+    names = ("before", "mixup")
+    trial.given(f"a run with two more generators, {' and '.join(names)}, in run.generators")
+
+    def with_more(run: Run) -> Run:
+        first, last = (torch.Generator().manual_seed(some_seed(trial)) for _ in names)
+        run.generators = {names[0]: first, **run.generators, names[1]: last}
+        return run
+
+    with a_file() as path:
+        run = with_more(uninterrupted(some_seed(trial)).run_to(MIDDLE))
+        for name in names:
+            torch.rand(7, generator=run.generators[name])
+        trial.call(save, path, run)
+        other = with_more(new_run(some_seed(trial)))
+        trial.call(resume, path, other)
+    wrong = [
+        name
+        for name, generator in run.generators.items()
+        if name not in other.generators
+        or not torch.equal(other.generators[name].get_state(), generator.get_state())
+    ]
+    trial.true(
+        not wrong,
+        f"After resume_run these generators are in another state than the saved one: {', '.join(wrong)}.",
+        expected=f"all of {', '.join(run.generators)} as they were saved",
+        got=f"right: {', '.join(name for name in run.generators if name not in wrong) or 'none'}",
+        observed=wrong,
+    )
+
+
+@save_run.property(
+    "at every batch of two epochs, in a process that never saw the run",
+    asks=(
+        "Write all that the next batch of `run` depends on to a file for `resume_run`.",
+        "One file holds everything: a process that never saw the run resumes from it alone.",
+    ),
+    changes=RNG,
+)
 def in_a_fresh_process(answer: Any, trial: Trial) -> None:
     spare_a_process(answer, trial)
     save, resume = answer
@@ -139,6 +222,7 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
             not description,
             f"In the new process: {described(description)}.",
             expected="a run that goes on as if nothing had interrupted it, with nothing but the file",
+            got=described(description),
             observed=found,
         )
 
@@ -176,34 +260,54 @@ def elsewhere(work: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
         yield fork.ask
 
 
-@save_run.property("a run that was resumed can be saved and resumed again", changes=RNG)
-def twice(answer: Any, trial: Trial) -> None:
+@save_run.property(
+    "a run that was resumed can be saved and resumed again",
+    asks="That also holds between two epochs, and after several restarts.",
+    changes=RNG,
+)
+def again_and_again(answer: Any, trial: Trial) -> None:
     save, resume = answer
-    trial.given(f"a run saved {place(MIDDLE)}, resumed, saved one batch later, resumed again")
     with a_file() as path:
         whole = uninterrupted(some_seed(trial))
-        trial.call(save, path, whole.run_to(MIDDLE))
-        first = new_run(some_seed(trial))
-        trial.call(resume, path, first)
-        known = "was set" if first.epoch_start is not None else "was None"
-        first.step()
-        trial.call(save, path, first)
-        run = new_run(some_seed(trial))
-        try:
-            trial.call(resume, path, run)
-        except Exception as error:
-            trial.fail(
-                f"The second resume_run raised {type(error).__name__}. After the first one run.epoch_start {known}.",
-                expected="a resumed run that holds all that a run holds",
-                observed=(type(error).__name__, known),
+        run, known = whole.run_to(MIDDLE), ""
+        for done in range(MIDDLE, 2 * EPOCH + 2):
+            restarts = done - MIDDLE + 1
+            trial.given(
+                f"a run saved {place(MIDDLE)}, resumed, one batch trained, saved again, and so on; "
+                f"restart {restarts}, {place(done)}"
             )
-        message = whole.fault(run, MIDDLE + 1)
+            trial.call(save, path, run)
+            run = new_run(some_seed(trial))
+            try:
+                trial.call(resume, path, run)
+            except Exception as error:
+                if restarts == 1:
+                    raise
+                trial.fail(
+                    f"The resume_run of restart {restarts} raised {type(error).__name__}. {known}",
+                    expected="a resumed run that holds all that a run holds",
+                    got=f"{type(error).__name__}: {error}"[:200],
+                    observed=(type(error).__name__, known),
+                )
+            was = "set" if run.epoch_start is not None else "None"
+            known = f"After the one before it run.epoch_start was {was}."
+            if done < 2 * EPOCH + 1:
+                run.step()
+        message = whole.fault(run, 2 * EPOCH + 1)
     trial.true(
         not message,
-        f"After the second resume: {described(message)}. The resumed run did not carry all that the next save needs.",
+        f"After {restarts} restarts: {described(message)}. A resumed run did not carry all that the next save needs.",
         expected="a resumed run that holds all that a run holds, run.epoch_start and run.batch included",
+        got=described(message),
         observed=message,
     )
+
+
+RUNNERS = (
+    pickle.load,
+    pickle.loads,
+    eval,
+)  # what makes code of data; torch.load, weights_only, needs none of them
 
 
 class RunsCode:
@@ -216,7 +320,14 @@ class RunsCode:
         return open, (str(self.path), "w")
 
 
-@save_run.property("the file is data: weights_only=True loads it, and no code in a file is run", changes=RNG)
+@save_run.property(
+    "the file is data: weights_only=True loads it, and no code in a file is run",
+    asks=(
+        "`torch.load(path, weights_only=True)` reads the file: tensors and plain Python values only.",
+        "No code that a file may hold is run: no pickle, no eval.",
+    ),
+    changes=RNG,
+)
 def only_data(answer: Any, trial: Trial) -> None:
     save, resume = answer
     with a_file() as path:
@@ -227,8 +338,19 @@ def only_data(answer: Any, trial: Trial) -> None:
             trial.fail(
                 f"The file holds more than tensors and plain Python values: {refused}",
                 expected="tensors, numbers, strings, lists, tuples and dicts",
+                got="a file that torch.load(path, weights_only=True) refuses",
                 observed=refused,
             )
+        trial.given("resume_run on the file that save_run wrote")
+        with calls_to(*RUNNERS) as seen:
+            trial.call(resume, path, new_run(1))
+        trial.true(
+            not seen,
+            f"resume_run calls {', '.join(sorted(set(seen)))} on what the file holds. Whoever writes such a file can run anything.",
+            expected="no pickle and no eval: tensors and plain Python values need neither",
+            got=", ".join(sorted(set(seen))),
+            observed=("runners", sorted(set(seen))),
+        )
         trial.given("a file, not made by save_run, with code in it")
         ran = path.with_name("the_code_ran")
         torch.save({"model": RunsCode(ran)}, path)
@@ -240,6 +362,7 @@ def only_data(answer: Any, trial: Trial) -> None:
             not ran.exists(),
             "resume_run ran the code that a file held. Whoever can give you a checkpoint can then run anything.",
             expected="torch.load(path, weights_only=True), which refuses such a file",
+            got="the code in the file has run",
             observed="code ran",
         )
 
@@ -258,7 +381,11 @@ def refusal(path: Path) -> str:
     return ""
 
 
-@save_run.property("a kill in the middle of a save leaves the older file", changes=RNG)
+@save_run.property(
+    "a kill in the middle of a save leaves the older file",
+    asks=(ONE_STEP, "What a killed save has left behind does not stop the next one."),
+    changes=RNG,
+)
 def atomic(answer: Any, trial: Trial) -> None:
     if not can_fork():  # a process that may be killed is needed
         return
@@ -276,12 +403,14 @@ def atomic(answer: Any, trial: Trial) -> None:
             broken in ("", IN_PLACE),
             f"save_run {broken}: for a moment there is no file at path, and a kill then loses the run.",
             expected="a new file beside path, which takes its place in one step",
+            got=f"save_run {broken}",
             observed=broken,
         )
         trial.true(
             not broken and digest_of(path) == digest,
             "The file at path is written in place: a kill on the way leaves half a file, and the older one is lost.",
             expected="a new file beside path, which takes its place in one step",
+            got="a file at path that is not the older one",
             observed="in place",
         )
         trial.true(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import shutil
 from collections.abc import Callable
@@ -69,31 +70,31 @@ def without(part: str) -> Callable[[Path, Run], None]:
     return saving(lambda state, run: state.pop(part))
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def model_forgotten():
     """The weights are not in the file, so the resumed run trains a new model."""
     return (without("model"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def optimizer_forgotten():
     """Momentum, and whatever else the optimizer has gathered, starts from nothing again."""
     return (without("optimizer"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def scheduler_forgotten():
     """The scheduler counts from 0 again, so the learning rate jumps back at the next step."""
     return (without("scheduler"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def epoch_forgotten():
     """The resumed run believes that it is in its first epoch, and trains that many epochs too many."""
     return (without("epoch"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def torch_generator_forgotten():
     """Dropout draws from torch's global generator: after the iterator is made again, it has to get the state
     that it had when the run was saved.
@@ -101,27 +102,27 @@ def torch_generator_forgotten():
     return (without("torch"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def numpy_generator_forgotten():
     """The augmentation draws from NumPy's global generator, which has a state of its own."""
     return (without("numpy"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def python_generator_forgotten():
     """The augmentation draws from Python's random module, which has a state of its own."""
     return (without("random"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def own_generator_forgotten():
     """A generator of the run's own is in no global state: each one in run.generators has to be saved by its
     name.
     """
-    return (without("augment"), None)
+    return (without("own"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def order_drawn_anew():
     """The order of an epoch is drawn from torch's global generator when a new iterator gives its first batch.
     From another state it is another order: some samples come twice in this epoch, others never.
@@ -129,13 +130,13 @@ def order_drawn_anew():
     return (without("epoch_start"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def batch_forgotten():
     """Without the number of batches that are done the epoch begins again, and samples are trained on twice."""
     return (without("batch"), None)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def buffers_forgotten() -> Any:
     """named_parameters() leaves out the buffers, such as the running mean of batch normalisation. Training
     does not notice, evaluation does. state_dict() holds both.
@@ -152,25 +153,26 @@ def buffers_forgotten() -> Any:
     return saving(change), resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def parameters_assigned() -> Any:
     """assign=True puts new tensors into the model. The optimizer still holds the old ones, and trains those."""
     return None, resuming(after=lambda state, run: run.model.load_state_dict(state["model"], assign=True))
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def own_generator_replaced() -> Any:
     """The data set holds the generator object itself. A new object in run.generators does not reach it: use
     set_state on the old one.
     """
 
     def replace(state: State, run: Run) -> None:
-        run.generators["augment"] = torch.Generator()
+        for name in run.generators:
+            run.generators[name] = torch.Generator()
 
     return None, resuming(before=replace)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def not_skipped() -> Any:
     """run.batch says how many batches are done, but the new iterator stands before the first one. Nor has the
     order been drawn yet: that happens at its first next().
@@ -185,7 +187,7 @@ def not_skipped() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def batch_off_by_one() -> Any:
     """run.batch counts batches that are done, so that many are skipped. One more, and no one trains on it."""
 
@@ -198,13 +200,13 @@ def batch_off_by_one() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def saved_one_batch_late() -> Any:
     """run.batch already counts the batch that was just trained on; adding 1 loses a batch."""
     return saving(lambda state, run: state.update(batch=run.batch + 1)), None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def iterator_not_made() -> Any:
     """With run.batches still None the next step starts a new epoch, with a new order, in the middle of the
     old one.
@@ -218,7 +220,7 @@ def iterator_not_made() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def skipped_after_the_generators() -> Any:
     """Passing over a batch reads its samples, and reading draws. The generators get their state after that,
     last of all.
@@ -234,7 +236,7 @@ def skipped_after_the_generators() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def scheduler_stepped_again() -> Any:
     """load_state_dict has already put the scheduler where it was. One more step() and it is one batch ahead."""
 
@@ -245,19 +247,19 @@ def scheduler_stepped_again() -> Any:
     return None, resuming(after=step)
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def left_in_eval_mode() -> Any:
     """eval() switches dropout off and freezes the running statistics. A run that goes on needs train()."""
     return None, resuming(after=lambda state, run: run.model.eval())
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="The run itself goes on")
 def saving_leaves_eval_mode() -> Any:
     """The file is right, but the run that goes on after the save now trains in eval mode."""
     return saving(lambda state, run: run.model.eval()), None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="The run itself goes on")
 def name_drawn_from_random() -> Any:
     """A random file name is a draw too. It moves Python's generator under the run that goes on; the module
     tempfile has a generator of its own.
@@ -272,7 +274,7 @@ def name_drawn_from_random() -> Any:
     return save_run, None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def numpy_spare_lost() -> Any:
     """NumPy draws normal numbers in pairs and holds one ready. The state has five parts; the last two are
     that number.
@@ -280,18 +282,75 @@ def numpy_spare_lost() -> Any:
     return saving(lambda state, run: state.update(numpy=state["numpy"][:3])), None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def python_spare_lost() -> Any:
     """random.gauss draws in pairs and holds one number ready: the third part of getstate()."""
     return saving(lambda state, run: state.update(random=(*state["random"][:2], None))), None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
 def python_state_as_list() -> Any:
     """random.setstate wants the tuple of 625 numbers as a tuple. torch.save keeps tuples, JSON makes lists of
     them.
     """
     return None, resuming(before=lambda state, run: random.setstate((3, state["random"][1].tolist(), None)))
+
+
+@pairs.mistake(breaks="Each generator in `run.generators` is put back")
+def one_generator_by_name() -> Any:
+    """run.generators is a dict, and only one of its generators was saved. Save each by its name, whatever that is."""
+    return saving(lambda state, run: state.update(own={"augment": state["own"]["augment"]})), None
+
+
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
+def seed_saved_instead_of_state() -> Any:
+    """torch's generator is in another state than the saved one. Perhaps its seed was saved: a seed is where the stream
+    began, and the run is further along.
+    """
+
+    def seed(state: State, run: Run) -> None:
+        torch.manual_seed(torch.initial_seed())
+        torch.manual_seed(int.from_bytes(bytes(state["torch"][:8].tolist()), "little"))
+
+    return None, resuming(after=seed)
+
+
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
+def put_back_in_fork_rng() -> Any:
+    """torch's global generator stands where it stood before resume_run. Perhaps the state was set inside fork_rng,
+    which takes it back at the end.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        with torch.random.fork_rng(devices=[]):
+            put_back(torch.load(path, weights_only=True), run)
+
+    return None, resume_run
+
+
+@pairs.mistake(breaks="It stays as it is")
+def checkpoint_deleted() -> Any:
+    """The file is gone after the first restart: a crash before the next save then loses the run."""
+
+    def resume_run(path: Path, run: Run) -> None:
+        put_back(torch.load(path, weights_only=True), run)
+        path.unlink()
+
+    return None, resume_run
+
+
+@pairs.mistake(breaks="No code that a file may hold is run")
+def pickle_inside() -> Any:
+    """The outer file is plain, but a part of it is a pickle, and pickle.loads runs the code of whoever wrote it."""
+
+    def change(state: State, run: Run) -> None:
+        state["random"] = list(pickle.dumps(state["random"]))
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_back(state | {"random": pickle.loads(bytes(state["random"]))}, run)
+
+    return saving(change), resume_run
 
 
 # Mistakes in what the file is, and mistakes that show later.
@@ -300,7 +359,7 @@ def python_state_as_list() -> Any:
 _kept: State = {}
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="a process that never saw the run")
 def kept_in_memory() -> Any:
     """NumPy's state was kept in a variable of the notebook. After a crash that variable is gone."""
 
@@ -317,7 +376,7 @@ def kept_in_memory() -> Any:
     return save_run, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="One file holds everything")
 def second_file() -> Any:
     """A part of the state is in a second file beside the first. A kill between the two leaves halves of two
     saves, and whoever copies the checkpoint copies half of it.
@@ -337,7 +396,7 @@ def second_file() -> Any:
     return save_run, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="between two epochs")
 def none_between_epochs() -> Any:
     """Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator."""
 
@@ -353,7 +412,7 @@ def none_between_epochs() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="between two epochs")
 def epoch_started_too_early() -> Any:
     """Between two epochs the next one has not begun: its iterator has to be made by the next step, from the
     state that the generators have then.
@@ -372,7 +431,7 @@ def epoch_started_too_early() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="after several restarts")
 def epoch_start_not_kept() -> Any:
     """The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch
     has none.
@@ -391,7 +450,7 @@ def epoch_start_not_kept() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="tensors and plain Python values only")
 def array_in_file() -> Any:
     """np.random.get_state() holds a NumPy array, which torch.load refuses by default since 2.6. Store it as a
     list.
@@ -399,7 +458,7 @@ def array_in_file() -> Any:
     return saving(lambda state, run: state.update(numpy=np.random.get_state())), None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="tensors and plain Python values only")
 def array_in_file_and_pickle_allowed() -> Any:
     """weights_only=False makes the error go away by allowing any code in the file. Store the array as a list
     instead.
@@ -411,7 +470,7 @@ def array_in_file_and_pickle_allowed() -> Any:
     return saving(lambda state, run: state.update(numpy=np.random.get_state())), resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="No code that a file may hold is run")
 def pickle_allowed() -> Any:
     """The file is harmless, but resume_run would run the code of any other one: weights_only=False."""
 
@@ -421,13 +480,13 @@ def pickle_allowed() -> Any:
     return None, resume_run
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="is replaced in one step")
 def written_in_place() -> Any:
     """While path itself is written it holds half a file. A kill then loses the old run and the new one."""
     return lambda path, run: torch.save(state_of(run), path), None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="is replaced in one step")
 def older_file_removed_first() -> Any:
     """Between removing the old file and renaming the new one there is no file at all. os.replace does both in
     one step.
@@ -443,7 +502,7 @@ def older_file_removed_first() -> Any:
     return save_run, None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="is replaced in one step")
 def written_in_another_folder() -> Any:
     """A rename is one step only within one disk, and the folder for temporary files is often on another one."""
 
@@ -455,7 +514,7 @@ def written_in_another_folder() -> Any:
     return save_run, None
 
 
-@pairs.mistake()
+@pairs.mistake(breaks="does not stop the next one")
 def stopped_by_a_leftover() -> Any:
     """A killed save leaves its half-written file behind. The next save has to write over it, not to stop
     there.

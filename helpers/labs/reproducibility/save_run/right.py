@@ -32,7 +32,7 @@ def state_of(run: Run) -> State:
         "torch": torch.get_rng_state(),
         "numpy": (name, torch.from_numpy(keys.astype(np.int64)), *rest),
         "random": (version, torch.tensor(words), spare),
-        "augment": run.generators["augment"].get_state(),
+        "own": {name: generator.get_state() for name, generator in run.generators.items()},
     }
 
 
@@ -71,8 +71,8 @@ def put_generators(state: State, run: Run) -> None:
     if "random" in state:
         version, words, spare = state["random"]
         random.setstate((version, tuple(words.tolist()), spare))
-    if "augment" in state:
-        run.generators["augment"].set_state(state["augment"])
+    for name, own in state.get("own", {}).items():
+        run.generators[name].set_state(own)
 
 
 def right_save(path: Path, run: Run) -> None:

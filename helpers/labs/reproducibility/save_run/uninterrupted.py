@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 
 from helpers.check.trial import Trial
-from helpers.labs.reproducibility.save_run.forks import hidden_gpu
 from helpers.labs.reproducibility.save_run.state import Before, after_skipping, differences, order, standing
+from helpers.labs.reproducibility.shared.forks import hidden_gpu
 from helpers.labs.reproducibility.shown.run import Run, Step, new_run
 
 EPOCH = 3  # batches

@@ -1,13 +1,14 @@
 """Exercise 01.seed_worker: noise for a dataset that owns a NumPy Generator.
 
-Most properties play the workers in this process, as torch starts them, so that hundreds of epochs cost
-little; the last one runs a real DataLoader with real workers.
+Most properties play the workers as torch starts them: each in a fork of its own where what a hook keeps could matter,
+in this process where hundreds of epochs should cost little. The last one runs a real DataLoader with real workers.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from helpers.check import guard
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.labs.reproducibility.shared.forks import in_a_fork
 from helpers.labs.reproducibility.shared.machines import elsewhere, worker
 
 seed_worker = Exercise(
@@ -39,6 +41,17 @@ seed_worker = Exercise(
 ANYTHING = tuple(guard.SLOTS)  # a worker is a process of its own, and may change what it likes
 WORKERS = 5
 DRAWS = 4
+STRETCH = 50_000  # draws in which two streams may not meet
+
+OWN_STREAM = (
+    "Give `rng`, the generator that the worker's copy of the data set owns, a stream of its own; made to be a "
+    "DataLoader's `worker_init_fn`."
+)
+DIFFERS = "Its numbers differ between workers and between epochs: no two streams have a stretch in common."
+REPEATS = (
+    "They repeat if the main process was seeded alike: the base seed and the worker's number decide, and what the data "
+    "set held; no clock, no process id, no salted hash."
+)
 
 
 class Noisy(Dataset):
@@ -68,9 +81,15 @@ class Start(NamedTuple):
 
 
 def start(
-    answer: Callable[[int], None], trial: Trial, base_seed: int, id: int, dataset_seed: int = 5
+    answer: Callable[[int], None],
+    trial: Trial,
+    base_seed: int,
+    id: int,
+    dataset_seed: int = 5,
+    ballast: int = 0,
 ) -> Start:
-    """Plays one worker: seeds as torch does, calls the hook, draws."""
+    """Plays one worker: seeds as torch does, calls the hook, draws. ballast: objects that push the dataset away."""
+    _kept = [(object(), Noisy(1, 0)) for _ in range(ballast)]
     dataset = Noisy(10, dataset_seed)
     with worker(base_seed, id, WORKERS, dataset) as read:
         _nudge()  # so that a hook that seeds them as torch has done is seen to move them
@@ -80,7 +99,12 @@ def start(
     return Start(drawn(dataset, trial), _globals(), frozenset(read), moved)
 
 
-def drawn(dataset: Noisy, trial: Trial) -> tuple[float, ...]:
+def started(answer: Callable[[int], None], trial: Trial, *args: int, **kwargs: int) -> Start:
+    """The same in a process of its own, as every worker is one: what a hook counts or keeps begins anew there."""
+    return in_a_fork(lambda: start(answer, trial, *args, **kwargs))
+
+
+def drawn(dataset: Noisy, trial: Trial, count: int = DRAWS) -> tuple[float, ...]:
     """The first draws of a dataset; wrong if its `rng` is no Generator any more."""
     if not isinstance(dataset.rng, np.random.Generator):
         kind = getattr(dataset.rng, "__name__", None) or type(dataset.rng).__name__
@@ -91,7 +115,7 @@ def drawn(dataset: Noisy, trial: Trial) -> tuple[float, ...]:
             got=kind,
             observed=("kind", kind),
         )
-    return tuple(dataset.rng.random(DRAWS).tolist())
+    return tuple(dataset.rng.random(count).tolist())
 
 
 def _globals() -> dict[str, float]:
@@ -131,7 +155,19 @@ def base_seeds(trial: Trial, epochs: int) -> list[int]:
     return seeds
 
 
-@seed_worker.property("in every epoch, every worker's dataset draws noise of its own", changes=ANYTHING)
+@seed_worker.property(
+    "the data set's rng is still a numpy.random.Generator",
+    asks="`rng` is a `numpy.random.Generator` before the call, and is one afterwards.",
+    changes=ANYTHING,
+)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("worker 1 of 5; its dataset has rng = np.random.default_rng(5)")
+    started(answer, trial, base_seeds(trial, 1)[0], 1)
+
+
+@seed_worker.property(
+    "in every epoch, every worker's dataset draws noise of its own", asks=OWN_STREAM, changes=ANYTHING
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("two epochs with three workers, each a copy of a dataset with rng = np.random.default_rng(5)")
     seeds = base_seeds(trial, 2)
@@ -140,7 +176,7 @@ def _(answer: Any, trial: Trial) -> None:
         row = []
         for id in range(3):
             with elsewhere(pid=WORKERS * epoch + id, hours=epoch):
-                row.append(start(answer, trial, base, id))
+                row.append(started(answer, trial, base, id))
         starts.append(row)
     table = [[each.noise[0] for each in row] for row in starts]
     by_worker = any(len(set(row)) > 1 for row in table)
@@ -183,11 +219,11 @@ def _left_alone(first: Start) -> tuple[str, str]:
 
 def _own_state_matters(answer: Any, trial: Trial, base: int) -> bool:
     """Whether the noise depends on where the dataset's own generator stood."""
-    return start(answer, trial, base, 1, 5).noise != start(answer, trial, base, 1, 6).noise
+    return started(answer, trial, base, 1, 5).noise != started(answer, trial, base, 1, 6).noise
 
 
 def _low_half_matters(answer: Any, trial: Trial, base: int) -> bool:
-    return start(answer, trial, base, 1).noise != start(answer, trial, base ^ 0xFF0, 1).noise
+    return started(answer, trial, base, 1).noise != started(answer, trial, base ^ 0xFF0, 1).noise
 
 
 OTHERS: dict[str, dict[str, int]] = {
@@ -195,62 +231,146 @@ OTHERS: dict[str, dict[str, int]] = {
     "as a process with another number": {"pid": 5},
     "at another time": {"hours": 5},
     "in a process with another salt in its hashes": {"salt": 5},
+    "with its dataset at another address": {"ballast": 500},
 }
 
 
-@seed_worker.property("another run with the same seed gives the same noise", changes=ANYTHING)
+@seed_worker.property("another run with the same seed gives the same noise", asks=REPEATS, changes=ANYTHING)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("the same worker of the same epoch, started twice")
     (base,) = base_seeds(trial, 1)
     with elsewhere():
-        first = start(answer, trial, base, 2).noise
+        first = started(answer, trial, base, 2).noise
     for word, other in OTHERS.items():
-        with elsewhere(**other):
-            again = start(answer, trial, base, 2).noise
+        ballast = other.get("ballast", 0)
+        with elsewhere(**{name: value for name, value in other.items() if name != "ballast"}):
+            again = started(answer, trial, base, 2, ballast=ballast).noise
         trial.true(
             first == again,
-            f"Started again {word}, the worker draws other noise: {first[0]:.4f}, then {again[0]:.4f}.",
-            expected="noise that only the loader's seed, the epoch and the worker decide",
+            f"Started again {word}, the worker draws other noise.",
+            expected=f"{first[0]:.6f} again, from the loader's seed, the epoch and the worker alone",
+            got=f"{again[0]:.6f}",
             observed=word,
         )
 
 
-@seed_worker.property("over 120 epochs with 5 workers no two workers draw the same noise", changes=ANYTHING)
+@seed_worker.property(
+    "over 120 epochs with 5 workers no two workers draw the same noise", asks=DIFFERS, changes=ANYTHING
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("120 epochs with 5 workers")
+    bases = base_seeds(trial, 120)
+    pairs, shifted = in_a_fork(lambda: meetings(answer, trial, bases))
+    if len(pairs) < 2:  # a seed of 31 bits may meet another one by chance, once
+        return
+    epoch, id, other_epoch, other_id = next(iter(pairs))
+    one = alone(answer, trial, bases[epoch], id, epoch)
+    other = alone(answer, trial, bases[other_epoch], other_id, other_epoch)
+    if not set(one) & set(other):  # the hook keeps something, which workers cannot share
+        return
+    same_epoch = Counter((pair[1], pair[3]) for pair, kind in pairs.items() if kind == "same epoch")
+    trial.fail(
+        f"Worker {id} of epoch {epoch} and worker {other_id} of epoch {other_epoch} draw the same numbers"
+        + (", one of them some draws later." if shifted else ".")
+        + f" They are not the only such pair: {len(pairs)} were found.",
+        expected="streams that have no number in common",
+        got=f"the first begins {_shown(one)}, the second {_shown(other)}",
+        observed=(
+            shifted,
+            "far" in pairs.values(),
+            sorted(by for by, times in same_epoch.items() if times > 4),  # fewer: chance
+        ),
+    )
+
+
+def meetings(
+    answer: Callable[[int], None], trial: Trial, bases: list[int]
+) -> tuple[dict[tuple[int, int, int, int], str], bool]:
+    """Pairs (epoch, worker, epoch, worker) that draw a number in common, and whether all do so some draws later."""
     owners: dict[float, tuple[int, int, int]] = {}
     pairs: dict[tuple[int, int, int, int], str] = {}
     shifted = True
-    bases = base_seeds(trial, 120)
-    # Three that agree with the first in their low 18, 22 and 27 bits: a remainder of fewer bits shows for sure.
-    bases += [bases[0] ^ (1 << bit) for bit in (18, 22, 27)]
     for epoch, base in enumerate(bases):
         for id in range(WORKERS):
-            dataset = Noisy(10, 5)
-            with elsewhere(pid=WORKERS * epoch + id, hours=epoch), worker(base, id, WORKERS, dataset):
-                answer(id)
-            for place, value in enumerate(drawn(dataset, trial)):
+            for place, value in enumerate(played(answer, trial, base, id, epoch)):
                 other_epoch, other_id, other_place = owners.setdefault(value, (epoch, id, place))
                 if (other_epoch, other_id) != (epoch, id):
                     pairs[other_epoch, other_id, epoch, id] = _kind(other_epoch, other_id, epoch, id)
                     shifted = shifted and place != other_place
         if len(pairs) > 60:
             break
-    if len(pairs) < 2:  # a seed of 31 bits may meet another one by chance, once
-        return
-    epoch, id, other_epoch, other_id = next(iter(pairs))
-    trial.fail(
-        f"Worker {id} of epoch {epoch} and worker {other_id} of epoch {other_epoch} draw the same numbers"
-        + (", one of them some draws later." if shifted else ".")
-        + " They are not the only such pair.",
-        expected="streams that have no number in common",
-        observed=(
-            shifted,
-            "far" in pairs.values(),
-            sorted({(pair[1], pair[3]) for pair, kind in pairs.items() if kind == "same epoch"}),
-            all(later >= 120 for _, _, later, _ in pairs),
-        ),
-    )
+    return pairs, shifted
+
+
+def played(
+    answer: Callable[[int], None], trial: Trial, base: int, id: int, epoch: int, count: int = DRAWS
+) -> tuple[float, ...]:
+    """A worker's first draws, played in this process with as little as may be."""
+    dataset = Noisy(10, 5)
+    with elsewhere(pid=WORKERS * epoch + id, hours=epoch), worker(base, id, WORKERS, dataset):
+        answer(id)
+    return drawn(dataset, trial, count)
+
+
+def alone(answer: Callable[[int], None], trial: Trial, *args: int) -> tuple[float, ...]:
+    """The same in a process of its own."""
+    return in_a_fork(lambda: played(answer, trial, *args))
+
+
+def _shown(noise: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.4f}" for value in noise)
+
+
+# By how much two base seeds differ, if a remainder of the seed makes them one: what people write after a `%`, and powers.
+PERIODS = sorted(
+    {*(10**k for k in range(2, 10)), *(1 << k for k in range(7, 30)), 65_521, 999_983, 1_000_003}
+)
+
+
+@seed_worker.property(
+    "base seeds that differ by a round number are different seeds",
+    asks="There are 2**30 streams or more.",
+    changes=ANYTHING,
+)
+def _(answer: Any, trial: Trial) -> None:
+    (base,) = base_seeds(trial, 1)
+    trial.given(f"worker 1 of two epochs, whose base seeds differ by {PERIODS[0]}, ..., or {PERIODS[-1]:,}")
+
+    def found() -> list[int]:
+        first = played(answer, trial, base, 1, 0)
+        return [period for period in PERIODS if played(answer, trial, base + period, 1, 1) == first]
+
+    for period in in_a_fork(found)[:1]:
+        first, second = (alone(answer, trial, base + more, 1, at) for at, more in enumerate((0, period)))
+        trial.true(
+            first != second,
+            f"Two epochs whose base seeds differ by {period:,} give the same noise.",
+            expected="2**30 streams or more, so that two workers do not share one by chance",
+            got=f"{_shown(first)} from both, so {period:,} streams or fewer",
+            observed="few",
+        )
+
+
+@seed_worker.property(
+    f"in {STRETCH:,} draws of each, no two workers come to the same numbers", asks=DIFFERS, changes=ANYTHING
+)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given(f"two epochs with three workers, {STRETCH:,} draws of each")
+    names, streams = [], []
+    for epoch, base in enumerate(base_seeds(trial, 2)):
+        for id in range(3):
+            names.append(f"worker {id} of epoch {epoch}")
+            streams.append(np.sort(alone(answer, trial, base, id, epoch, STRETCH)))
+    for at, stream in enumerate(streams):
+        for before, other in enumerate(streams[:at]):
+            common = int((other[np.searchsorted(other, stream).clip(max=STRETCH - 1)] == stream).sum())
+            trial.true(
+                common < 2,
+                f"{names[before].capitalize()} and {names[at]} draw the same numbers, one of them later than the other.",
+                expected="streams that have no stretch in common",
+                got=f"{common:,} of {STRETCH:,} numbers in common",
+                observed=("overlap", before // 3 == at // 3),
+            )
 
 
 def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
@@ -259,11 +379,15 @@ def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
     return "same worker" if id == other_id else "far"
 
 
-@seed_worker.property("what torch seeds in a worker by itself is not spoilt", changes=ANYTHING)
+@seed_worker.property(
+    "what torch seeds in a worker by itself is not spoilt",
+    asks="`random`, NumPy's and torch's global generators, which torch has seeded, still differ like this, too.",
+    changes=ANYTHING,
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("two epochs with three workers; random, NumPy and torch are used in them, too")
     with elsewhere():
-        rows = [[start(answer, trial, b, id).others for id in range(3)] for b in base_seeds(trial, 2)]
+        rows = [[started(answer, trial, b, id).others for id in range(3)] for b in base_seeds(trial, 2)]
     spoilt: dict[str, tuple[bool, bool]] = {}
     for name in rows[0][0]:
         values = [[each[name] for each in row] for row in rows]
@@ -278,12 +402,32 @@ def _(answer: Any, trial: Trial) -> None:
             f"The dataset's noise is right, but the hook seeds {', '.join(spoilt)} anew: {name} now draws the same "
             f"numbers {' and '.join(alike)}. torch had seeded it well.",
             expected="random, NumPy and torch as torch seeded them, or seeded by the worker's own seed",
+            got="\n".join(
+                f"epoch {epoch}: "
+                + ", ".join(f"worker {id} draws {each[name]:.4f}" for id, each in enumerate(row))
+                for epoch, row in enumerate(rows, 1)
+            ),
             observed=sorted(set(spoilt.values())),
+        )
+    with elsewhere():
+        bases = base_seeds(trial, 60)
+        many = in_a_fork(lambda: [start(answer, trial, base, id).others for base in bases for id in range(3)])
+    for name in many[0]:
+        others = [each[name] for each in many]
+        trial.true(
+            len(others) - len(set(others)) < 2,
+            f"The dataset's noise is right, but in 60 epochs with 3 workers {name} draws alike in several of them.",
+            expected=f"{len(others)} workers, each with first draws of its own",
+            got=f"{len(set(others))} different first draws",
+            observed="few",
         )
 
 
 @seed_worker.property(
-    "a real DataLoader: two workers, two epochs, two runs", changes=ANYTHING, once_right=True
+    "a real DataLoader: two workers, two epochs, two runs",
+    asks=(OWN_STREAM, REPEATS),
+    changes=ANYTHING,
+    once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
     seed = trial.random.getrandbits(31)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import multiprocessing
 import os
 import random
 import time
@@ -13,34 +15,38 @@ from torch.utils.data import get_worker_info
 from helpers.labs.reproducibility.seed_worker.exercise import seed_worker
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def worker_id_is_the_seed(worker_id: int) -> None:
-    """The number of a worker is the same in every epoch, so that epoch 2 replays epoch 1. Use its seed."""
+    """Nothing in the seed says which epoch it is, so that epoch 2 replays epoch 1. The number of a worker is the same in
+    each epoch, and what a hook counts begins anew in each worker. Use the worker's seed.
+    """
     get_worker_info().dataset.rng = np.random.default_rng(worker_id)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def constant_seed(worker_id: int) -> None:
     """A constant gives every worker the same noise in every epoch: augmentation that augments nothing."""
     get_worker_info().dataset.rng = np.random.default_rng(42)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def floor_division(worker_id: int) -> None:
-    """`// 2**32` keeps the high half of the seed, and the worker's number is in the low half: the famous
-    recipe says `% 2**32`, a remainder.
+    """The noise does not depend on the low digits of the seed, where the worker's number is. Perhaps `// 2**32` stands
+    where the famous recipe has `% 2**32`, a remainder.
     """
     get_worker_info().dataset.rng = np.random.default_rng(torch.initial_seed() // 2**32)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def base_seed_only(worker_id: int) -> None:
-    """info.seed - info.id is the base seed of the epoch, which all its workers share: leave the number in."""
+    """All workers of an epoch draw alike, so the worker's number is no longer in the seed. Perhaps it was taken out:
+    info.seed - info.id is the base seed, which all workers of an epoch share.
+    """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed - info.id)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="a stream of its own")
 def global_generator_only(worker_id: int) -> None:
     """The recipe of the documentation seeds NumPy's global generator. A Generator that the dataset owns never
     looks at that one, and torch has seeded it already (since 1.9).
@@ -50,10 +56,10 @@ def global_generator_only(worker_id: int) -> None:
     random.seed(seed)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="a stream of its own")
 def another_object(worker_id: int) -> None:
-    """A new generator in a local name, or in the notebook's own dataset, is not the one that this worker
-    draws from: assign it to get_worker_info().dataset.rng.
+    """The hook asked for the worker's seed, and the generator that the worker's data set owns is the old one. Perhaps the
+    new one is in a local name, or in the notebook's own data set: assign it to get_worker_info().dataset.rng.
     """
     _MAIN.rng = np.random.default_rng(torch.initial_seed())
 
@@ -65,76 +71,76 @@ class _Dataset:
 _MAIN = _Dataset()
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="a stream of its own")
 def local_name(worker_id: int) -> None:
-    """`rng = ...` gives a new value to a local name; the attribute of the dataset still holds the old
-    generator.
+    """The hook looked at the worker's data set, and its attribute `rng` is still the old generator in its old state.
+    Perhaps `rng = ...` gave a new value to a local name only: assign to get_worker_info().dataset.rng.
     """
     info = get_worker_info()
     rng = info.dataset.rng
     rng = np.random.default_rng(info.seed)  # noqa: F841
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def spawned_from_its_own(worker_id: int) -> None:
-    """Children of the dataset's own generator differ by worker, but the workers of every epoch start from the
-    same parent, which never moves.
+    """What is made from the data set's own generator and the worker's number (spawn, jumped, a draw) differs by worker,
+    but the copies of every epoch start from the same state, which never moves in the main process.
     """
     info = get_worker_info()
     info.dataset.rng = info.dataset.rng.spawn(info.num_workers)[worker_id]
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="is one afterwards")
 def old_randomstate(worker_id: int) -> None:
     """RandomState is NumPy's old interface, without integers(); the dataset holds a Generator."""
     info = get_worker_info()
     info.dataset.rng = np.random.RandomState(info.seed % 2**32)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def fresh_entropy(worker_id: int) -> None:
-    """The seed comes from outside the run (the operating system's entropy, or the clock): each worker
-    differs, and no run can be repeated.
+    """Started twice from the same seeds, a worker draws different noise: no run can be repeated. Perhaps the seed is
+    missing: default_rng() takes fresh entropy from the operating system.
     """
     get_worker_info().dataset.rng = np.random.default_rng()
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def wall_clock(worker_id: int) -> None:
     """The time of day is another one in the next run; and two workers may start in one second."""
     get_worker_info().dataset.rng = np.random.default_rng(int(time.time()) + worker_id)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def process_id(worker_id: int) -> None:
     """The operating system hands out process ids as it likes: the next run gets others."""
     get_worker_info().dataset.rng = np.random.default_rng(os.getpid() * 1000 + worker_id)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def salted_hash(worker_id: int) -> None:
     """Python salts the hash of text anew in each run. Workers of one run share the salt; two runs do not."""
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(abs(hash(f"{info.seed}-{worker_id}")))
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="There are 2**30 streams or more")
 def few_seeds(worker_id: int) -> None:
-    """A remainder of a small number leaves few streams: with 1000 of them, some 40 workers suffice for two to
-    share one.
+    """There are few streams, perhaps because of a remainder of a small number or a short hash: with 1000 of them, some 40
+    workers suffice for two to share one.
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed % 1000)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def mixed_by_xor(worker_id: int) -> None:
     """info.seed holds the worker's number already: xor with it takes it out again for even base seeds."""
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed ^ worker_id)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="differ between workers and between epochs")
 def multiplied(worker_id: int) -> None:
     """Worker 0 draws the same in every epoch: a product with its number, or a test `if worker_id`, forgets
     the seed where the number is 0.
@@ -143,7 +149,7 @@ def multiplied(worker_id: int) -> None:
     info.dataset.rng = np.random.default_rng(info.seed * worker_id)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="no two streams have a stretch in common")
 def shifted_stream(worker_id: int) -> None:
     """Seeds of neighbours differ by 1, so that advance(seed) starts one worker a single draw behind the
     other: it repeats all its numbers.
@@ -152,7 +158,7 @@ def shifted_stream(worker_id: int) -> None:
     info.dataset.rng.bit_generator.advance(info.seed)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="still differ like this, too")
 def global_generators_reset(worker_id: int) -> None:
     """A call of seed_everything(worker_id) in the hook puts random, NumPy and torch back to the same place in
     each epoch. They were right before.
@@ -164,7 +170,7 @@ def global_generators_reset(worker_id: int) -> None:
     info.dataset.rng = np.random.default_rng(info.seed)
 
 
-@seed_worker.mistake()
+@seed_worker.mistake(breaks="still differ like this, too")
 def global_generators_constant(worker_id: int) -> None:
     """One constant seed in the hook makes all workers draw alike from random, NumPy or torch. They were right
     before.
@@ -174,6 +180,110 @@ def global_generators_constant(worker_id: int) -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+@seed_worker.mistake(breaks="still differ like this, too")
+def global_generators_by_base_seed(worker_id: int) -> None:
+    """What the hook seeds anew draws alike in all workers of an epoch. Perhaps it got the base seed, info.seed - info.id;
+    torch had added the worker's number.
+    """
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    torch.manual_seed(info.seed - worker_id)
+
+
+@seed_worker.mistake(breaks="still differ like this, too")
+def global_generators_few(worker_id: int) -> None:
+    """A global generator was seeded anew, with one of few seeds. Perhaps the seed is a remainder of a small number."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    np.random.seed(info.seed % 100)
+
+
+@seed_worker.mistake(breaks="no two streams have a stretch in common")
+def shifted_by_a_thousand(worker_id: int) -> None:
+    """All workers draw from one stream, each from a later place: after some thousand draws one of them comes to the
+    numbers of the next.
+    """
+    info = get_worker_info()
+    info.dataset.rng.bit_generator.advance(info.seed * 1000)
+
+
+@seed_worker.mistake(breaks="is one afterwards")
+def bit_generator_only(worker_id: int) -> None:
+    """PCG64(seed) is the engine without the methods of a Generator: put it into np.random.Generator(...)."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.PCG64(info.seed)
+
+
+@seed_worker.mistake(breaks="is one afterwards")
+def sequence_only(worker_id: int) -> None:
+    """A SeedSequence is a seed, and draws nothing: give it to np.random.default_rng."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.SeedSequence(info.seed)
+
+
+@seed_worker.mistake(breaks="is one afterwards")
+def seed_assigned(worker_id: int) -> None:
+    """`rng` holds a number now. A seed is no generator: give it to np.random.default_rng."""
+    info = get_worker_info()
+    info.dataset.rng = info.seed
+
+
+@seed_worker.mistake(breaks="is one afterwards")
+def generator_of_python(worker_id: int) -> None:
+    """random.Random is Python's generator, which has no integers(); the data set owns NumPy's Generator."""
+    info = get_worker_info()
+    info.dataset.rng = random.Random(info.seed)
+
+
+@seed_worker.mistake(breaks="is one afterwards")
+def generator_of_torch(worker_id: int) -> None:
+    """A torch.Generator has no methods that draw; the data set owns NumPy's Generator."""
+    info = get_worker_info()
+    info.dataset.rng = torch.Generator().manual_seed(info.seed)
+
+
+@seed_worker.mistake(breaks="is one afterwards")
+def module_assigned(worker_id: int) -> None:
+    """np.random is a module. Its functions share one global generator of the old kind; a Generator is an object, and
+    np.random.default_rng makes one.
+    """
+    np.random.seed(get_worker_info().seed % 2**32)
+    get_worker_info().dataset.rng = np.random
+
+
+@seed_worker.mistake(breaks="no two streams have a stretch in common")
+def halved(worker_id: int) -> None:
+    """Neighbours in an epoch draw alike. Their seeds differ by 1 only, and a division by a small number makes two of
+    them one.
+    """
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed // 2)
+
+
+@seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
+def address_in_the_seed(worker_id: int) -> None:
+    """The address of an object, its id(), is a different one in the next run."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng([info.seed, id(info.dataset)])
+
+
+@seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
+def number_of_the_process(worker_id: int) -> None:
+    """A second run in the same notebook gives different noise. Perhaps the seed holds the number or the name of the
+    worker's process: multiprocessing goes on counting the processes that a program starts.
+    """
+    number = sum(multiprocessing.current_process()._identity)
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng([info.seed, number])
+
+
+@seed_worker.mistake(breaks="a stream of its own")
+def hash_below_zero(worker_id: int) -> None:
+    """A hash may be negative, and default_rng takes no negative seed. It needs no hash: give it the numbers as a list."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(-abs(hash((info.seed, worker_id))) - 1)
 
 
 # The same mistakes beside a constant seed, or a worker's number, for the global generators.
@@ -200,3 +310,40 @@ def _(worker_id: int) -> None:
     np.random.seed(worker_id)
     torch.manual_seed(worker_id)
     get_worker_info().dataset.rng = np.random.default_rng(worker_id)
+
+
+@seed_worker.variant(worker_id_is_the_seed)
+def _(worker_id: int) -> None:
+    _COUNT["epochs"] = _COUNT.get("epochs", 0) + 1
+    get_worker_info().dataset.rng = np.random.default_rng([worker_id, _COUNT["epochs"]])
+
+
+_COUNT: dict[str, int] = {}
+
+
+@seed_worker.variant(few_seeds)
+def _(worker_id: int) -> None:
+    get_worker_info().dataset.rng = np.random.default_rng(torch.initial_seed() % 10**6)
+
+
+@seed_worker.variant(few_seeds)
+def _(worker_id: int) -> None:
+    get_worker_info().dataset.rng = np.random.default_rng(torch.initial_seed() & 0xFFFFFF)
+
+
+@seed_worker.variant(bit_generator_only)
+def _(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.PCG64(np.random.SeedSequence([info.seed, worker_id]))
+
+
+@seed_worker.variant(few_seeds)
+def _(worker_id: int) -> None:
+    digest = hashlib.md5(f"{torch.initial_seed()}".encode()).digest()
+    get_worker_info().dataset.rng = np.random.default_rng(int.from_bytes(digest[:2]))
+
+
+@seed_worker.variant(hash_below_zero)
+def _(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(hash((info.seed, worker_id)))

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import torch.utils.data._utils.worker as torch_worker
 
-_hash, _getpid = hash, os.getpid
+_hash = hash
 
 
 @contextmanager
@@ -100,9 +100,10 @@ def gpus(count: int, *, started: bool = False) -> Iterator[Gpus]:
 def elsewhere(*, pid: int = 0, hours: int = 0, salt: int = 0) -> Iterator[None]:
     """As if in a process with another number, at another time, with another salt in the hashes of text.
 
-    pid: added to the process id. hours: on a clock that stands still at that hour. salt: 0 leaves `hash` alone.
+    pid: added to the process ids, which stay the same in a fork. hours: on a clock that stands still at that hour. salt: 0 leaves `hash` alone.
     """
     now = 1_700_000_000 + 3600 * hours
+    own, parent = os.getpid() + pid, os.getppid() + pid
 
     def salted(value: Any) -> int:
         return _hash((salt, value)) if salt and _holds_text(value) else _hash(value)
@@ -111,7 +112,7 @@ def elsewhere(*, pid: int = 0, hours: int = 0, salt: int = 0) -> Iterator[None]:
     exact = {f"{name}_ns": now * 10**9 for name in clock}
     stopped = {name: (lambda value=value: value) for name, value in {**clock, **exact}.items()}
     with (
-        replaced(os, getpid=lambda: _getpid() + pid),
+        replaced(os, getpid=lambda: own, getppid=lambda: parent),
         replaced(time, **stopped),
         replaced(builtins, hash=salted),
     ):

@@ -1,4 +1,4 @@
-"""A process that knows nothing of what this one does later, for checks of what is kept on disk."""
+"""A process that knows nothing of what this one does later: for what is kept on disk, and for a worker's start."""
 
 from __future__ import annotations
 
@@ -69,6 +69,18 @@ class Fork:
             return self._here.recv()
         except (EOFError, OSError):
             return ("died",)
+
+
+def in_a_fork(work: Callable[[], Any]) -> Any:
+    """What `work()` gives in a process of its own, so that nothing which it keeps is there the next time.
+
+    In this process where that cannot be; also after an error, which is best seen here.
+    """
+    if not can_fork():
+        return work()
+    with Fork(lambda _: ("done", work())) as fork:
+        found = fork.ask(None)
+    return found[1] if found[0] == "done" else work()
 
 
 def _answer(channel: Connection, work: Callable[[Any], Any]) -> None:
