@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 
 import torch
@@ -11,20 +12,12 @@ import torch.utils.deterministic
 
 from helpers.labs.reproducibility.deterministic.exercise import (
     CUBLAS,
+    ON,
     Switches,
     deterministic,
     switches,
     turn,
 )
-
-ON: Switches = {
-    "deterministic algorithms": True,
-    "warn_only": False,
-    "fill_uninitialized_memory": True,
-    "cudnn.benchmark": False,
-    "cudnn.deterministic": True,
-    CUBLAS: ":4096:8",
-}
 
 
 @deterministic.mistake()
@@ -40,12 +33,55 @@ def left_on() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def turned_off_what_was_on() -> Iterator[None]:
-    """Switching off at the end is not giving back: whoever had the mode on before finds it off."""
+    """Switching off at the end is not giving back: what somebody had set before is lost."""
     turn(ON)
     try:
         yield
     finally:
         turn(ON | {"deterministic algorithms": False, "cudnn.deterministic": False, CUBLAS: None})
+
+
+@deterministic.variant(turned_off_what_was_on)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn({name: False for name in ON} | {CUBLAS: None})
+
+
+@deterministic.variant(turned_off_what_was_on)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {"deterministic algorithms": False})
+
+
+@deterministic.variant(turned_off_what_was_on)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {"deterministic algorithms": False, "warn_only": False})
+
+
+@deterministic.variant(turned_off_what_was_on)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    workspace = os.environ.get(CUBLAS)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(ON | {"deterministic algorithms": False, "cudnn.deterministic": False, CUBLAS: workspace})
 
 
 @deterministic.mistake()
@@ -101,8 +137,8 @@ def not_after_an_error() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def errors_swallowed() -> Iterator[None]:
-    """A `return` in `finally`, or an `except` without `raise`, eats the error of the block: the program goes
-    on as if nothing had happened.
+    """Every error of the block is eaten, perhaps by an `except` without `raise`, or a `return` in `finally`: the
+    program goes on as if nothing had happened.
     """
     before = switches()
     turn(ON)
@@ -116,8 +152,8 @@ def errors_swallowed() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_mode() -> Iterator[None]:
-    """`use_deterministic_algorithms` does not touch `cudnn.benchmark`, which may choose another algorithm in
-    every run, nor cuBLAS's workspace.
+    """`use_deterministic_algorithms` does not touch `cudnn.benchmark`, which may choose a different algorithm
+    in every run, nor cuBLAS's workspace.
     """
     enabled, warn_only = (
         torch.are_deterministic_algorithms_enabled(),
@@ -158,7 +194,7 @@ def only_warns() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def fill_off() -> Iterator[None]:
-    """Without filling, `torch.empty` hands out whatever lay in memory, which is another thing in every run.
+    """Without filling, `torch.empty` hands out whatever lay in memory, which differs from run to run.
     NaN is the kinder value: it shows.
     """
     before = switches()
@@ -175,8 +211,8 @@ _before: Switches = {}
 @deterministic.mistake()
 @contextlib.contextmanager
 def one_memory_for_all() -> Iterator[None]:
-    """The old values stand in one global place. A block in a block overwrites them, and the outer one gives
-    back what the inner one has set.
+    """The outer block gives back what was set inside it. Perhaps the old values stand in one place for all blocks,
+    and the inner block writes over those of the outer one.
     """
     _before.update(switches())
     turn(ON)
@@ -208,3 +244,325 @@ def cudnn_not_given_back() -> Iterator[None]:
         yield
     finally:
         turn(before | {"cudnn.deterministic": ON["cudnn.deterministic"]})
+
+
+# One switch of the six.
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def cudnn_deterministic_forgotten() -> Iterator[None]:
+    """`cudnn.deterministic` is a switch of its own: it forbids the algorithms of cuDNN that do not repeat themselves.
+    No `benchmark` only keeps the choice among them the same.
+    """
+    before = switches()
+    turn(ON | {"cudnn.deterministic": before["cudnn.deterministic"]})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.variant(cudnn_deterministic_forgotten)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON | {"cudnn.deterministic": False})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def variable_forgotten() -> Iterator[None]:
+    """The environment variable CUBLAS_WORKSPACE_CONFIG is a switch, too: it was not set."""
+    before = switches()
+    turn(ON | {CUBLAS: before[CUBLAS]})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def variable_kept() -> Iterator[None]:
+    """A CUBLAS_WORKSPACE_CONFIG that somebody had set stays in the block. Perhaps `setdefault`, or an `if`: not every
+    value of it is deterministic, so set it always.
+    """
+    before = switches()
+    turn(ON | {CUBLAS: before[CUBLAS]})
+    os.environ.setdefault(CUBLAS, ":4096:8")
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.variant(variable_kept)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON | {CUBLAS: before[CUBLAS] or ":4096:8"})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def fill_kept() -> Iterator[None]:
+    """`fill_uninitialized_memory` is True unless somebody turned it off, and somebody may have done so: set it, and
+    give it back.
+    """
+    before = switches()
+    turn(ON | {"fill_uninitialized_memory": before["fill_uninitialized_memory"]})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def warn_only_kept() -> Iterator[None]:
+    """Where the mode was on with warnings only, it still only warns in the block. Perhaps it is turned on only if it
+    is off: turn it on always, with `warn_only=False`.
+    """
+    before = switches()
+    turn(ON | {"warn_only": before["warn_only"]})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def fill_not_given_back() -> Iterator[None]:
+    """`fill_uninitialized_memory` was off before the block, and is on after it."""
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {"fill_uninitialized_memory": True})
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def benchmark_not_given_back() -> Iterator[None]:
+    """`cudnn.benchmark` was on before the block, and is off after it: the convolutions of the rest are slower."""
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {"cudnn.benchmark": False})
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def empty_variable_removed() -> Iterator[None]:
+    """`if old:` is False for an empty text, too, and a variable may be empty: ask `if old is not None`."""
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {CUBLAS: before[CUBLAS] or None})
+
+
+# Errors, blocks in blocks, and what nobody asked for.
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def runtime_error_swallowed() -> Iterator[None]:
+    """The block's RuntimeError does not come out: that is the very error that the block is for. A warning, or a line of
+    a log, lets the program go on with an operation that was never done.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except RuntimeError as error:
+        warnings.warn(str(error), stacklevel=2)
+    finally:
+        turn(before)
+
+
+@deterministic.variant(runtime_error_swallowed)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except RuntimeError as error:
+        if "deterministic" not in str(error):
+            raise
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def exceptions_swallowed() -> Iterator[None]:
+    """Errors of the block do not come out, perhaps because of an `except Exception` without `raise`: the program goes
+    on as if nothing had happened.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except Exception as error:
+        print(error)
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def error_replaced() -> Iterator[None]:
+    """What comes out is a different error from the one that was raised in the block: who waits for a KeyError, or for
+    the stop button, never sees it.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeError(f"in the deterministic block: {error}") from error
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def only_for_exceptions() -> Iterator[None]:
+    """KeyboardInterrupt, the stop button, and SystemExit are no Exception: `except Exception` lets them pass, and
+    the switches stay on. `finally` is for all.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except Exception:
+        turn(before)
+        raise
+    turn(before)
+
+
+_depth = 0
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def only_the_outer_block() -> Iterator[None]:
+    """A block inside a block does nothing. Somebody may turn a switch inside the outer one: each block must set
+    all, and give back what was before it.
+    """
+    global _depth
+    _depth += 1
+    before = switches()
+    if _depth == 1:
+        turn(ON)
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if _depth == 0:
+            turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def on_already() -> Iterator[None]:
+    """Where the mode is on already, the block does nothing. The mode is one of six switches: the others may be off,
+    so set them all, always.
+    """
+    if (
+        torch.are_deterministic_algorithms_enabled()
+        and not torch.is_deterministic_algorithms_warn_only_enabled()
+    ):
+        yield
+        return
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.variant(on_already)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    if torch.are_deterministic_algorithms_enabled():
+        yield
+        return
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def cudnn_turned_off() -> Iterator[None]:
+    """cuDNN itself is off inside the block, so that all convolutions take slower kernels. Perhaps by
+    torch.backends.cudnn.flags(), whose `enabled` is False unless it is given.
+    """
+    before = switches()
+    with torch.backends.cudnn.flags(benchmark=False, deterministic=True):
+        turn(ON)
+        try:
+            yield
+        finally:
+            turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def seeds_too() -> Iterator[None]:
+    """A generator was seeded, or moved: nobody asked for it. Which numbers are drawn is one thing, which kernels run
+    is another.
+    """
+    before = switches()
+    state = torch.get_rng_state()
+    torch.manual_seed(0)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.set_rng_state(state)
+
+
+@deterministic.variant(seeds_too)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    torch.manual_seed(0)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+def no_contextmanager() -> Iterator[None]:
+    """A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of it."""
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
