@@ -297,11 +297,16 @@ def on_gpus(answer: Any, trial: Trial) -> None:
 def on_gpus_again(answer: Any, trial: Trial) -> None:
     with on_three_gpus(trial) as generators:
         for kind in ERRORS:
+            inside: dict[str, bytes] = {}
+
+            def use(inside: dict[str, bytes] = inside) -> None:
+                on_each(generators)
+                inside.update(_gpu_places(generators))
+
             trial.given(f"three GPUs, and a block that draws on all of them, then raises {kind.__name__}")
             before = _gpu_places(generators)
-            block = block_of(answer, trial)
-            what_came(block, kind("inside the block"), lambda: on_each(generators))
-            require_gpus(trial, before, {}, _gpu_places(generators), f"After {kind.__name__}")
+            what_came(block_of(answer, trial), kind("inside the block"), use)
+            require_gpus(trial, before, inside, _gpu_places(generators), f"After {kind.__name__}")
         trial.given("three GPUs, and two blocks inside each other; both draw on all GPUs, before and after")
         before = _gpu_places(generators)
         with block_of(answer, trial):

@@ -172,8 +172,8 @@ def spare_normal_lost() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def seeds_on_entry() -> Iterator[None]:
-    """Nobody asked for a seed: the block must draw what it would have drawn, else every evaluation is the
-    same.
+    """The generators were moved on entry, perhaps seeded. Nobody asked for that: the block must draw what it would
+    have drawn, else every evaluation is the same.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -473,7 +473,9 @@ def torch_by_its_seed() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def draws_a_seed() -> Iterator[None]:
-    """A seed was drawn on entry, which moves the generator before its state is kept, or with nobody to put it back."""
+    """The state that came back is not the one from before the block: the generator had moved before its state was
+    kept. Perhaps a seed was drawn on entry.
+    """
     seed = int(torch.randint(2**31, ()))
     with kept():
         torch.manual_seed(seed)

@@ -153,34 +153,56 @@ PAIRS = (
 def _(answer: Any, trial: Trial) -> None:
     base = 2 * trial.random.randrange(2**29)
     pairs = [(word, base + start, base + end) for word, start, end in STEPS] + list(PAIRS)
-    ignored: dict[str, set[str]] = {}
-    given = example = ""
     with gpus(0):
         draws = {
             seed: seeded_draws(answer, trial, seed)[0]
             for seed in sorted({seed for _, *pair in pairs for seed in pair})
         }
-    for word, one, other in pairs:
-        same = {name for name in LIBRARIES if draws[one][name] == draws[other][name]}
-        if same:
-            ignored[word] = ignored.get(word, set()) | same
-            names = [name for name in LIBRARIES if name in same]
-            example = example or (
-                f"after {one} and after {other} the same: "
-                + "; ".join(f"{name} {draws[one][name][1:3]}" for name in names)
-            )
-            given = given or f"seeds {one} and {other}"
-    trial.given(given)
-    if ignored:
-        description = "; ".join(
-            f"{word}: {', '.join(n for n in LIBRARIES if n in same)}" for word, same in ignored.items()
-        )
+    same = [
+        (word, one, other, names)
+        for word, one, other in pairs
+        if (names := [name for name in LIBRARIES if draws[one][name] == draws[other][name]])
+    ]
+    if same:
+        _, one, other, names = same[0]
+        trial.given(f"seeds {one} and {other}")
         trial.fail(
-            f"Two seeds gave the same draws. {description}.",
+            f"Seeds {one} and {other} gave the same draws from {', '.join(names)}"
+            + (f", and so did {len(same) - 1} more of {len(pairs)} pairs." if len(same) > 1 else "."),
             expected="different numbers for every seed from 0 to 2**32 - 1",
-            got=example,
-            observed={word: sorted(same) for word, same in ignored.items()},
+            got="after both seeds " + "; ".join(f"{name}: {draws[one][name][1:3]}" for name in names),
+            observed=[(word, names) for word, *_, names in same],
         )
+
+
+@seed_everything.property(
+    "every GPU is seeded, too, as soon as CUDA starts",
+    changes=SLOTS,
+    asks="Also the generator of every GPU is seeded, whether CUDA has started or not.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    for started, seed in itertools.product((False, True), (trial.random.randrange(1, 2**31 - 1), 0)):
+        trial.given(f"seed = {seed}, two GPUs, CUDA {'has' if started else 'has not'} started")
+        seeds = (seed, seed, seed + 1, seed + 2**31)
+        runs = [gpu_draws(answer, trial, value, started) for value in seeds]
+        states = [_state(*draws) for draws in zip(*runs, strict=True)]
+        trial.true(
+            states == ["seeded", "seeded"],
+            f"With two GPUs the first is {states[0]}, the second {states[1]}.",
+            expected="the same draws on each GPU after the same seed, different ones after a different seed",
+            got="; ".join(
+                f"after {value}: {draws[0][:2]} and {draws[1][:2]}"
+                for value, draws in zip(seeds, runs, strict=True)
+            ),
+            observed=(started, seed == 0, states),
+        )
+
+
+def _state(one: list[int], again: list[int], *others: list[int]) -> str:
+    """One GPU in words: its draws after a seed, after the same seed again, and after different ones."""
+    if one != again:
+        return "not seeded"
+    return "seeded, but not by the seed" if one in others else "seeded"
 
 
 OTHER_PROCESSES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
@@ -216,7 +238,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             not moved,
             f"In a process with {word}, the same seed gives different draws from {', '.join(moved)}.",
-            expected="; ".join(f"{name}: {here[name][1:3]}, as in this process" for name in moved),
+            expected="as in this process " + "; ".join(f"{name}: {here[name][1:3]}" for name in moved),
             got="; ".join(f"{name}: {elsewhere_[name][1:3]}" for name in moved),
             observed=(word, moved),
         )
@@ -257,36 +279,6 @@ def _outcome(call: Callable[[], Any]) -> str:
     except Exception as error:
         return type(error).__name__
     return "nothing"
-
-
-@seed_everything.property(
-    "every GPU is seeded, too, as soon as CUDA starts",
-    changes=SLOTS,
-    asks="Also the generator of every GPU is seeded, whether CUDA has started or not.",
-)
-def _(answer: Any, trial: Trial) -> None:
-    for started, seed in itertools.product((False, True), (trial.random.randrange(1, 2**31 - 1), 0)):
-        trial.given(f"seed = {seed}, two GPUs, CUDA {'has' if started else 'has not'} started")
-        seeds = (seed, seed, seed + 1, seed + 2**31)
-        runs = [gpu_draws(answer, trial, value, started) for value in seeds]
-        states = [_state(*draws) for draws in zip(*runs, strict=True)]
-        trial.true(
-            states == ["seeded", "seeded"],
-            f"With two GPUs the first is {states[0]}, the second {states[1]}.",
-            expected="the same draws on each GPU after the same seed, different ones after a different seed",
-            got="; ".join(
-                f"after {value}: {draws[0][:2]} and {draws[1][:2]}"
-                for value, draws in zip(seeds, runs, strict=True)
-            ),
-            observed=(started, seed == 0, states),
-        )
-
-
-def _state(one: list[int], again: list[int], *others: list[int]) -> str:
-    """One GPU in words: its draws after a seed, after the same seed again, and after different ones."""
-    if one != again:
-        return "not seeded"
-    return "seeded, but not by the seed" if one in others else "seeded"
 
 
 @seed_everything.property(

@@ -125,7 +125,9 @@ def salted_hash(seed: int) -> None:
 
 @seed_everything.mistake()
 def wraps_around(seed: int) -> None:
-    """A seed that does not fit was made to fit, so that two seeds share a run and nobody is told. Refuse it."""
+    """Seeds below 0 and above 2**32 - 1 were accepted, perhaps made to fit: then two seeds share a run, and nobody is
+    told. Refuse them.
+    """
     seed = seed % 2**32
     random.seed(seed)
     np.random.seed(seed)
