@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ import torch.utils.deterministic
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came
-from helpers.labs.reproducibility.shared.switches import SLOTS, changed, global_state
+from helpers.labs.reproducibility.shared.switches import GENERATORS, SLOTS, changed, global_state
 
 CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
 FIXED_WORKSPACES = (":4096:8", ":16:8")
@@ -98,15 +98,16 @@ def off_inside() -> list[tuple[str, Any]]:
     return off + ([] if now[CUBLAS] in FIXED_WORKSPACES else [(CUBLAS, now[CUBLAS])])
 
 
-def require_on(trial: Trial, off: list[tuple[str, Any]], where: str = "Inside the block") -> None:
-    """Wrong unless every switch is on. off: see off_inside."""
+def require_on(trial: Trial, off: list[tuple[str, Any]], before: Switches, where: str) -> None:
+    """Wrong unless every switch is on. off: see off_inside. before: the switches before the block."""
     wanted = WANTED | {CUBLAS: " or ".join(map(repr, FIXED_WORKSPACES))}
+    kept = [(name, value if name != CUBLAS else value == before[CUBLAS]) for name, value in off]
     trial.true(
         not off,
         f"{where} not every switch is as it must be: {', '.join(name for name, _ in off)}.",
         expected=", ".join(f"{name} {wanted[name]}" for name, _ in off),
         got=", ".join(f"{name} {value!r}" for name, value in off),
-        observed=(where, off),
+        observed=(where, kept),
     )
 
 
@@ -124,6 +125,12 @@ def require_as(trial: Trial, before: Switches, moved: list[tuple[str, Any]], whe
         got=", ".join(f"{name} {value!r}" for name, value in moved),
         observed=(when, seen),
     )
+
+
+def in_short(found: Collection[list[tuple[str, Any]]]) -> Any:
+    """What tells mistakes apart: who turns the mode off at the end may do anything with the other switches."""
+    off = any(("deterministic algorithms", False) in moved for moved in found)
+    return "the mode is off" if off else list(found)
 
 
 def block_of(answer: Answer, trial: Trial) -> contextlib.AbstractContextManager[Any]:
@@ -145,12 +152,13 @@ def on_inside(answer: Answer, trial: Trial) -> None:
     trial.given(in_words(FRESH))
     with block_of(answer, trial):
         off = off_inside()
-    require_on(trial, off)
+    require_on(trial, off, FRESH, "Inside the block")
 
 
 @deterministic.property(
     "after the block, a fresh Python is as fresh as before",
     changes=SLOTS,
+    once_right=True,
     asks="A variable that was not set is then not set.",
 )
 def off_after(answer: Answer, trial: Trial) -> None:
@@ -166,6 +174,7 @@ def off_after(answer: Answer, trial: Trial) -> None:
 @deterministic.property(
     "inside the block every switch is on, whatever it was before",
     changes=SLOTS,
+    once_right=True,
     asks=(
         "inside it, and whatever was set before,",
         "with errors and not with warnings (`warn_only`);",
@@ -180,12 +189,13 @@ def on_inside_tuned(answer: Answer, trial: Trial) -> None:
             found.append(off_inside())
     at = next((at for at, off in enumerate(found) if off), 0)
     trial.given(in_words(SET[at]))
-    require_on(trial, found[at])
+    require_on(trial, found[at], SET[at], "Inside the block")
 
 
 @deterministic.property(
     "after the block, switches that somebody had set are as set before",
     changes=SLOTS,
+    once_right=True,
     asks="After the block all of these are as they were before it.",
 )
 def kept_after(answer: Answer, trial: Trial) -> None:
@@ -197,7 +207,7 @@ def kept_after(answer: Answer, trial: Trial) -> None:
         found.append(not_as(state))
     at = next((at for at, moved in enumerate(found) if moved), 0)
     trial.given(in_words(SET[at]))
-    require_as(trial, SET[at], found[at], "After the block", found)
+    require_as(trial, SET[at], found[at], "After the block", in_short(found))
 
 
 def put() -> None:
@@ -208,6 +218,7 @@ def put() -> None:
 @deterministic.property(
     "an operation without a deterministic version raises, and every error comes out of the block",
     changes=SLOTS,
+    once_right=True,
     asks=(
         "Where torch has no deterministic algorithm, its RuntimeError comes out of the block.",
         "Every error comes out, of whatever kind,",
@@ -233,6 +244,7 @@ def errors_come_out(answer: Answer, trial: Trial) -> None:
 @deterministic.property(
     "after an error in the block the switches are back",
     changes=SLOTS,
+    once_right=True,
     asks="and the switches are back all the same.",
 )
 def back_after_an_error(answer: Answer, trial: Trial) -> None:
@@ -244,12 +256,13 @@ def back_after_an_error(answer: Answer, trial: Trial) -> None:
         found[kind.__name__] = not_as(TUNED)
     at = next((kind for kind, moved in found.items() if moved), "Stop")
     trial.given(f"a block that raises {at}; {in_words(TUNED)}")
-    require_as(trial, TUNED, found[at], f"After a block that raised {at}", found)
+    require_as(trial, TUNED, found[at], f"After a block that raised {at}", in_short(found.values()))
 
 
 @deterministic.property(
     "blocks can be nested: each gives back what was set before it",
     changes=SLOTS,
+    once_right=True,
     asks=(
         "Blocks may stand inside each other,",
         "and somebody may turn the switches inside a block: the next block inside turns them on again.",
@@ -268,9 +281,9 @@ def nested(answer: Answer, trial: Trial) -> None:
                     inner.append(off_inside())
                 after.append(not_as(outer))
         end = not_as(FRESH)
-        seen = (bool(between), inner, after, end)
+        seen = (bool(between), inner, in_short(after), end)
         for off in inner:
-            require_on(trial, off, "Inside the inner block")
+            require_on(trial, off, outer, "Inside the inner block")
         for moved in after:
             require_as(trial, outer, moved, "After the inner block, still inside the outer one", seen)
         require_as(trial, FRESH, end, "After both blocks", seen)
@@ -279,11 +292,14 @@ def nested(answer: Answer, trial: Trial) -> None:
 @deterministic.property(
     "nothing else is changed, inside the block or after it",
     changes=SLOTS,
+    once_right=True,
     asks="Nothing else is changed, inside the block or after it: no generator, not `cudnn.enabled`.",
 )
 def nothing_else(answer: Answer, trial: Trial) -> None:
     turn(FRESH)
-    trial.given(in_words(FRESH))
+    torch.set_num_threads(2)  # what many answers set is the default, or the check's: that would not be seen
+    torch.set_float32_matmul_precision("high")
+    trial.given(f"{in_words(FRESH)}; 2 threads, and float32_matmul_precision 'high'")
     but = (
         "deterministic algorithms",
         *FRESH,
@@ -302,5 +318,5 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
             got=", ".join(
                 f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()
             ),
-            observed=(where, sorted(moved)),
+            observed=(where, sorted({"a generator" if name in GENERATORS else name for name in moved})),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 import torch.utils.deterministic
@@ -23,8 +23,8 @@ from helpers.labs.reproducibility.deterministic.exercise import (
 @deterministic.mistake()
 @contextlib.contextmanager
 def left_on() -> Iterator[None]:
-    """Nothing is given back: the rest of the program runs in deterministic mode, slower, and raises where it
-    did not.
+    """The switches are still on after the block: nothing was given back, or what was read once they had been set. The
+    rest of the program runs in deterministic mode, slower, and raises where it did not.
     """
     turn(ON)
     yield
@@ -49,6 +49,17 @@ def _() -> Iterator[None]:
         yield
     finally:
         turn({name: False for name in ON} | {CUBLAS: None})
+
+
+@deterministic.variant(turned_off_what_was_on)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(ON | {"deterministic algorithms": False, "cudnn.deterministic": False, "cudnn.benchmark": True})
+        os.environ.pop(CUBLAS)
 
 
 @deterministic.variant(turned_off_what_was_on)
@@ -152,8 +163,8 @@ def errors_swallowed() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_mode() -> Iterator[None]:
-    """`use_deterministic_algorithms` does not touch `cudnn.benchmark`, which may choose a different algorithm
-    in every run, nor cuBLAS's workspace.
+    """`use_deterministic_algorithms` touches neither the switches of cuDNN, whose `benchmark` may choose a different
+    algorithm in every run, nor the workspace of cuBLAS.
     """
     enabled, warn_only = (
         torch.are_deterministic_algorithms_enabled(),
@@ -246,7 +257,22 @@ def cudnn_not_given_back() -> Iterator[None]:
         turn(before | {"cudnn.deterministic": ON["cudnn.deterministic"]})
 
 
-# One switch of the six.
+# One switch of the six, or some.
+
+
+def without(*names: str) -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """An answer that leaves these switches alone."""
+
+    @contextlib.contextmanager
+    def answer() -> Iterator[None]:
+        before = switches()
+        turn(ON | {name: before[name] for name in names})
+        try:
+            yield
+        finally:
+            turn(before)
+
+    return answer
 
 
 @deterministic.mistake()
@@ -566,3 +592,67 @@ def no_contextmanager() -> Iterator[None]:
         yield
     finally:
         turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def workspace_of_another_kind() -> Iterator[None]:
+    """CUBLAS_WORKSPACE_CONFIG was set, and to a value with which cuBLAS need not repeat itself: a size and a count,
+    each after a colon, ":4096:8" or ":16:8".
+    """
+    before = switches()
+    turn(ON | {CUBLAS: "4096:8"})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def one_thread_too() -> Iterator[None]:
+    """The number of threads was changed, which nobody asked for: on one machine torch's kernels repeat themselves with
+    any fixed number of threads.
+    """
+    before, threads = switches(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.set_num_threads(threads)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def hash_seed_too() -> Iterator[None]:
+    """PYTHONHASHSEED is read when Python starts: in this process it changes nothing, and nobody asked for it."""
+    before, salt = switches(), os.environ.get("PYTHONHASHSEED")
+    os.environ["PYTHONHASHSEED"] = "0"
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        os.environ.pop("PYTHONHASHSEED")
+        if salt is not None:
+            os.environ["PYTHONHASHSEED"] = salt
+
+
+# The same beside a switch that is forgotten as well.
+
+deterministic.variant(variable_forgotten)(without(CUBLAS, "fill_uninitialized_memory"))
+deterministic.variant(variable_forgotten)(without(CUBLAS, "fill_uninitialized_memory", "cudnn.benchmark"))
+deterministic.variant(variable_forgotten)(without(CUBLAS, "cudnn.benchmark"))
+deterministic.variant(cudnn_deterministic_forgotten)(
+    without("cudnn.deterministic", "fill_uninitialized_memory")
+)
+deterministic.variant(cudnn_deterministic_forgotten)(
+    without("cudnn.deterministic", "fill_uninitialized_memory", "cudnn.benchmark")
+)
+deterministic.variant(cudnn_deterministic_forgotten)(without("cudnn.deterministic", "cudnn.benchmark"))
+deterministic.variant(only_the_mode)(without("cudnn.deterministic", CUBLAS))
+deterministic.variant(only_the_mode)(without("cudnn.deterministic", CUBLAS, "fill_uninitialized_memory"))
+deterministic.variant(only_the_mode)(without("cudnn.deterministic", CUBLAS, "cudnn.benchmark"))
+deterministic.variant(fill_kept)(without("fill_uninitialized_memory", "cudnn.benchmark"))

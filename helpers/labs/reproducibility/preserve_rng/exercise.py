@@ -184,6 +184,7 @@ def _(answer: Any, trial: Trial) -> None:
 @preserve_rng.property(
     "inside the block the generators go on from where they stand",
     changes=GLOBAL,
+    once_right=True,
     asks="Inside the block the generators go on from where they stand.",
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -199,13 +200,14 @@ def _(answer: Any, trial: Trial) -> None:
         f"Entering the block moved {', '.join(moved)}: what is drawn inside is not what would have come next.",
         expected=f"as without `with preserve_rng():`, the next normal numbers {next_normals(before, moved)}",
         got=f"the next normal numbers {next_normals(inside, moved)}",
-        observed=moved,
+        observed="moved on entry",
     )
 
 
 @preserve_rng.property(
     "an error in the block comes out, whatever its kind",
     changes=GLOBAL,
+    once_right=True,
     asks="An error inside comes out of the block, of whatever kind it is,",
 )
 def errors_come_out(answer: Any, trial: Trial) -> None:
@@ -222,6 +224,7 @@ def errors_come_out(answer: Any, trial: Trial) -> None:
 @preserve_rng.property(
     "a block that raises changes nothing outside",
     changes=GLOBAL,
+    once_right=True,
     asks="and the generators are back all the same.",
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -249,6 +252,7 @@ def _(answer: Any, trial: Trial) -> None:
 @preserve_rng.property(
     "blocks inside blocks each restore their own",
     changes=GLOBAL,
+    once_right=True,
     asks="Blocks may stand inside each other; each gives back what was before it.",
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -275,6 +279,7 @@ def nested(answer: Any, trial: Trial, depth: int) -> None:
 @preserve_rng.property(
     "the generators of all GPUs are restored, too",
     changes=GLOBAL,
+    once_right=True,
     asks="So it is for torch on the CPU, and on every GPU if CUDA has started before the block:",
 )
 def on_gpus(answer: Any, trial: Trial) -> None:
@@ -292,6 +297,7 @@ def on_gpus(answer: Any, trial: Trial) -> None:
 @preserve_rng.property(
     "the generators of GPUs are restored after errors, and by each of several blocks",
     changes=GLOBAL,
+    once_right=True,
     asks="after errors, and by blocks inside each other.",
 )
 def on_gpus_again(answer: Any, trial: Trial) -> None:

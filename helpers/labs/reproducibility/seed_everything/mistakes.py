@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 
 import numpy as np
 import torch
@@ -94,7 +95,7 @@ def zero_is_no_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def constant_seed(seed: int) -> None:
-    """Every seed gives the same run, as if the argument were never used: a mean over five seeds is one run."""
+    """Every seed gives the same draws, as if the argument were never used: a mean over five seeds is one run."""
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     random.seed(42)
@@ -418,3 +419,46 @@ def gpus_only_when_started(seed: int) -> None:
     torch.default_generator.manual_seed(seed)
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(seed)
+
+
+@seed_everything.mistake()
+def seed_by_the_clock(seed: int) -> None:
+    """The draws change with the time: in an hour the same seed is a different run."""
+    seed_all((tested(seed) + int(time.time())) % 2**32)
+
+
+@seed_everything.mistake()
+def threads_too(seed: int) -> None:
+    """The number of threads was changed: that is a switch for the whole program, and no seed."""
+    seed_all(tested(seed))
+    torch.set_num_threads(1)
+
+
+@seed_everything.variant(turns_switches)
+def _(seed: int) -> None:
+    seed_all(tested(seed))
+    torch.backends.cudnn.deterministic = True
+
+
+@seed_everything.mistake()
+def deterministic_too(seed: int) -> None:
+    """Deterministic algorithms were turned on for the whole program, which nobody asked for: it is slower from now on,
+    and raises where it did not.
+    """
+    seed_all(tested(seed))
+    torch.use_deterministic_algorithms(True)
+
+
+@seed_everything.mistake()
+def different_error(seed: int) -> None:
+    """A seed out of range raised a different error from ValueError, and who catches that one never sees it."""
+    if not 0 <= seed < 2**32:
+        raise TypeError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
+    seed_all(seed)
+
+
+@seed_everything.variant(different_error)
+def _(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise OverflowError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
+    seed_all(seed)
