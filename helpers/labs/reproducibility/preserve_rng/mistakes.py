@@ -472,9 +472,9 @@ def torch_by_its_seed() -> Iterator[None]:
 
 @preserve_rng.mistake()
 @contextmanager
-def draws_a_seed() -> Iterator[None]:
-    """The state that came back is not the one from before the block: the generator had moved before its state was
-    kept. Perhaps a seed was drawn on entry.
+def moved_around_the_block() -> Iterator[None]:
+    """A generator stands neither where it stood nor where the block took it. Perhaps a number was drawn, or a seed set,
+    before the state was kept, or after it came back.
     """
     seed = int(torch.randint(2**31, ()))
     with kept():
@@ -482,7 +482,7 @@ def draws_a_seed() -> Iterator[None]:
         yield
 
 
-@preserve_rng.variant(draws_a_seed)
+@preserve_rng.variant(moved_around_the_block)
 @contextmanager
 def _() -> Iterator[None]:
     seed = random.getrandbits(31)
@@ -533,3 +533,73 @@ def _() -> Iterator[None]:
         random.setstate(random.getstate())
         np.random.set_state(np.random.get_state())
         torch.set_rng_state(torch.get_rng_state())
+
+
+@preserve_rng.variant(not_on_error)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng():
+        yield
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+
+
+@preserve_rng.mistake()
+def nothing_for_with() -> None:
+    """The function ends before the block begins, and gives nothing that `with` could enter and leave. A `yield` with
+    @contextlib.contextmanager stands where the block runs.
+    """
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    torch.set_rng_state(states[2])
+
+
+@preserve_rng.mistake()
+@contextmanager
+def random_by_its_seed() -> Iterator[None]:
+    """random was seeded on exit. A seed leads to the start of a stream; random.getstate() and setstate lead back."""
+    first_word = random.getstate()[1][0]
+    with kept():
+        yield
+    random.seed(first_word)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def only_for_some_errors() -> Iterator[None]:
+    """After some errors the generators are back, and not after others: an `except` with a name in it catches no other
+    kind. `finally` is for all.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+
+    def put_back() -> None:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+    try:
+        yield
+    except (RuntimeError, KeyboardInterrupt):
+        put_back()
+        raise
+    put_back()
+
+
+@preserve_rng.variant(only_for_some_errors)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    except RuntimeError:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        raise
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+    torch.set_rng_state(for_torch)

@@ -211,9 +211,9 @@ def _(x: Tensor) -> Tensor:
 
 
 @stable_sum.mistake()
-def large_first(x: Tensor) -> Tensor:
-    """One order, and the sum is off where numbers cancel. Perhaps sorted by size and added in float64: whatever order
-    is chosen, what does not fit into 53 bits is lost.
+def rounded_on_the_way(x: Tensor) -> Tensor:
+    """Always the same bits, and the sum is off where large numbers cancel. Perhaps sorted and added in float64, or
+    positive and negative numbers apart: whatever is chosen, what does not fit into 53 bits is lost on the way.
     """
     if _not_finite(x):
         return _infinities(x)
@@ -223,7 +223,7 @@ def large_first(x: Tensor) -> Tensor:
     return torch.tensor(total, dtype=x.dtype)
 
 
-@stable_sum.variant(large_first)
+@stable_sum.variant(rounded_on_the_way)
 def _(x: Tensor) -> Tensor:
     if _not_finite(x):
         return _infinities(x)
@@ -266,13 +266,15 @@ def added_in_order(x: Tensor) -> Tensor:
 
 
 @stable_sum.mistake()
-def x_sorted_in_place(x: Tensor) -> Tensor:
-    """x itself was changed: the caller's numbers now stand in a different order. Sort, or shift, a copy."""
+def x_changed(x: Tensor) -> Tensor:
+    """x itself was changed, perhaps sorted, shifted or cleaned in place: the caller goes on with different numbers.
+    Work on a copy.
+    """
     x.copy_(x.flatten().sort().values.view(x.shape))
     return _exact(x)
 
 
-@stable_sum.variant(x_sorted_in_place)
+@stable_sum.variant(x_changed)
 def _(x: Tensor) -> Tensor:
     odd = _not_finite(x)
     if not odd and x.numel():
@@ -372,3 +374,71 @@ def rows_summed(x: Tensor) -> Tensor:
 def float32_always(x: Tensor) -> Tensor:
     """The result of float64 numbers is float32, as torch.tensor makes it of a Python float: hand it dtype=x.dtype."""
     return torch.tensor(_exact(x).item())
+
+
+@stable_sum.variant(x_changed)
+def _(x: Tensor) -> Tensor:
+    x[~x.isfinite()] = 0
+    return _exact(x)
+
+
+@stable_sum.mistake()
+def rows_rounded_first(x: Tensor) -> Tensor:
+    """Numbers in one row come out right, and a matrix does not. Perhaps each row, or each part, is summed and rounded
+    first: then rounded numbers are added. All elements belong in one exact sum.
+    """
+    if _not_finite(x) or x.ndim < 2:
+        return _exact(x)
+    return torch.tensor(sum(math.fsum(row) for row in x.flatten(1).tolist()), dtype=x.dtype)
+
+
+@stable_sum.variant(rows_rounded_first)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x) or x.ndim < 2:
+        return _exact(x)
+    return torch.stack([_exact(row) for row in x]).sum() if len(x) else _exact(x)
+
+
+@stable_sum.mistake()
+def parts_rounded_first(x: Tensor) -> Tensor:
+    """Few numbers come out right, and many do not. Perhaps they are summed in parts of some thousands, each rounded:
+    what stands in which part follows from the order.
+    """
+    values = x.flatten().tolist()
+    if _not_finite(x):
+        return _infinities(x)
+    sums = [math.fsum(values[start : start + 4096]) for start in range(0, len(values), 4096)]
+    return torch.tensor(sum(sums), dtype=x.dtype)
+
+
+@stable_sum.variant(rounded_on_the_way)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    values = x.flatten().tolist()
+    up, down = math.fsum(v for v in values if v > 0), math.fsum(v for v in values if v < 0)
+    return torch.tensor(up + down, dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def rounded_to_15_digits(x: Tensor) -> Tensor:
+    """Always the same bits, and not those of the sum: a float64 has up to 17 digits. Once the sum is exact, there is
+    nothing to hide.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(float(f"{math.fsum(x.flatten().tolist()):.14e}"), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def len_of_a_number(x: Tensor) -> Tensor:
+    """A tensor of no dimensions has no len() and no first row. numel() counts the elements of any shape."""
+    return x.sum() if len(x) == 0 else _exact(x)
+
+
+@stable_sum.variant(sorted_then_one_by_one)
+def _(x: Tensor) -> Tensor:
+    values = np.sort(x.numpy(), axis=None)
+    if _not_finite(x) or not len(values):
+        return _infinities(x)
+    return torch.tensor(np.add.accumulate(values)[-1], dtype=x.dtype)
