@@ -587,19 +587,3 @@ def only_for_some_errors() -> Iterator[None]:
         put_back()
         raise
     put_back()
-
-
-@preserve_rng.variant(only_for_some_errors)
-@contextmanager
-def _() -> Iterator[None]:
-    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    try:
-        yield
-    except RuntimeError:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-        torch.set_rng_state(for_torch)
-        raise
-    random.setstate(for_random)
-    np.random.set_state(for_numpy)
-    torch.set_rng_state(for_torch)
