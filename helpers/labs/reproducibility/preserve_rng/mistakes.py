@@ -546,17 +546,6 @@ def _() -> Iterator[None]:
 
 
 @preserve_rng.mistake()
-def nothing_for_with() -> None:
-    """The function ends before the block begins, and gives nothing that `with` could enter and leave. A `yield` with
-    @contextlib.contextmanager stands where the block runs.
-    """
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    random.setstate(states[0])
-    np.random.set_state(states[1])
-    torch.set_rng_state(states[2])
-
-
-@preserve_rng.mistake()
 @contextmanager
 def random_by_its_seed() -> Iterator[None]:
     """random was seeded on exit. A seed leads to the start of a stream; random.getstate() and setstate lead back."""

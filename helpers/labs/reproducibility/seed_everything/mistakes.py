@@ -375,15 +375,6 @@ def _(seed: int) -> None:
 # More that is not seeded, or not by the seed.
 
 
-@seed_everything.mistake()
-def nothing_seeded(seed: int) -> tuple:
-    """No global generator was moved. Perhaps new generators were made: nobody who calls random.random() or torch.rand()
-    draws from those.
-    """
-    tested(seed)
-    return random.Random(seed), np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-
-
 _seen: set[int] = set()
 
 
