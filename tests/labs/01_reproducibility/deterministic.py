@@ -41,8 +41,8 @@ class Deterministic(contextlib.ContextDecorator):
     """A class, and torch's own context managers where there are some."""
 
     def __enter__(self):
-        self.stack = contextlib.ExitStack()
-        self.stack.enter_context(torch.backends.cudnn.flags(benchmark=False, deterministic=False))
+        self.stack, cudnn = contextlib.ExitStack(), torch.backends.cudnn
+        self.stack.enter_context(torch.backends.cudnn.flags(enabled=cudnn.enabled, deterministic=True))
         mode, fill = torch.get_deterministic_debug_mode(), torch.utils.deterministic.fill_uninitialized_memory
         self.stack.callback(torch.set_deterministic_debug_mode, mode)
         self.stack.callback(setattr, torch.utils.deterministic, "fill_uninitialized_memory", fill)
@@ -60,4 +60,37 @@ def entered_late():
     return Deterministic()
 
 
-RIGHT = [deterministic, Deterministic, entered_late]
+SWITCHES = (
+    (torch.utils.deterministic, "fill_uninitialized_memory", True),
+    (torch.backends.cudnn, "benchmark", False),
+    (torch.backends.cudnn, "deterministic", True),
+)
+
+
+@contextlib.contextmanager
+def by_a_table():
+    """The switches in a table, the environment as a whole."""
+    mode, environment = torch.get_deterministic_debug_mode(), dict(os.environ)
+    before = [getattr(*switch[:2]) for switch in SWITCHES]
+    try:
+        torch.set_deterministic_debug_mode(2)
+        os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+        for switch in SWITCHES:
+            setattr(*switch)
+        yield "on"
+    finally:
+        torch.set_deterministic_debug_mode(mode)
+        for (owner, name, _), value in zip(SWITCHES, before, strict=True):
+            setattr(owner, name, value)
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def on_at_the_call():
+    """All is set before the stack is returned, and the stack gives it back."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(by_a_table())
+        return stack.pop_all()
+
+
+RIGHT = [deterministic, Deterministic, entered_late, by_a_table, on_at_the_call]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import ContextDecorator, ExitStack, contextmanager
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -67,9 +68,54 @@ def preserve_with_callbacks() -> ExitStack:
     return stack
 
 
+class PreserveByCopies:
+    """New generators hold the states; the class has one stack of them for all its blocks."""
+
+    kept: ClassVar[list] = []
+
+    def __enter__(self) -> None:
+        python, numpy = random.Random(), np.random.RandomState()
+        python.setstate(random.getstate())
+        numpy.set_state(np.random.get_state())
+        every = [torch.default_generator, *torch.cuda.default_generators]
+        PreserveByCopies.kept.append((python, numpy, [(one, one.clone_state()) for one in every]))
+
+    def __exit__(self, *_: object) -> bool:
+        python, numpy, clones = PreserveByCopies.kept.pop()
+        random.setstate(python.getstate())
+        np.random.set_state(numpy.get_state())
+        for generator, clone in clones:
+            generator.set_state(clone.get_state())
+        return False
+
+
+def preserve_by_pairs():
+    """Pairs of functions, and a closing stack around a plain generator function."""
+    pairs = [
+        (random.getstate, random.setstate),
+        (np.random.get_state, np.random.set_state),
+        (torch.get_rng_state, torch.set_rng_state),
+        (torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all),
+    ]
+
+    def block():
+        before = [(put, get()) for get, put in pairs]
+        try:
+            yield
+        except BaseException:
+            raise
+        finally:
+            for put, state in reversed(before):
+                put(state)
+
+    return contextmanager(block)()
+
+
 RIGHT = [
     preserve_by_a_generator,
     PreserveByAClass,
     preserve_with_torchs_own,
     preserve_with_callbacks,
+    PreserveByCopies,
+    preserve_by_pairs,
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 
 import numpy as np
@@ -51,4 +52,42 @@ def seed_by_a_loop(seed: int) -> None:
         getattr(importlib.import_module(module), function)(seed)
 
 
-RIGHT = [seed_by_libraries, seed_after_a_test, seed_from_a_sequence, seed_by_a_loop]
+def seed_from_bytes(seed: int) -> None:
+    """The seed's bytes, which do not fit if it is out of range; a digest of them for each library."""
+    try:
+        data = seed.to_bytes(4, "little")
+    except OverflowError:
+        raise ValueError(seed) from None
+    digest = hashlib.sha256(data).digest()
+    random.seed(data)
+    np.random.seed(np.frombuffer(digest, dtype=np.uint32))
+    torch.manual_seed(int.from_bytes(digest[:8], "little"))
+
+
+class _Range:
+    """A callable object, whose helper tests the range with an index into it."""
+
+    def __call__(self, seed: int):
+        try:
+            inside = range(2**32)[seed] if seed >= 0 else None
+        except IndexError:
+            inside = None
+        if inside is None:
+            raise type("OutOfRange", (ValueError,), {})(seed)
+        torch.random.manual_seed(inside)
+        np.random.mtrand._rand.seed(inside)
+        random._inst.seed(inside)
+        return torch.default_generator
+
+
+seed_by_an_object = _Range()
+
+
+RIGHT = [
+    seed_by_libraries,
+    seed_after_a_test,
+    seed_from_a_sequence,
+    seed_by_a_loop,
+    seed_from_bytes,
+    seed_by_an_object,
+]

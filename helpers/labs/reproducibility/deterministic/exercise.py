@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -12,6 +12,8 @@ import torch.utils.deterministic
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came
+from helpers.labs.reproducibility.shared.switches import GENERATORS, SLOTS, changed, global_state
 
 CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
 FIXED_WORKSPACES = (":4096:8", ":16:8")
@@ -67,157 +69,254 @@ NAMES = (
     "cudnn.benchmark",
     "cudnn.deterministic",
 )
+WANTED: Switches = dict(zip(NAMES, (True, False, True, False, True), strict=True))
 FRESH: Switches = dict(zip(NAMES, (False, False, True, False, False), strict=True)) | {CUBLAS: None}
-TUNED: Switches = dict(zip(NAMES, (True, True, False, True, True), strict=True)) | {CUBLAS: ":16:8"}
+TUNED: Switches = dict(zip(NAMES, (True, True, False, True, True), strict=True)) | {CUBLAS: ":4096:2:16:8"}
+ON: Switches = WANTED | {CUBLAS: ":4096:8"}
+# What somebody may have set before: everything, one switch alone, what the block itself sets, and all of that but one.
+SET = (
+    TUNED,
+    *(FRESH | {name: value} for name, value in TUNED.items() if value != FRESH[name] and name != "warn_only"),
+    FRESH | {CUBLAS: ""},
+    ON,
+    ON | {CUBLAS: ":16:8"},
+    *(ON | {name: not value} for name, value in WANTED.items()),
+    ON | {CUBLAS: None},
+)
 
 
-def _require_on(trial: Trial) -> None:
-    """Every switch is as the block needs it."""
+def in_words(state: Switches) -> str:
+    """A state, by what differs from a fresh Python."""
+    set_ = [f"{name} {value!r}" for name, value in state.items() if value != FRESH[name]]
+    return f"before the block: {', '.join(set_)}" if set_ else "before the block: every switch at its default"
+
+
+def off_inside() -> list[tuple[str, Any]]:
+    """The switches that are not as the block needs them, and what they are."""
     now = switches()
-    wanted: Switches = {
-        "deterministic algorithms": True,
-        "warn_only": False,
-        "fill_uninitialized_memory": True,
-        "cudnn.benchmark": False,
-    }
-    for name, value in wanted.items():
-        trial.true(
-            now[name] is value,
-            f"Inside the block {name} is {now[name]}, and should be {value}.",
-            expected=f"{name} {value}",
-            got=now[name],
-        )
+    off = [(name, now[name]) for name, value in WANTED.items() if now[name] is not value]
+    return off + ([] if now[CUBLAS] in FIXED_WORKSPACES else [(CUBLAS, now[CUBLAS])])
+
+
+def require_on(trial: Trial, off: list[tuple[str, Any]], before: Switches, where: str) -> None:
+    """Wrong unless every switch is on. off: see off_inside. before: the switches before the block."""
+    wanted = WANTED | {CUBLAS: " or ".join(map(repr, FIXED_WORKSPACES))}
+    kept = [(name, value if name != CUBLAS else value == before[CUBLAS]) for name, value in off]
     trial.true(
-        now[CUBLAS] in FIXED_WORKSPACES,
-        f"Inside the block the environment variable {CUBLAS} is {now[CUBLAS]!r}.",
-        expected=" or ".join(FIXED_WORKSPACES),
-        got=now[CUBLAS],
+        not off,
+        f"{where} not every switch is as it must be: {', '.join(name for name, _ in off)}.",
+        expected=", ".join(f"{name} {wanted[name]}" for name, _ in off),
+        got=", ".join(f"{name} {value!r}" for name, value in off),
+        observed=(where, kept),
     )
 
 
-def _require_as_before(trial: Trial, before: Switches, when: str) -> None:
-    now = switches()
-    changed = [name for name in before if now[name] != before[name]]
-    if changed:
-        trial.fail(
-            f"{when}, these are not as they were before: {', '.join(changed)}.",
-            expected=", ".join(f"{name} {before[name]!r}" for name in changed),
-            got=", ".join(f"{name} {now[name]!r}" for name in changed),
-            observed=(when, [(name, now[name]) for name in changed]),
-        )
+def not_as(before: Switches) -> list[tuple[str, Any]]:
+    """The switches that are not as before, and what they are."""
+    return [(name, value) for name, value in switches().items() if value != before[name]]
 
 
-def _inside(answer: Answer, look: Callable[[], None]) -> None:
-    """Runs `look` in the block; what it raises goes around the block, which might swallow it."""
-    trouble: list[BaseException] = []
-    with answer():
-        try:
-            look()
-        except BaseException as error:
-            trouble.append(error)
-    if trouble:
-        raise trouble[0]
-
-
-def _entered(answer: Answer, trial: Trial) -> None:
-    """Says plainly when what the answer returns is no context manager."""
-    block = answer()
+def require_as(trial: Trial, before: Switches, moved: list[tuple[str, Any]], when: str, seen: Any) -> None:
+    """Wrong if a switch is not as before. moved: see not_as. seen: what tells mistakes apart."""
     trial.true(
-        hasattr(block, "__enter__") and hasattr(block, "__exit__"),
-        f"`with deterministic():` does not work: the answer returned {type(block).__name__}, no context manager.",
-        expected="a context manager: a generator function needs @contextlib.contextmanager",
-        got=type(block).__name__,
+        not moved,
+        f"{when}, these are not as they were before: {', '.join(name for name, _ in moved)}.",
+        expected=", ".join(f"{name} {before[name]!r}" for name, _ in moved),
+        got=", ".join(f"{name} {value!r}" for name, value in moved),
+        observed=(when, seen),
     )
 
 
-@deterministic.property("inside the block every switch is on", changes=CHANGES)
-def on_inside(answer: Answer, trial: Trial) -> None:
-    turn(FRESH)
-    trial.given("a fresh Python: every switch at its default")
-    _entered(answer, trial)
-    _inside(answer, lambda: _require_on(trial))
+def in_short(found: Collection[list[tuple[str, Any]]]) -> Any:
+    """What tells mistakes apart: who turns the mode off at the end may do anything with the other switches."""
+    off = any(("deterministic algorithms", False) in moved for moved in found)
+    return "the mode is off" if off else list(found)
+
+
+def block_of(answer: Answer, trial: Trial) -> contextlib.AbstractContextManager[Any]:
+    return manager(answer, trial, "deterministic")
 
 
 @deterministic.property(
-    "inside the block, an operation without a deterministic version raises", changes=CHANGES
+    "inside the block every switch is on",
+    changes=SLOTS,
+    asks=(
+        "A block in which torch is deterministic: inside it",
+        "`torch.use_deterministic_algorithms` is on,",
+        "`torch.backends.cudnn.deterministic` is True, and `torch.backends.cudnn.benchmark` is False;",
+        'the environment variable `CUBLAS_WORKSPACE_CONFIG` is ":4096:8" (":16:8" will do, too).',
+    ),
 )
-def raises_inside(answer: Answer, trial: Trial) -> None:
-    turn(FRESH | {"warn_only": False})
-    trial.given("torch.zeros(4).put_(torch.tensor([0, 0]), torch.ones(2)) in the block")
-
-    def put() -> None:
-        trial.raises(
-            RuntimeError,
-            lambda: torch.zeros(4).put_(torch.tensor([0, 0]), torch.ones(2)),
-            "from put_ in the block",
-        )
-
-    _inside(answer, put)
+def on_inside(answer: Answer, trial: Trial) -> None:
+    turn(FRESH)
+    trial.given(in_words(FRESH))
+    with block_of(answer, trial):
+        off = off_inside()
+    require_on(trial, off, FRESH, "Inside the block")
 
 
-@deterministic.property("after the block, a fresh Python is as fresh as before", changes=CHANGES)
+@deterministic.property(
+    "after the block, a fresh Python is as fresh as before",
+    changes=SLOTS,
+    once_right=True,
+    asks="A variable that was not set is then not set.",
+)
 def off_after(answer: Answer, trial: Trial) -> None:
     turn(FRESH)
-    trial.given("a fresh Python: every switch at its default")
-    for _ in range(2):
-        with answer():
+    for turns in ("After the block", "After a second block"):
+        trial.given(in_words(FRESH))
+        with block_of(answer, trial):
             pass
-        _require_as_before(trial, FRESH, "After the block")
+        moved = not_as(FRESH)
+        require_as(trial, FRESH, moved, turns, moved)
 
 
-@deterministic.property("inside the block every switch is on, whatever it was before", changes=CHANGES)
+@deterministic.property(
+    "inside the block every switch is on, whatever it was before",
+    changes=SLOTS,
+    once_right=True,
+    asks=(
+        "inside it, and whatever was set before,",
+        "with errors and not with warnings (`warn_only`);",
+        "`torch.utils.deterministic.fill_uninitialized_memory` is True;",
+    ),
+)
 def on_inside_tuned(answer: Answer, trial: Trial) -> None:
-    turn(TUNED)
-    trial.given(
-        "before: deterministic with warn_only, no filling, cudnn.benchmark on, a cuBLAS workspace set"
-    )
-    _inside(answer, lambda: _require_on(trial))
-
-
-@deterministic.property("after the block, switches that somebody had set are as set before", changes=CHANGES)
-def kept_after(answer: Answer, trial: Trial) -> None:
-    for state in (TUNED, FRESH | {CUBLAS: ""}, FRESH | {"cudnn.deterministic": True}):
+    found = []
+    for state in SET:
         turn(state)
-        trial.given("before: " + ", ".join(f"{name} {value!r}" for name, value in state.items()))
-        with answer():
+        with block_of(answer, trial):
+            found.append(off_inside())
+    at = next((at for at, off in enumerate(found) if off), 0)
+    trial.given(in_words(SET[at]))
+    require_on(trial, found[at], SET[at], "Inside the block")
+
+
+@deterministic.property(
+    "after the block, switches that somebody had set are as set before",
+    changes=SLOTS,
+    once_right=True,
+    asks="After the block all of these are as they were before it.",
+)
+def kept_after(answer: Answer, trial: Trial) -> None:
+    found = []
+    for state in SET:
+        turn(state)
+        with block_of(answer, trial):
             pass
-        _require_as_before(trial, state, "After the block")
+        found.append(not_as(state))
+    at = next((at for at, moved in enumerate(found) if moved), 0)
+    trial.given(in_words(SET[at]))
+    require_as(trial, SET[at], found[at], "After the block", in_short(found))
 
 
-@deterministic.property("an error in the block comes out, and the switches are back", changes=CHANGES)
-def after_an_error(answer: Answer, trial: Trial) -> None:
-    for error in (ValueError, KeyboardInterrupt):
-        turn(FRESH)
-        trial.given(f"a block that raises {error.__name__}")
-        came = False
-        try:
-            with answer():
-                raise error("from the block")
-        except error:
-            came = True
-        if not came:
-            trial.fail(
-                f"The block raised {error.__name__}, and nothing came out of `with deterministic():`.",
-                expected=f"{error.__name__} goes on to the caller",
-                got="nothing was raised",
-            )
-        _require_as_before(trial, FRESH, f"After a block that raised {error.__name__}")
+def put() -> None:
+    """An operation without a deterministic version."""
+    torch.zeros(4).put_(torch.tensor([0, 0]), torch.ones(2))
 
 
-@deterministic.property("blocks can be nested: the inner one's end leaves the outer one on", changes=CHANGES)
-def nested(answer: Answer, trial: Trial) -> None:
+@deterministic.property(
+    "an operation without a deterministic version raises, and every error comes out of the block",
+    changes=SLOTS,
+    once_right=True,
+    asks=(
+        "Where torch has no deterministic algorithm, its RuntimeError comes out of the block.",
+        "Every error comes out, of whatever kind,",
+    ),
+)
+def errors_come_out(answer: Answer, trial: Trial) -> None:
     turn(FRESH)
-    trial.given("a block in a block")
+    came = {}
+    for kind in ERRORS:
+        block = block_of(answer, trial)
+        came[kind.__name__] = what_came(block, kind("raised inside the block"))
+    trial.given(f"blocks that raise {', '.join(came)}")
+    require_all_came(trial, came)
+    trial.given("torch.zeros(4).put_(torch.tensor([0, 0]), torch.ones(2)) in the block")
 
-    def inner() -> None:
-        _inside(answer, lambda: _require_on(trial))
-        now = switches()
+    def put_in_a_block() -> None:
+        with block_of(answer, trial):
+            put()
+
+    trial.raises(RuntimeError, put_in_a_block, "from put_ in the block")
+
+
+@deterministic.property(
+    "after an error in the block the switches are back",
+    changes=SLOTS,
+    once_right=True,
+    asks="and the switches are back all the same.",
+)
+def back_after_an_error(answer: Answer, trial: Trial) -> None:
+    found = {}
+    for kind in ERRORS:
+        turn(TUNED)
+        block = block_of(answer, trial)
+        what_came(block, kind("raised inside the block"))
+        found[kind.__name__] = not_as(TUNED)
+    at = next((kind for kind, moved in found.items() if moved), "Stop")
+    trial.given(f"a block that raises {at}; {in_words(TUNED)}")
+    require_as(trial, TUNED, found[at], f"After a block that raised {at}", in_short(found.values()))
+
+
+@deterministic.property(
+    "blocks can be nested: each gives back what was set before it",
+    changes=SLOTS,
+    once_right=True,
+    asks=(
+        "Blocks may stand inside each other,",
+        "and somebody may turn the switches inside a block: the next block inside turns them on again.",
+    ),
+)
+def nested(answer: Answer, trial: Trial) -> None:
+    for between in ({}, TUNED):
+        turn(FRESH)
+        words = "turns every switch and " if between else ""
+        trial.given(f"a block that {words}holds two blocks; before them every switch at its default")
+        with block_of(answer, trial):
+            turn(switches() | between)
+            outer, inner, after = switches(), [], []
+            for _ in range(2):
+                with block_of(answer, trial):
+                    inner.append(off_inside())
+                after.append(not_as(outer))
+        end = not_as(FRESH)
+        seen = (bool(between), inner, in_short(after), end)
+        for off in inner:
+            require_on(trial, off, outer, "Inside the inner block")
+        for moved in after:
+            require_as(trial, outer, moved, "After the inner block, still inside the outer one", seen)
+        require_as(trial, FRESH, end, "After both blocks", seen)
+
+
+@deterministic.property(
+    "nothing else is changed, inside the block or after it",
+    changes=SLOTS,
+    once_right=True,
+    asks="Nothing else is changed, inside the block or after it: no generator, not `cudnn.enabled`.",
+)
+def nothing_else(answer: Answer, trial: Trial) -> None:
+    turn(FRESH)
+    torch.set_num_threads(2)  # what many answers set is the default, or the check's: that would not be seen
+    torch.set_float32_matmul_precision("high")
+    trial.given(f"{in_words(FRESH)}; 2 threads, and float32_matmul_precision 'high'")
+    but = (
+        "deterministic algorithms",
+        *FRESH,
+        f"os.environ[{CUBLAS!r}]",
+        "os.environ['TORCHINDUCTOR_CACHE_DIR']",
+    )
+    before = global_state(but)
+    with block_of(answer, trial):
+        inside = global_state(but)
+    for where, state in (("Inside the block", inside), ("After the block", global_state(but))):
+        moved = changed(before, state)
         trial.true(
-            now["deterministic algorithms"] is True and now[CUBLAS] in FIXED_WORKSPACES,
-            "The end of the inner block has turned the outer one off.",
-            expected="still on after the inner block",
-            got={name: now[name] for name in ("deterministic algorithms", CUBLAS)},
+            not moved,
+            f"{where} this is changed, too: {', '.join(moved)}.",
+            expected=", ".join(f"{name}: {old}, as before the block" for name, (old, _) in moved.items()),
+            got=", ".join(
+                f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()
+            ),
+            observed=(where, sorted({"a generator" if name in GENERATORS else name for name in moved})),
         )
-
-    _inside(answer, inner)
-    _require_as_before(trial, FRESH, "After both blocks")

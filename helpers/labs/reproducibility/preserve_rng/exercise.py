@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, LIBRARIES, drawn, places, stirred
+from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came
 from helpers.labs.reproducibility.shared.machines import gpus, replaced
 
 preserve_rng = Exercise(
@@ -35,32 +35,38 @@ preserve_rng = Exercise(
 BACK = "as before"
 
 
-class Stop(Exception):
-    """What the checked blocks raise."""
-
-
 def used(source: random.Random) -> None:
     """What a block does to the generators: it seeds them, and draws."""
     stirred(source)
     drawn()
 
 
-def manager(answer: Any, trial: Trial) -> AbstractContextManager:
-    """What preserve_rng() gives, if it can stand in a `with` statement."""
-    found = trial.call(answer)
-    kind = type(found)
-    if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
-        forgotten = inspect.isgenerator(found)
-        trial.fail(
-            "preserve_rng() gave a plain generator, and `with` cannot use one. Is @contextlib.contextmanager missing?"
-            if forgotten
-            else f"preserve_rng() gave {'None' if found is None else f'an object of type {kind.__name__}'}, "
-            "and `with` cannot use it: it has no __enter__ and __exit__.",
-            expected="a context manager, for `with preserve_rng():`",
-            got=kind.__name__,
-            observed=("no context manager", kind.__name__),
-        )
-    return found
+def stirred_without_spare(source: random.Random) -> None:
+    """The three generators anywhere; none holds a spare normal number."""
+    stirred(source)
+    random.gauss(0.0, 1.0)
+    np.random.randn()
+    torch.randn(1, dtype=torch.float32, device="cpu")
+
+
+# What stands before a block, and what happens in it.
+BLOCKS: dict[str, tuple[Callable[[random.Random], Any], Callable[[random.Random], Any]]] = {
+    "a block that seeds the three generators, and draws from them": (stirred, used),
+    "a block that draws from the three generators": (stirred, lambda source: drawn()),
+    "a block that draws a first normal number, so that the second of the pair is kept": (
+        stirred_without_spare,
+        lambda source: drawn(),
+    ),
+    "a block that seeds the three generators, and draws nothing": (
+        stirred,
+        lambda source: (random.seed(1), np.random.seed(1), torch.default_generator.manual_seed(1)),
+    ),
+    "a block that does nothing": (stirred, lambda source: None),
+}
+
+
+def block_of(answer: Any, trial: Trial) -> AbstractContextManager[Any]:
+    return manager(lambda: trial.call(answer), trial, "preserve_rng")
 
 
 @contextmanager
@@ -111,79 +117,144 @@ def _is_fresh(name: str, place: Any) -> bool:
     return (place[1][-1] if name == "random" else place[1]) == 624
 
 
-def compare(
-    trial: Trial, before: dict, inside: dict, after: dict, when: str, called: Collection[str] = ()
-) -> None:
-    """Wrong unless every generator stands where it stood. when: "after the block". called: see setters."""
+def next_normal(name: str, place: Any) -> float:
+    """The normal number that a generator at this place gives next."""
+    if name == "random":
+        python = random.Random()
+        python.setstate(place)
+        return python.gauss(0.0, 1.0)
+    if name == "NumPy":
+        numpy = np.random.RandomState()
+        numpy.set_state(("MT19937", np.frombuffer(place[0], dtype=np.uint32), *place[1:]))
+        return float(numpy.randn())
+    generator = torch.Generator()
+    generator.set_state(torch.frombuffer(bytearray(place), dtype=torch.uint8))
+    return torch.randn(1, generator=generator).item()
+
+
+def next_normals(state: dict[str, Any], names: Collection[str]) -> str:
+    """In words, what the generators give next."""
+    return ", ".join(f"{name} {next_normal(name, state[name]):.4f}" for name in names)
+
+
+def moved_from(before: dict, inside: dict, after: dict, called: Collection[str] = ()) -> dict[str, str]:
+    """The generators that do not stand where they stood, and what became of them. called: see setters."""
     states = {name: outcome(name, before[name], inside[name], after[name], called) for name in before}
-    moved = {name: state for name, state in states.items() if state != BACK}
-    if moved:
-        trial.fail(
-            f"Not all generators are back {when}: "
-            + "; ".join(f"{name} is {state}" for name, state in moved.items())
-            + ".",
-            expected=f"{', '.join(before)}: each in the state that it had before the block",
-            observed=(when, moved),
-        )
+    return {name: state for name, state in states.items() if state != BACK}
 
 
-@preserve_rng.property("draws inside the block change nothing outside", changes=GLOBAL)
+def require_back(
+    trial: Trial, before: dict, after: dict, moved: dict[str, str], when: str, seen: Any = None
+) -> None:
+    """Wrong if a generator has moved. when: "after the block". seen: what tells mistakes apart."""
+    trial.true(
+        not moved,
+        f"Not all generators are back {when}: "
+        + "; ".join(f"{name} is {state}" for name, state in moved.items())
+        + ".",
+        expected=f"the state from before the block, so the next normal numbers {next_normals(before, moved)}",
+        got=f"the next normal numbers {next_normals(after, moved)}",
+        observed=(when, moved if seen is None else seen),
+    )
+
+
+@preserve_rng.property(
+    "draws inside the block change nothing outside",
+    changes=GLOBAL,
+    asks=(
+        "A block whose draws change nothing outside it: after the block, the global generators of",
+        "`random`, NumPy and torch are in the state that they had before it,",
+        "whatever was drawn or seeded inside.",
+        "The whole state: also the second of a pair of normal numbers, which a generator keeps.",
+    ),
+)
 def _(answer: Any, trial: Trial) -> None:
     with gpus(0):
-        for turn in ("after the block", "after a second block"):
-            trial.given("a block that seeds the three generators, and draws from them")
-            stirred(trial.random)
+        for words, (stir, use) in BLOCKS.items():
+            trial.given(words)
+            stir(trial.random)
             before = places()
-            with setters() as called, manager(answer, trial):
-                used(trial.random)
+            with setters() as called, block_of(answer, trial):
+                use(trial.random)
                 inside = places()
-            compare(trial, before, inside, places(), turn, called)
+            after = places()
+            require_back(trial, before, after, moved_from(before, inside, after, called), "after the block")
 
 
-@preserve_rng.property("inside the block the generators go on from where they stand", changes=GLOBAL)
+@preserve_rng.property(
+    "inside the block the generators go on from where they stand",
+    changes=GLOBAL,
+    once_right=True,
+    asks="Inside the block the generators go on from where they stand.",
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("a block that draws from the three generators")
     with gpus(0):
         stirred(trial.random)
         before = places()
-        with manager(answer, trial):
+        with block_of(answer, trial):
             inside = places()
     moved = [name for name in LIBRARIES if inside[name] != before[name]]
     trial.true(
         not moved,
         f"Entering the block moved {', '.join(moved)}: what is drawn inside is not what would have come next.",
-        expected="the same numbers inside as without `with preserve_rng():`",
-        observed=moved,
+        expected=f"as without `with preserve_rng():`, the next normal numbers {next_normals(before, moved)}",
+        got=f"the next normal numbers {next_normals(inside, moved)}",
+        observed="moved on entry",
     )
 
 
-@preserve_rng.property("a block that raises changes nothing outside, and its error comes out", changes=GLOBAL)
+@preserve_rng.property(
+    "an error in the block comes out, whatever its kind",
+    changes=GLOBAL,
+    once_right=True,
+    asks="An error inside comes out of the block, of whatever kind it is,",
+)
+def errors_come_out(answer: Any, trial: Trial) -> None:
+    came = {}
+    with gpus(0):
+        for kind in ERRORS:
+            trial.given(f"a block that draws, then raises {kind.__name__}")
+            block = block_of(answer, trial)
+            came[kind.__name__] = what_came(block, kind("inside the block"), drawn)
+    trial.given(f"blocks that draw, then raise {', '.join(came)}")
+    require_all_came(trial, came)
+
+
+@preserve_rng.property(
+    "a block that raises changes nothing outside",
+    changes=GLOBAL,
+    once_right=True,
+    asks="and the generators are back all the same.",
+)
 def _(answer: Any, trial: Trial) -> None:
-    for error in (Stop("inside the block"), KeyboardInterrupt("the stop button")):
-        kind = type(error).__name__
-        trial.given(f"a block that draws, then raises {'an error' if kind == 'Stop' else kind}")
+    found = {}
+    for kind in ERRORS:
+        inside: dict[str, Any] = {}
+
+        def use(inside: dict[str, Any] = inside) -> None:
+            used(trial.random)
+            inside.update(places())
+
+        trial.given(f"a block that draws, then raises {kind.__name__}")
         with gpus(0):
             stirred(trial.random)
             before = places()
-            came: BaseException | None = None
-            try:
-                with manager(answer, trial):
-                    used(trial.random)
-                    inside = places()
-                    raise error
-            except (Stop, KeyboardInterrupt) as raised:
-                came = raised
+            what_came(block_of(answer, trial), kind("inside the block"), use)
             after = places()
-        compare(trial, before, inside, after, "after an error" if kind == "Stop" else f"after {kind}")
-        trial.true(
-            came is error,
-            "The block raised, and nobody outside heard of it: the error was swallowed.",
-            expected=f"{'the error' if kind == 'Stop' else kind} comes out of the with statement",
-            observed=("swallowed", kind),
-        )
+        found[kind.__name__] = before, after, moved_from(before, inside, after)
+    seen = {kind: moved for kind, (_, _, moved) in found.items()}
+    at = next((kind for kind, moved in seen.items() if moved), "Stop")
+    trial.given(f"a block that draws, then raises {at}")
+    require_back(trial, *found[at], f"after {at}", seen)
 
 
-@preserve_rng.property("blocks inside blocks each restore their own", changes=GLOBAL)
+@preserve_rng.property(
+    "blocks inside blocks each restore their own",
+    changes=GLOBAL,
+    once_right=True,
+    asks="Blocks may stand inside each other; each gives back what was before it.",
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("a block inside a block inside a block; each draws before, between and after")
     with gpus(0):
@@ -192,43 +263,108 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 def nested(answer: Any, trial: Trial, depth: int) -> None:
-    """Blocks in blocks, each compared when it ends."""
-    before = places()
-    with manager(answer, trial):
-        used(trial.random)
-        if depth > 1:
-            nested(answer, trial, depth - 1)
-            drawn()
-        inside = places()
-    compare(trial, before, inside, places(), f"after the {('outer', 'middle', 'inner')[3 - depth]} block")
+    """Blocks in blocks, each compared when it ends. The innermost are two, one after the other."""
+    for _ in range(1 if depth > 1 else 2):
+        before = places()
+        with block_of(answer, trial):
+            used(trial.random)
+            if depth > 1:
+                nested(answer, trial, depth - 1)
+                drawn()
+            inside = places()
+        after, which = places(), ("outer", "middle", "inner")[3 - depth]
+        require_back(trial, before, after, moved_from(before, inside, after), f"after the {which} block")
 
 
-@preserve_rng.property("the generators of all GPUs are restored, too", changes=GLOBAL)
-def _(answer: Any, trial: Trial) -> None:
-    trial.given("two GPUs, and a block that draws on both")
-    with gpus(2, started=True) as pretended, warnings.catch_warnings():
+@preserve_rng.property(
+    "the generators of all GPUs are restored, too",
+    changes=GLOBAL,
+    once_right=True,
+    asks="So it is for torch on the CPU, and on every GPU if CUDA has started before the block:",
+)
+def on_gpus(answer: Any, trial: Trial) -> None:
+    with on_three_gpus(trial) as generators:
+        trial.given("three GPUs, and a block that draws on all of them")
+        before = _gpu_places(generators)
+        with block_of(answer, trial):
+            entered = _gpu_places(generators)
+            on_each(generators)
+            inside = _gpu_places(generators)
+        require_gpus(trial, before, {}, entered, "On entering the block")
+        require_gpus(trial, before, inside, _gpu_places(generators), "After the block")
+
+
+@preserve_rng.property(
+    "the generators of GPUs are restored after errors, and by each of several blocks",
+    changes=GLOBAL,
+    once_right=True,
+    asks="after errors, and by blocks inside each other.",
+)
+def on_gpus_again(answer: Any, trial: Trial) -> None:
+    with on_three_gpus(trial) as generators:
+        for kind in ERRORS:
+            inside: dict[str, bytes] = {}
+
+            def use(inside: dict[str, bytes] = inside) -> None:
+                on_each(generators)
+                inside.update(_gpu_places(generators))
+
+            trial.given(f"three GPUs, and a block that draws on all of them, then raises {kind.__name__}")
+            before = _gpu_places(generators)
+            what_came(block_of(answer, trial), kind("inside the block"), use)
+            require_gpus(trial, before, inside, _gpu_places(generators), f"After {kind.__name__}")
+        trial.given("three GPUs, and two blocks inside each other; both draw on all GPUs, before and after")
+        before = _gpu_places(generators)
+        with block_of(answer, trial):
+            on_each(generators)
+            between = _gpu_places(generators)
+            with block_of(answer, trial):
+                on_each(generators)
+            require_gpus(trial, between, {}, _gpu_places(generators), "After the inner block")
+            on_each(generators)
+        require_gpus(trial, before, {}, _gpu_places(generators), "After the outer block")
+
+
+@contextmanager
+def on_three_gpus(trial: Trial) -> Iterator[Sequence[torch.Generator]]:
+    """Three pretended GPUs, CUDA started, their generators anywhere."""
+    with gpus(3, started=True) as pretended, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fork_rng speaks up if there are several GPUs
         for generator in pretended.generators:
             generator.manual_seed(trial.random.getrandbits(32))
-            torch.randn(1, generator=generator)
-        before = _gpu_places(pretended.generators)
-        with manager(answer, trial):
-            for generator in pretended.generators:
-                torch.randn(3, generator=generator)
-            inside = _gpu_places(pretended.generators)
-        after = _gpu_places(pretended.generators)
+        on_each(pretended.generators)
+        yield pretended.generators
+
+
+def on_each(generators: Sequence[torch.Generator]) -> None:
+    """Draws a normal number on each GPU."""
+    for generator in generators:
+        torch.randn(1, generator=generator)
+
+
+def _gpu_places(generators: Sequence[torch.Generator]) -> dict[str, bytes]:
+    return {f"GPU {at}": each.get_state().numpy().tobytes() for at, each in enumerate(generators)}
+
+
+def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str) -> None:
+    """Wrong unless each GPU's generator stands where it stood. inside: where the block took them."""
     states = {
-        name: BACK if after[name] == before[name] else "left" if after[name] == inside[name] else "elsewhere"
+        name: BACK if now[name] == before[name] else "left" if now[name] == inside.get(name) else "elsewhere"
         for name in before
     }
     in_words = {BACK: "as it was", "left": "where the block left it", "elsewhere": "somewhere else"}
+    moved = [name for name, state in states.items() if state != BACK]
     trial.true(
-        set(states.values()) == {BACK},
-        "; ".join(f"The generator of {name} is {in_words[state]}" for name, state in states.items()) + ".",
-        expected="each GPU's generator in the state that it had before the block",
-        observed=states,
+        not moved,
+        f"{when}: "
+        + "; ".join(f"the generator of {name} is {in_words[state]}" for name, state in states.items())
+        + ".",
+        expected=f"the state from before the block, so the next normal numbers {_next_on(before, moved)}",
+        got=f"the next normal numbers {_next_on(now, moved)}",
+        observed=(when, states),
     )
 
 
-def _gpu_places(generators: tuple[torch.Generator, ...]) -> dict[str, bytes]:
-    return {f"GPU {at}": each.get_state().numpy().tobytes() for at, each in enumerate(generators)}
+def _next_on(places: dict[str, bytes], names: Sequence[str]) -> str:
+    """In words, what the generators of GPUs give next."""
+    return ", ".join(f"{name} {next_normal('torch', places[name]):.4f}" for name in names)

@@ -50,7 +50,7 @@ def random_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def not_on_error() -> Iterator[None]:
-    """If the block raises, `yield` raises, and the lines after it never run: they belong into `finally`."""
+    """If the block raises, `yield` raises, and the lines after it never run: they belong in `finally`."""
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
     yield
@@ -86,7 +86,9 @@ def only_for_exceptions() -> Iterator[None]:
 
 @preserve_rng.mistake()
 class SwallowsErrors:
-    """An `except` without `raise`, or an __exit__ that returns True, hides every bug inside the block."""
+    """Every error inside the block is hidden, perhaps by an `except` without `raise`, or by an __exit__ that returns
+    True: no bug in the block is ever seen, and the stop button does not stop.
+    """
 
     def __enter__(self) -> None:
         self.states = random.getstate(), np.random.get_state(), torch.get_rng_state()
@@ -103,9 +105,9 @@ class SwallowsErrors:
 
 @preserve_rng.mistake()
 @contextmanager
-def saved_a_reference() -> Iterator[None]:
-    """What was kept is the generator itself, and the block moves it: keep a copy of its state, taken on
-    entry.
+def states_of_the_exit() -> Iterator[None]:
+    """The states that were set are those of the end of the block, so nothing moved back. Perhaps they were read only
+    then; or what was kept is the generator itself, which the block moves. Keep copies, taken on entry.
     """
     kept = random, np.random, torch.default_generator
     gpus = torch.cuda.default_generators
@@ -136,7 +138,9 @@ def seeds_anew_on_exit() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def numpy_by_its_seed() -> Iterator[None]:
-    """np.random.get_state()[1][0] is the first of 624 words of the state, not a seed to come back with."""
+    """NumPy was seeded on exit. A seed leads to the start of a stream, and np.random.get_state()[1][0], which many
+    take for the seed, is the first of 624 words of the state.
+    """
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     first_word = np.random.get_state()[1][0]
     gpus = torch.cuda.get_rng_state_all()
@@ -168,8 +172,8 @@ def spare_normal_lost() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def seeds_on_entry() -> Iterator[None]:
-    """Nobody asked for a seed: the block must draw what it would have drawn, else every evaluation is the
-    same.
+    """The generators were moved on entry, perhaps seeded. Nobody asked for that: the block must draw what it would
+    have drawn, else every evaluation is the same.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -187,8 +191,8 @@ def seeds_on_entry() -> Iterator[None]:
 
 @preserve_rng.mistake()
 class OnePlaceForAll:
-    """The states were kept in one place for all blocks, so that an inner block wrote over those of the outer
-    one.
+    """An outer block is not given back its own states. Perhaps they are kept in one place for all blocks, so that
+    an inner block writes over those of the outer one.
     """
 
     states: tuple = ()
@@ -383,3 +387,192 @@ def _() -> Iterator[None]:
         random.setstate(for_random)
         np.random.seed(first_word)
         torch.set_rng_state(for_torch)
+
+
+# Errors, GPUs, and a part of a state.
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Right, for all generators: mistakes build on it."""
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def exceptions_swallowed() -> Iterator[None]:
+    """Errors inside the block do not come out, perhaps because of an `except Exception` without `raise`: the program
+    goes on as if the validation had been done.
+    """
+    with kept():
+        try:
+            yield
+        except Exception as error:
+            print(error)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def error_replaced() -> Iterator[None]:
+    """What comes out is a different error from the one that was raised in the block: who waits for a KeyError never
+    sees it. `raise` alone passes on the one that came.
+    """
+    with kept():
+        try:
+            yield
+        except Exception as error:
+            raise RuntimeError(f"in preserve_rng: {error}") from error
+
+
+@preserve_rng.mistake()
+@contextmanager
+def pythons_spare_lost() -> Iterator[None]:
+    """random.gauss makes normal numbers in pairs and keeps the second. The third field of its state holds it."""
+    version, words, _ = random.getstate()
+    with kept():
+        yield
+    random.setstate((version, words, None))
+
+
+@preserve_rng.mistake()
+@contextmanager
+def torch_forgotten() -> Iterator[None]:
+    """torch's own generator is missing: torch.get_rng_state() on entry, torch.set_rng_state(...) on exit."""
+    for_random, for_numpy = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def torch_by_its_seed() -> Iterator[None]:
+    """torch was seeded on exit, perhaps with torch.initial_seed(): that leads to the start of the stream, and the
+    program was somewhere in its middle.
+    """
+    for_random, for_numpy = random.getstate(), np.random.get_state()
+    seed = torch.initial_seed()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.manual_seed(seed)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def moved_around_the_block() -> Iterator[None]:
+    """A generator stands neither where it stood nor where the block took it. Perhaps a number was drawn, or a seed set,
+    before the state was kept, or after it came back.
+    """
+    seed = int(torch.randint(2**31, ()))
+    with kept():
+        torch.manual_seed(seed)
+        yield
+
+
+@preserve_rng.variant(moved_around_the_block)
+@contextmanager
+def _() -> Iterator[None]:
+    seed = random.getrandbits(31)
+    with kept():
+        random.seed(seed)
+        yield
+
+
+@preserve_rng.mistake()
+@contextmanager
+def gpus_not_on_error() -> Iterator[None]:
+    """If the block raises, the generators of the GPUs stay where the block took them: all of it belongs in `finally`."""
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+    torch.cuda.set_rng_state_all(gpus)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def current_gpus_state_for_all() -> Iterator[None]:
+    """The state of one GPU was given to all of them: each has a state of its own, as torch.cuda.get_rng_state_all()
+    reads them.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        for device in range(torch.cuda.device_count()):
+            torch.cuda.set_rng_state(gpu, device)
+
+
+@preserve_rng.variant(states_of_the_exit)
+@contextmanager
+def _() -> Iterator[None]:
+    try:
+        yield
+    finally:
+        random.setstate(random.getstate())
+        np.random.set_state(np.random.get_state())
+        torch.set_rng_state(torch.get_rng_state())
+
+
+@preserve_rng.variant(not_on_error)
+@contextmanager
+def _() -> Iterator[None]:
+    for_random, for_numpy = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng():
+        yield
+    random.setstate(for_random)
+    np.random.set_state(for_numpy)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def random_by_its_seed() -> Iterator[None]:
+    """random was seeded on exit. A seed leads to the start of a stream; random.getstate() and setstate lead back."""
+    first_word = random.getstate()[1][0]
+    with kept():
+        yield
+    random.seed(first_word)
+
+
+@preserve_rng.mistake()
+@contextmanager
+def only_for_some_errors() -> Iterator[None]:
+    """After some errors the generators are back, and not after others: an `except` with a name in it catches no other
+    kind. `finally` is for all.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all()
+
+    def put_back() -> None:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
+
+    try:
+        yield
+    except (RuntimeError, KeyboardInterrupt):
+        put_back()
+        raise
+    put_back()

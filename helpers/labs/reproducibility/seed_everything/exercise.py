@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import random
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -12,6 +16,7 @@ import torch
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.shared.machines import elsewhere, gpus
+from helpers.labs.reproducibility.shared.switches import SLOTS, changed, global_state
 
 seed_everything = Exercise(
     "01.seed_everything",
@@ -62,27 +67,55 @@ def places() -> dict[str, Any]:
     }
 
 
-def seeded_draws(answer: Callable[[int], None], trial: Trial, seed: int) -> tuple[dict, list[str]]:
+def seeded_draws(answer: Callable[[int], Any], trial: Trial, seed: int) -> tuple[dict, list[str]]:
     """Draws after answer(seed) from any state, and the libraries whose generator the answer left alone."""
     stirred(trial.random)
     before = places()
-    trial.call(answer, seed)
+    try:
+        answer(seed)
+    except ValueError as error:
+        trial.fail(
+            f"seed_everything({seed}) raised ValueError: {error}",
+            expected="no error: a seed is from 0 to 2**32 - 1",
+            got=f"ValueError: {error}",
+            observed=("refused", "zero" if seed == 0 else "largest" if seed == SEEDS - 1 else seed >= 2**31),
+        )
     after = places()
     return drawn(), [name for name in LIBRARIES if before[name] == after[name]]
 
 
-@seed_everything.property("the same seed gives the same draws, from all three libraries", changes=GLOBAL)
+@seed_everything.property(
+    "the same seed gives the same draws, from all three libraries",
+    changes=SLOTS,
+    asks=(
+        "Seed the global generators of Python's `random`, of NumPy and of torch.",
+        "After the same seed the same numbers are drawn from each of them,",
+        "0 and 2**32 - 1 are seeds like all others.",
+    ),
+)
 def _(answer: Any, trial: Trial) -> None:
-    kinds = {"some": trial.random.randrange(1, SEEDS - 1), "zero": 0, "largest": SEEDS - 1}
+    kinds = {
+        "some": trial.random.randrange(1, 2**31),
+        "zero": 0,
+        "largest": SEEDS - 1,
+        "above 2^31": trial.random.randrange(2**31, SEEDS - 1),
+    }
     for kind, seed in kinds.items():
         trial.given(f"seed = {seed}")
         with gpus(0):
-            first, _ = seeded_draws(answer, trial, seed)
+            first, alone_at_first = seeded_draws(answer, trial, seed)
             second, alone = seeded_draws(answer, trial, seed)
         differ = [name for name in LIBRARIES if first[name] != second[name]]
         if not differ:
             continue
-        states = {name: "not seeded" if name in alone else "seeded, but not by the seed" for name in differ}
+        states = {
+            name: "not seeded"
+            if name in alone and name in alone_at_first
+            else "seeded by the first call only"
+            if name in alone
+            else "seeded, but not by the seed"
+            for name in differ
+        }
         trial.fail(
             f"seed_everything({seed}) was called twice, and different numbers were drawn after it: "
             + "; ".join(f"{name} was {state}" for name, state in states.items())
@@ -93,79 +126,150 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
+# Two seeds each: the first of a pair is added to an even base, or is a seed itself.
 STEPS = (
     ("one more", 0, 1),
     ("one more", 1, 2),
-    ("a million more", 0, 10**6),
-    ("2^16 more", 0, 2**16),
-    ("2^31 more", 0, 2**31),
+    ("10^9 more", 0, 10**9),  # also for what looks at the last digits only
+    ("2^31 more", 0, 2**31),  # or at the last bits
+    ("2^31 - 1 more", 0, 2**31 - 1),
+)
+PAIRS = (
+    ("0 and 1", 0, 1),
+    ("0 and 42", 0, 42),
+    ("0 and 1234", 0, 1234),
+    ("0 and the largest", 0, SEEDS - 1),
+    ("2^31 - 1 and 2^31", 2**31 - 1, 2**31),
+    ("2^31 - 1 and 2^31 + 1", 2**31 - 1, 2**31 + 1),
+    ("the two largest", SEEDS - 2, SEEDS - 1),
 )
 
 
-@seed_everything.property("another seed gives other draws", changes=GLOBAL)
+@seed_everything.property(
+    "a different seed gives different draws",
+    changes=SLOTS,
+    once_right=True,
+    asks="after a different seed different ones.",
+)
 def _(answer: Any, trial: Trial) -> None:
     base = 2 * trial.random.randrange(2**29)
-    ignored: dict[str, set[str]] = {}
-    example = ""
+    pairs = [(word, base + start, base + end) for word, start, end in STEPS] + list(PAIRS)
     with gpus(0):
         draws = {
-            more: seeded_draws(answer, trial, base + more)[0] for more in (0, *(end for *_, end in STEPS))
+            seed: seeded_draws(answer, trial, seed)[0]
+            for seed in sorted({seed for _, *pair in pairs for seed in pair})
         }
-    for word, start, end in STEPS:
-        same = {name for name in LIBRARIES if draws[start][name] == draws[end][name]}
-        if same:
-            ignored[word] = ignored.get(word, set()) | same
-            example = example or f"seeds {base + start} and {base + end}"
-    trial.given(example)
-    if ignored:
-        description = "; ".join(
-            f"{word}: {', '.join(n for n in LIBRARIES if n in same)}" for word, same in ignored.items()
-        )
+    same = [
+        (word, one, other, names)
+        for word, one, other in pairs
+        if (names := [name for name in LIBRARIES if draws[one][name] == draws[other][name]])
+    ]
+    if same:
+        _, one, other, names = same[0]
+        trial.given(f"seeds {one} and {other}")
         trial.fail(
-            f"Two seeds gave the same draws: {description}.",
-            expected="other numbers for every seed from 0 to 2**32 - 1",
-            got=f"the same numbers for {example}",
-            observed={word: sorted(same) for word, same in ignored.items()},
+            f"Seeds {one} and {other} gave the same draws from {', '.join(names)}"
+            + (f", and so did {len(same) - 1} more of {len(pairs)} pairs." if len(same) > 1 else "."),
+            expected="different numbers for every seed from 0 to 2**32 - 1",
+            got="after both seeds " + "; ".join(f"{name}: {draws[one][name][1:3]}" for name in names),
+            observed=[word for word, *_ in same],
         )
 
 
-@seed_everything.property("a seed gives the same draws in every process", changes=GLOBAL)
+@seed_everything.property(
+    "every GPU is seeded, too, as soon as CUDA starts",
+    changes=SLOTS,
+    once_right=True,
+    asks="Also the generator of every GPU is seeded, whether CUDA has started or not.",
+)
 def _(answer: Any, trial: Trial) -> None:
-    seed = trial.random.randrange(1, SEEDS)
-    trial.given(f"seed = {seed}")
-    with gpus(0):
-        first, _ = seeded_draws(answer, trial, seed)
-        for word, other in OTHER_PROCESSES.items():
-            with elsewhere(**other):
-                second, _ = seeded_draws(answer, trial, seed)
-            differ = [name for name in LIBRARIES if first[name] != second[name]]
-            trial.true(
-                not differ,
-                f"In another process, with {word}, the same seed gives other draws from {', '.join(differ)}.",
-                expected="the seed alone decides",
-                observed=word,
-            )
+    cases = list(itertools.product((False, True), (trial.random.randrange(1, 2**31 - 1), 0)))
+    found = []
+    for started, seed in cases:
+        seeds = (seed, seed, seed + 1, seed + 2**31)
+        runs = {(at, value): gpu_draws(answer, trial, value, started) for at, value in enumerate(seeds)}
+        found.append((runs, [_state(*draws) for draws in zip(*runs.values(), strict=True)]))
+    at = next((at for at, (_, states) in enumerate(found) if states != ["seeded", "seeded"]), 0)
+    (started, seed), (runs, states) = cases[at], found[at]
+    trial.given(f"seed = {seed}, two GPUs, CUDA {'has' if started else 'has not'} started")
+    trial.true(
+        states == ["seeded", "seeded"],
+        f"With two GPUs the first is {states[0]}, the second {states[1]}.",
+        expected="the same draws on each GPU after the same seed, different ones after a different seed",
+        got="; ".join(f"after {value}: {one[:2]} and {two[:2]}" for (_, value), (one, two) in runs.items()),
+        observed=[states for _, states in found],
+    )
 
 
-OTHER_PROCESSES: dict[str, dict[str, int]] = {
-    "another process id": {"pid": 5},
-    "another time": {"hours": 5},
-    "another salt in the hash of text": {"salt": 5},
+def _state(one: list[int], again: list[int], *others: list[int]) -> str:
+    """One GPU in words: its draws after a seed, after the same seed again, and after different ones."""
+    if one != again:
+        return "not seeded"
+    return "seeded, but not by the seed" if one in others else "seeded"
+
+
+OTHER_PROCESSES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "another process id": lambda: elsewhere(pid=5),
+    "another time": lambda: elsewhere(hours=5),
+    "another salt in the hash of text": lambda: elsewhere(salt=5),
+    "a rank in its environment": lambda: mock.patch.dict(
+        os.environ, RANK="1", LOCAL_RANK="1", WORLD_SIZE="2", PYTHONHASHSEED="7"
+    ),
 }
 
 
-@seed_everything.property("a seed outside 0 ... 2**32 - 1 raises ValueError", changes=GLOBAL)
+@seed_everything.property(
+    "a seed gives the same draws in every process",
+    changes=SLOTS,
+    once_right=True,
+    asks="in every process;",
+)
 def _(answer: Any, trial: Trial) -> None:
-    outcomes = {}
-    for seed in (-1, SEEDS, 2**70):
+    seed = trial.random.randrange(1, SEEDS)
+    trial.given(f"seed = {seed}")
+    with elsewhere():
         with gpus(0):
-            outcomes[seed] = _outcome(lambda: trial.call(answer, seed))  # noqa: B023
+            first, _ = seeded_draws(answer, trial, seed)
+        on_gpus = gpu_draws(answer, trial, seed, True)
+    for word, other in OTHER_PROCESSES.items():
+        with other():
+            with gpus(0):
+                second, _ = seeded_draws(answer, trial, seed)
+            there = gpu_draws(answer, trial, seed, True)
+        differ = [name for name in LIBRARIES if first[name] != second[name]]
+        moved = differ + [f"GPU {at}" for at in range(len(there)) if on_gpus[at] != there[at]]
+        here = first | {f"GPU {at}": draws for at, draws in enumerate(on_gpus)}
+        elsewhere_ = second | {f"GPU {at}": draws for at, draws in enumerate(there)}
+        trial.true(
+            not moved,
+            f"In a process with {word}, the same seed gives different draws from {', '.join(moved)}.",
+            expected="as in this process " + "; ".join(f"{name}: {here[name][1:3]}" for name in moved),
+            got="; ".join(f"{name}: {elsewhere_[name][1:3]}" for name in moved),
+            observed=word,
+        )
+
+
+BAD_SEEDS = (-1, SEEDS, 2**70, -(2**31), -(2**32), SEEDS + 5, 2**63, 2**64)
+
+
+@seed_everything.property(
+    "a seed outside 0 ... 2**32 - 1 raises ValueError",
+    changes=SLOTS,
+    once_right=True,
+    asks="For any other integer ValueError is raised,",
+)
+def refused(answer: Any, trial: Trial) -> None:
+    outcomes = {}
+    for seed in BAD_SEEDS:
+        with gpus(0):
+            outcomes[seed] = _outcome(lambda: answer(seed))  # noqa: B023
     for seed, outcome in outcomes.items():
         trial.given(f"seed = {seed}")
         trial.true(
             outcome == "ValueError",
             f"Expected ValueError for a seed {'below 0' if seed < 0 else 'above 2**32 - 1'}, but {outcome} was raised.",
             expected="ValueError",
+            got=outcome,
             observed=list(outcomes.values()),
         )
 
@@ -183,33 +287,16 @@ def _outcome(call: Callable[[], Any]) -> str:
     return "nothing"
 
 
-@seed_everything.property("every GPU is seeded, too, as soon as CUDA starts", changes=GLOBAL)
-def _(answer: Any, trial: Trial) -> None:
-    seed = trial.random.randrange(1, SEEDS - 1)
-    for started in (False, True):
-        trial.given(f"seed = {seed}, two GPUs, CUDA {'has' if started else 'has not'} started")
-        runs = [gpu_draws(answer, trial, value, started) for value in (seed, seed, seed + 1)]
-        states = [_state(*draws) for draws in zip(*runs, strict=True)]
-        trial.true(
-            states == ["seeded", "seeded"],
-            f"With two GPUs the first is {states[0]}, the second {states[1]}.",
-            expected="the same draws on each GPU after the same seed, others after another seed",
-            observed=(started, states),
-        )
-
-
-def _state(one: list[int], again: list[int], other: list[int]) -> str:
-    """One GPU in words: its draws after a seed, after the same seed again, and after another one."""
-    if one != again:
-        return "not seeded"
-    return "seeded" if one != other else "seeded, but not by the seed"
-
-
-@seed_everything.property("CUDA is not started by seeding", changes=GLOBAL)
+@seed_everything.property(
+    "CUDA is not started by seeding",
+    changes=SLOTS,
+    once_right=True,
+    asks="Seeding does not start CUDA.",
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("seed = 1, two GPUs, CUDA has not started")
     with gpus(2) as pretended:
-        trial.call(answer, 1)
+        answer(1)
         trial.true(
             not pretended.started,
             "The answer started CUDA. That takes seconds and memory on the GPU, and a process in which CUDA has "
@@ -219,11 +306,61 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-def gpu_draws(answer: Callable[[int], None], trial: Trial, seed: int, started: bool) -> list[list[int]]:
+@seed_everything.property(
+    "a seed that is refused moves no generator",
+    changes=SLOTS,
+    once_right=True,
+    asks="and then no generator was moved.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    found = {}
+    for seed in BAD_SEEDS:
+        with gpus(0):
+            stirred(trial.random)
+            before = places()
+            _outcome(lambda: answer(seed))  # noqa: B023
+            after = places()
+        found[seed] = [name for name in LIBRARIES if before[name] != after[name]]
+    at = next((seed for seed, moved in found.items() if moved), -1)
+    trial.given(f"seed = {at}")
+    trial.true(
+        not found[at],
+        f"seed_everything({at}) raised ValueError, and had moved {', '.join(found[at])} before: half of the program is "
+        "seeded now.",
+        expected="each generator where it was before the call",
+        got=f"moved: {', '.join(found[at])}",
+        observed="moved",
+    )
+
+
+@seed_everything.property(
+    "nothing else is changed",
+    changes=SLOTS,
+    once_right=True,
+    asks="Nothing else is changed: no switch of torch, no environment variable.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given("seed = 1, with 2 threads and float32_matmul_precision 'high'")
+    torch.set_num_threads(2)  # what many answers set is the default, or the check's: that would not be seen
+    torch.set_float32_matmul_precision("high")
+    with gpus(0):
+        before = global_state(GLOBAL)
+        answer(1)
+        moved = changed(before, global_state(GLOBAL))
+    trial.true(
+        not moved,
+        f"The answer left this changed: {', '.join(moved)}.",
+        expected=", ".join(f"{name}: {old}, as before the call" for name, (old, _) in moved.items()),
+        got=", ".join(f"{name}: {new}" for name, (_, new) in moved.items()),
+        observed=sorted(moved),
+    )
+
+
+def gpu_draws(answer: Callable[[int], Any], trial: Trial, seed: int, started: bool) -> list[list[int]]:
     """Draws of two pretended GPUs after answer(seed), from any state."""
     with gpus(2, started=started) as pretended:
         for generator in pretended.generators:
             generator.manual_seed(trial.random.getrandbits(32))
-        trial.call(answer, seed)
+        answer(seed)
         pretended.start()
         return [torch.randint(2**31, (4,), generator=each).tolist() for each in pretended.generators]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 
 import numpy as np
 import torch
@@ -13,8 +14,8 @@ from helpers.labs.reproducibility.seed_everything.exercise import seed_everythin
 
 @seed_everything.mistake()
 def torch_forgotten(seed: int) -> None:
-    """torch.manual_seed is missing: `torch.Generator().manual_seed(seed)` seeds a new object, not the
-    generator that torch.rand draws from.
+    """torch's generator is not seeded. torch.manual_seed is missing; perhaps `torch.Generator().manual_seed(seed)` was
+    meant to do it: that seeds a new object, and torch.rand does not draw from it.
     """
     random.seed(seed)
     np.random.seed(seed)
@@ -23,8 +24,8 @@ def torch_forgotten(seed: int) -> None:
 
 @seed_everything.mistake()
 def numpy_forgotten(seed: int) -> None:
-    """NumPy's global generator is left alone: `np.random.default_rng(seed)` makes a new generator, and
-    np.random.rand does not draw from it. Transforms of others often use the global one.
+    """NumPy's global generator is left alone: np.random.seed is missing. `np.random.default_rng(seed)` makes a new
+    generator, and np.random.rand does not draw from it. Transforms of others often use the global one.
     """
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
@@ -63,7 +64,9 @@ def random_forgotten(seed: int) -> None:
 
 @seed_everything.mistake()
 def torch_seed(seed: int) -> None:
-    """torch.seed() takes a fresh seed from the operating system; torch.manual_seed(seed) takes yours."""
+    """torch was seeded, and not by the seed. Perhaps by torch.seed(), which takes a fresh seed from the operating
+    system; torch.manual_seed(seed) takes yours.
+    """
     random.seed(seed)
     np.random.seed(seed)
     torch.seed()
@@ -71,7 +74,9 @@ def torch_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def argument_left_out(seed: int) -> None:
-    """random.seed() and np.random.seed() without an argument take fresh entropy: hand them the seed."""
+    """random and NumPy were seeded, and not by the seed: random.seed() and np.random.seed() without an argument take
+    fresh entropy. Hand them the seed.
+    """
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     random.seed()
@@ -90,7 +95,7 @@ def zero_is_no_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def constant_seed(seed: int) -> None:
-    """The argument is never used: every seed gives the same run, and a mean over five seeds is one run."""
+    """Every seed gives the same draws, as if the argument were never used: a mean over five seeds is one run."""
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     random.seed(42)
@@ -100,7 +105,7 @@ def constant_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def few_seeds(seed: int) -> None:
-    """A remainder of a small number folds many seeds into one; every seed must give a run of its own."""
+    """Many seeds were folded into one, perhaps by a remainder: every seed must give a run of its own."""
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     random.seed(seed % 10_000)
@@ -110,7 +115,7 @@ def few_seeds(seed: int) -> None:
 
 @seed_everything.mistake()
 def salted_hash(seed: int) -> None:
-    """Python salts the hash of text anew in each process, so that the same seed is another one tomorrow."""
+    """The draws change with the salt of hash(): Python salts the hash of text anew in each process, so that the same seed is a different one tomorrow."""
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     key = hash(f"seed {seed}") % 2**32
@@ -121,7 +126,9 @@ def salted_hash(seed: int) -> None:
 
 @seed_everything.mistake()
 def wraps_around(seed: int) -> None:
-    """A seed that does not fit was made to fit, so that two seeds share a run and nobody is told. Refuse it."""
+    """Seeds below 0 and above 2**32 - 1 were accepted, perhaps made to fit: then two seeds share a run, and nobody is
+    told. Refuse them.
+    """
     seed = seed % 2**32
     random.seed(seed)
     np.random.seed(seed)
@@ -169,8 +176,8 @@ def starts_cuda(seed: int) -> None:
 @seed_everything.mistake()
 def sets_pythonhashseed(seed: int) -> None:
     """PYTHONHASHSEED is read once, when Python starts: setting it here changes nothing in this process."""
-    import os
-
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
     os.environ["PYTHONHASHSEED"] = str(seed)
     random.seed(seed)
     np.random.seed(seed)
@@ -179,7 +186,9 @@ def sets_pythonhashseed(seed: int) -> None:
 
 @seed_everything.mistake()
 def turns_switches(seed: int) -> None:
-    """Seeds and deterministic kernels are two things: switches that slow training do not belong into seeding."""
+    """Seeds and deterministic kernels are two things: switches that slow training do not belong in seeding."""
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
@@ -222,8 +231,7 @@ def _(seed: int) -> None:
 @seed_everything.variant(turns_switches)
 def _(seed: int) -> None:
     """What is pasted from project to project."""
-    import os
-
+    np.random.seed(seed)
     random.seed(seed)
     os.environ["PYTHONHASHSEED"] = str(seed)
     np.random.seed(seed)
@@ -248,3 +256,200 @@ def _(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.cuda.manual_seed_all(seed)
+
+
+# Seeds at the limits, and seeds that are refused.
+
+
+def seed_all(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def tested(seed: int) -> int:
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
+    return seed
+
+
+@seed_everything.mistake()
+def moved_before_the_refusal(seed: int) -> None:
+    """The first library took the seed, and a later one refused it: now one generator is seeded, the others are not.
+    Test the range before the first call.
+    """
+    seed_all(seed)
+
+
+@seed_everything.variant(moved_before_the_refusal)
+def _(seed: int) -> None:
+    random.seed(seed)
+    torch.manual_seed(seed % 2**64)
+    np.random.seed(seed)
+
+
+@seed_everything.mistake()
+def refuses_zero(seed: int) -> None:
+    """0 was refused, and it is a seed like any other: `0 <= seed`, not `0 < seed`."""
+    if not 0 < seed < 2**32:
+        raise ValueError(f"seed must be positive, got {seed}")
+    seed_all(seed)
+
+
+@seed_everything.mistake()
+def refuses_the_largest(seed: int) -> None:
+    """2**32 - 1 was refused: the range ends with it. `seed < 2**32`, or `seed <= 2**32 - 1`."""
+    if not 0 <= seed < 2**32 - 1:
+        raise ValueError(f"seed must be below 2**32 - 1, got {seed}")
+    seed_all(seed)
+
+
+@seed_everything.variant(refuses_the_largest)
+def _(seed: int) -> None:
+    if not 0 <= seed < 2**31:
+        raise ValueError(f"seed must fit into 32 bits, got {seed}")
+    seed_all(seed)
+
+
+@seed_everything.mistake()
+def clamped(seed: int) -> None:
+    """All seeds above a limit give one run, perhaps by min(): every seed must give a run of its own."""
+    seed_all(min(tested(seed), 2**31 - 1))
+
+
+@seed_everything.variant(clamped)
+def _(seed: int) -> None:
+    seed_all(max(0, min(seed, 2**31 - 1)))
+
+
+@seed_everything.mistake()
+def zero_is_replaced(seed: int) -> None:
+    """0 gives the run of a different seed, perhaps by `seed or 42`: 0 is a seed like any other."""
+    seed_all(tested(seed) or 42)
+
+
+@seed_everything.variant(zero_is_replaced)
+def _(seed: int) -> None:
+    seed_all(max(tested(seed), 1))
+
+
+@seed_everything.variant(zero_is_replaced)
+def _(seed: int) -> None:
+    seed_all(tested(seed) or 1234)
+
+
+@seed_everything.mistake()
+def last_bits_only(seed: int) -> None:
+    """Seeds that differ by 2**31 give the same run: only the last bits are used. All 32 count."""
+    seed_all(tested(seed) & 0x7FFFFFFF)
+
+
+@seed_everything.variant(last_bits_only)
+def _(seed: int) -> None:
+    seed_all(tested(seed) % 2**16)
+
+
+@seed_everything.mistake()
+def too_large_accepted(seed: int) -> None:
+    """A seed above 2**32 - 1 was not refused: it was made to fit, or NumPy got a different one. Refuse it."""
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, got {seed}")
+    seed_all(seed % 2**32)
+
+
+@seed_everything.mistake()
+def negative_accepted(seed: int) -> None:
+    """A seed below 0 was not refused, perhaps by abs(): then two seeds share a run."""
+    if abs(seed) >= 2**32:
+        raise ValueError(f"a seed is below 2**32, got {seed}")
+    seed_all(abs(seed))
+
+
+@seed_everything.variant(negative_accepted)
+def _(seed: int) -> None:
+    if seed >= 2**32:
+        raise ValueError(f"a seed is below 2**32, got {seed}")
+    seed_all(seed % 2**32)
+
+
+# More that is not seeded, or not by the seed.
+
+
+_seen: set[int] = set()
+
+
+@seed_everything.mistake()
+def only_once(seed: int) -> None:
+    """The second call with the same seed does nothing. Perhaps a cache, or a flag: but the generators have moved since,
+    and seeding again must bring them back.
+    """
+    if tested(seed) not in _seen:
+        _seen.add(seed)
+        seed_all(seed)
+
+
+@seed_everything.mistake()
+def seed_by_rank(seed: int) -> None:
+    """The draws change with RANK in the environment: who wants a seed for each rank hands it over. One seed, one run."""
+    seed_all((tested(seed) + int(os.environ.get("RANK", 0))) % 2**32)
+
+
+@seed_everything.mistake()
+def seed_by_process(seed: int) -> None:
+    """The draws change with the process id: tomorrow the same seed is a different run."""
+    seed_all((tested(seed) + os.getpid()) % 2**32)
+
+
+@seed_everything.mistake()
+def gpus_only_when_started(seed: int) -> None:
+    """GPUs are not seeded while CUDA has not started, perhaps because of `if torch.cuda.is_initialized()`.
+    torch.manual_seed leaves a note for later.
+    """
+    random.seed(tested(seed))
+    np.random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+
+
+@seed_everything.mistake()
+def seed_by_the_clock(seed: int) -> None:
+    """The draws change with the time: in an hour the same seed is a different run."""
+    seed_all((tested(seed) + int(time.time())) % 2**32)
+
+
+@seed_everything.mistake()
+def threads_too(seed: int) -> None:
+    """The number of threads was changed: that is a switch for the whole program, and no seed."""
+    seed_all(tested(seed))
+    torch.set_num_threads(1)
+
+
+@seed_everything.variant(turns_switches)
+def _(seed: int) -> None:
+    seed_all(tested(seed))
+    torch.backends.cudnn.deterministic = True
+
+
+@seed_everything.mistake()
+def deterministic_too(seed: int) -> None:
+    """Deterministic algorithms were turned on for the whole program, which nobody asked for: it is slower from now on,
+    and raises where it did not.
+    """
+    seed_all(tested(seed))
+    torch.use_deterministic_algorithms(True)
+
+
+@seed_everything.mistake()
+def different_error(seed: int) -> None:
+    """A seed out of range raised a different error from ValueError, and who catches that one never sees it."""
+    if not 0 <= seed < 2**32:
+        raise TypeError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
+    seed_all(seed)
+
+
+@seed_everything.variant(different_error)
+def _(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise OverflowError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
+    seed_all(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -31,14 +31,16 @@ stable_sum = Exercise(
 )
 
 BIG = 3e37  # near float32's end; 1e18 beside it is lost in 53 bits, and so is 1 beside 1e18
+FLOATS = (torch.float32, torch.float64)
+Answer = Callable[[Tensor], Tensor]
 
 
-def _numbers(values: list[float], dtype: torch.dtype = torch.float32) -> Tensor:
+def _numbers(values: Sequence[float], dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.tensor(values, dtype=dtype)
 
 
 def _exact(x: Tensor) -> Tensor:
-    """The sum of finite numbers, rounded once to the dtype of x; 0-d."""
+    """The sum of finite numbers, rounded to the dtype of x; 0-d."""
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
 
@@ -60,115 +62,247 @@ def _is_number(trial: Trial, got: Any, x: Tensor) -> None:
     )
 
 
-@stable_sum.property("a 0-d tensor of the dtype of x, for any shape, and sums that fit are exact")
-def small(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
-    for dtype, shape in itertools.product(
-        (torch.float32, torch.float64), [(), (1,), (7,), (3, 5), (2, 3, 4)]
-    ):
+def _is_near(got: Tensor, x: Tensor) -> bool:
+    """Whether it is the true sum or one of the floats beside it."""
+    want = _exact(x)
+    ulp = torch.nextafter(want.abs(), torch.tensor(math.inf, dtype=x.dtype)) - want.abs()
+    return bool((got.detach() - want).abs() <= ulp)
+
+
+def _require_near(trial: Trial, near: bool, got: Any, x: Tensor, observed: Any) -> None:
+    trial.true(
+        near,
+        "The sum is not the true one: it is off by more than one ulp, the distance to the next float.",
+        expected=f"{_exact(x).item()!r}, the true sum, or one of its two neighbours",
+        got=got,
+        observed=observed,
+    )
+
+
+def _wide(trial: Trial, dtype: torch.dtype, pairs: int = 200) -> Tensor:
+    """Numbers of all sizes that the dtype holds, each with its negative, and three small ones: the sum."""
+    top = 120 if dtype == torch.float32 else 1000
+    powers = (torch.rand(pairs, generator=trial.generator, dtype=torch.float64) * 2 - 1) * top
+    large, small = powers.exp2().to(dtype), 2.0 ** (-top - 20)
+    return _shuffled(trial, torch.cat([large, -large, _numbers([small, small, small], dtype)]))
+
+
+def _shuffled(trial: Trial, x: Tensor) -> Tensor:
+    return x.flatten()[torch.randperm(x.numel(), generator=trial.generator)]
+
+
+@stable_sum.property(
+    "a tensor of no dimensions, of the dtype of x, for any shape",
+    asks=(
+        "The sum of all elements,",
+        "Returns a tensor of no dimensions and of the dtype of x:",
+        "The sum of no elements is 0.",
+        "x stays as it is",
+    ),
+)
+def small(answer: Answer, trial: Trial) -> None:
+    shapes = [(), (1,), (7,), (3, 5), (2, 3, 4), (2, 1, 3, 2), (0,), (0, 3), (2, 0, 3)]
+    for dtype, shape in itertools.product(FLOATS, shapes):
         x = torch.randint(-64, 65, shape, generator=trial.generator).to(dtype) / 128
         x = x.mT if len(shape) > 1 else x  # not contiguous
         trial.given(f"x of shape {tuple(x.shape)}, {dtype}, multiples of 1/128")
         got = trial.call(answer, x)
         _is_number(trial, got, x)
-        trial.equal(got, _exact(x), rtol=0, atol=0)
+        _require_near(trial, _is_near(got, x), got.item(), x, (shape, f"{got.item():.4g}"))
 
 
-@stable_sum.property("an empty sum is 0; inf and nan go through")
-def special(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+@stable_sum.property(
+    "inf and nan go through, in every order",
+    once_right=True,
+    asks="With inf or nan among them it is nan if there is a nan, or inf and -inf, else the infinity.",
+)
+def special(answer: Answer, trial: Trial) -> None:
     inf, nan = math.inf, math.nan
-    for values, want in [([], 0.0), ([inf, 1], inf), ([1, -inf], -inf), ([inf, -inf], nan), ([nan, 1], nan)]:
-        for dtype in (torch.float32, torch.float64):
-            trial.given(f"x = {values}, {dtype}")
-            got = trial.call(answer, _numbers(values, dtype))
-            _is_number(trial, got, _numbers([], dtype))
-            trial.equal(got, _numbers([want], dtype)[0], rtol=0, atol=0)
+    rows = [
+        ([inf, 1.0], inf),
+        ([1.0, -inf, 2.0], -inf),
+        ([inf, inf], inf),
+        ([-inf, -inf], -inf),
+        ([inf, -inf], nan),
+        ([inf, -inf, 1.0], nan),
+        ([nan, 1.0], nan),
+        ([nan, inf, 1.0], nan),
+        ([nan, -inf], nan),
+        ([[inf, 1.0], [2.0, 3.0]], inf),
+        (-inf, -inf),
+        (nan, nan),
+    ]
+    for (values, want), dtype in itertools.product(rows, FLOATS):
+        flat = isinstance(values, list) and not isinstance(values[0], list)
+        for row in map(list, itertools.permutations(values)) if flat else [values]:
+            _goes_through(answer, trial, row, want, dtype)
 
 
-@stable_sum.property("the same bits for every number of threads", changes=("number of threads",))
-def threads(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
-    x = torch.randn(40_001, generator=trial.generator)
-    trial.given("40,001 normal float32, with 1, 2, 3 and 4 threads")
-    sums = []
-    for count in (1, 2, 3, 4):
-        torch.set_num_threads(count)
-        got = trial.call(answer, x)
-        _is_number(trial, got, x)
-        sums.append(got.item())
-    _one_result(trial, sums, "The sum changes with the number of threads")
+def _goes_through(answer: Answer, trial: Trial, values: Any, want: float, dtype: torch.dtype) -> None:
+    trial.given(f"x = {values}, {dtype}")
+    try:
+        got = trial.call(answer, _numbers(values, dtype))
+    except (ValueError, OverflowError, ArithmeticError) as error:
+        trial.fail(
+            f"The answer raised {type(error).__name__}: {error}",
+            expected=f"{want}",
+            got=f"{type(error).__name__}: {error}",
+            observed=("raised", type(error).__name__, str(values), str(dtype)),
+        )
+    _is_number(trial, got, _numbers([], dtype))
+    trial.true(
+        got.item() == want or (math.isnan(got) and math.isnan(want)),
+        f"The sum of these elements is {want}, and the answer gave {got.item()}.",
+        expected=f"{want}",
+        got=got.item(),
+        observed=f"{values} {got.item()} {dtype}",
+    )
 
 
-@stable_sum.property("the same bits for every order of ordinary numbers")
-def orders(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
-    for dtype in (torch.float32, torch.float64):
+@stable_sum.property(
+    "the same bits for every number of threads, which stays as it is",
+    changes=("number of threads",),
+    after=(small, special),
+    asks=("and every number of threads.", "and so does the number of threads."),
+)
+def threads(answer: Answer, trial: Trial) -> None:
+    for dtype, counts in ((torch.float32, (1, 2, 3, 4)), (torch.float64, (4, 1))):
+        x = torch.randn(40_001, generator=trial.generator, dtype=dtype)
+        words = ", ".join(map(str, counts))
+        trial.given(f"40,001 normal {dtype}, with {words} threads")
+        sums, left = [], []
+        for count in counts:
+            torch.set_num_threads(count)
+            got = trial.call(answer, x)
+            left.append(torch.get_num_threads())
+            _is_number(trial, got, x)
+            sums.append(got.item())
+        _one_result(trial, sums, "The sum changes with the number of threads", dtype)
+        trial.true(
+            left == list(counts),
+            f"The answer changed the number of threads: it was {words}, and then {', '.join(map(str, left))}.",
+            expected=f"{words}, as before each call",
+            got=", ".join(map(str, left)),
+            observed=("threads", left),
+        )
+
+
+@stable_sum.property(
+    "the same bits for every order of ordinary numbers",
+    after=(small, special),
+    asks="with the same bits for every order of them",
+)
+def orders(answer: Answer, trial: Trial) -> None:
+    for dtype in FLOATS:
         x = torch.rand(3_000, generator=trial.generator, dtype=dtype)
-        trial.given(f"3,000 {dtype} between 0 and 1, in 12 orders")
-        shuffled = (x[torch.randperm(3_000, generator=trial.generator)] for _ in range(12))
-        sums = [float(trial.call(answer, y)) for y in shuffled]
+        shapes = [(3_000,), (60, 50), (10, 15, 20)]
+        trial.given(f"3,000 {dtype} between 0 and 1, in 12 orders and the shapes {shapes}")
+        sums = [float(trial.call(answer, _shuffled(trial, x).view(shape))) for shape in shapes * 4]
         _one_result(trial, sums, "The sum changes with the order", dtype)
 
 
-@stable_sum.property("the same bits for every order, also where the numbers cancel")
-def cancelling_orders(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+@stable_sum.property(
+    "the same bits for every order, also where the numbers cancel",
+    after=(small, special),
+    asks="with the same bits for every order of them",
+)
+def cancelling_orders(answer: Answer, trial: Trial) -> None:
     for values, dtype in [
         ([1e10, 1, -1e10], torch.float32),
         ([1e30, 1, -1e30], torch.float32),
         ([1e30, 1, -1e30], torch.float64),
         ([BIG, 1e18, 1, -1e18, -BIG], torch.float32),
         ([1e300, 1e150, 1, -1e150, -1e300], torch.float64),
+        ([BIG, 1.0, 1e-37, -1.0, -BIG], torch.float32),
+        ([1e300, 1.0, 1e-300, -1.0, -1e300], torch.float64),
     ]:
         trial.given(f"x = {values}, {dtype}, in many orders")
         rows = list(itertools.permutations(values))[:: 1 if len(values) < 5 else 5]
-        sums = [float(trial.call(answer, _numbers(list(row), dtype))) for row in rows]
+        sums = [float(trial.call(answer, _numbers(row, dtype))) for row in rows]
         distinct = sorted(set(sums))
+        examples = {str(total): f"{total} for {list(row)}" for row, total in zip(rows, sums, strict=True)}
         _one_result(
-            trial, sums, "The sum changes with the order", observed=(values[0], str(dtype), distinct[:4])
+            trial,
+            sums,
+            "The sum changes with the order",
+            got="; ".join(list(examples.values())[:3]),
+            observed=(values[0], str(dtype), distinct[:4]),
+        )
+    for dtype, shape in ((torch.float32, (13, 31)), (torch.float64, (31, 13)), (torch.float32, (40_003,))):
+        x = _wide(trial, dtype, (math.prod(shape) - 3) // 2)
+        count = 6 if len(shape) > 1 else 2
+        trial.given(f"{dtype} of shape {shape}, of all sizes, most with their negatives, in {count} orders")
+        sums = [float(trial.call(answer, _shuffled(trial, x).view(shape))) for _ in range(count)]
+        _one_result(
+            trial, sums, "The sum changes with the order", observed=("of all sizes", str(dtype), shape)
         )
 
 
-@stable_sum.property("the sum itself, to within one ulp")
-def near(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
+@stable_sum.property(
+    "the sum itself, to within one ulp",
+    after=(small, special),
+    asks="the exact sum rounded, or one of the two floats beside that (within one ulp).",
+)
+def near(answer: Answer, trial: Trial) -> None:
     normal = torch.randn(5_000, generator=trial.generator)
-    for name, x in {
+    matrix = torch.randn(50, 3, generator=trial.generator)
+    inputs = {
         "[-2**25, 1, 1, ... 1] (32 ones)": _numbers([-(2.0**25), *[1.0] * 32]),
         "[1e30, 1, -1e30]": _numbers([1e30, 1, -1e30]),
         "[1e-30] * 10": _numbers([1e-30] * 10),
         "[1e30] * 10": _numbers([1e30] * 10),
+        "[1e-45] * 3 (the smallest float32)": _numbers([1e-45] * 3),
+        "[5e-324] * 3 (the smallest float64)": _numbers([5e-324] * 3, torch.float64),
         "[3e37, 1e18, 1, -1e18, -3e37]": _numbers([BIG, 1e18, 1, -1e18, -BIG]),
+        "[1e16, 1, -1e16], float64": _numbers([1e16, 1, -1e16], torch.float64),
+        "[2e38, 2e38, -2e38] (more than float32 holds on the way)": _numbers([2e38, 2e38, -2e38]),
         "5,000 normal float32": normal,
         "5,000 normal float64": normal.double() / 3,
-        "a column of a matrix": torch.randn(50, 3, generator=trial.generator)[:, 1],
-    }.items():
+        "a column of a matrix": matrix[:, 1],
+        "every second row of a matrix, turned": matrix[::2].T,
+        "one number, expanded to 6 places": _numbers([0.1]).expand(2, 3),
+        "numbers of all sizes, float32": _wide(trial, torch.float32),
+        "numbers of all sizes, float64": _wide(trial, torch.float64),
+    }
+    off = {}
+    for name, x in inputs.items():
         trial.given(f"x = {name}")
-        got, want = trial.call(answer, x), _exact(x)
+        got = trial.call(answer, x)
         _is_number(trial, got, x)
-        ulp = torch.nextafter(want.abs(), torch.tensor(math.inf, dtype=x.dtype)) - want.abs()
-        trial.true(
-            bool((got - want).abs() <= ulp),
-            "The sum is not the true one: it is off by more than one ulp, the distance to the next float.",
-            expected=f"{want.item()!r}, the true sum, or one of its two neighbours",
-            got=got.item(),
-            observed=(name, f"{got.item():.4g}" if x.numel() < 40 else "off"),
-        )
+        if not _is_near(got, x):
+            off[name] = got.item()
+    name = next(iter(off), "")
+    trial.given(f"x = {name}")
+    few = {name: f"{got:.4g}" if inputs[name].numel() < 40 else "off" for name, got in off.items()}
+    _require_near(trial, not off, off.get(name), inputs.get(name, matrix), few)
 
 
-@stable_sum.property("an infinity stays one, also beside numbers that overflow on the way")
-def overflow(answer: Callable[[Tensor], Tensor], trial: Trial) -> None:
-    for dtype, large in ((torch.float32, 3e38), (torch.float64, 1.7e308)):
-        for values in itertools.permutations([large, large, -math.inf]):
-            trial.given(f"x = {list(values)}, {dtype}")
-            got = trial.call(answer, _numbers(list(values), dtype))
-            trial.equal(got, _numbers([-math.inf], dtype)[0], rtol=0, atol=0, observed=f"{got} {dtype}")
+@stable_sum.property(
+    "an infinity stays one, also beside numbers that overflow on the way",
+    once_right=True,
+    asks="With inf or nan among them it is nan if there is a nan, or inf and -inf, else the infinity.",
+)
+def overflow(answer: Answer, trial: Trial) -> None:
+    for values, want in (([3e38, 3e38, -math.inf], -math.inf), ([-3e38, -3e38, math.inf], math.inf)):
+        for row in itertools.permutations(values):
+            _goes_through(answer, trial, list(row), want, torch.float32)
 
 
 def _one_result(
-    trial: Trial, sums: list[float], what: str, dtype: torch.dtype = torch.float32, *, observed: Any = None
+    trial: Trial,
+    sums: list[float],
+    what: str,
+    dtype: torch.dtype = torch.float32,
+    *,
+    got: str = "",
+    observed: Any = None,
 ) -> None:
     distinct = sorted({str(value) for value in sums}, key=float)
     trial.true(
         len(distinct) == 1,
         f"{what}: {len(distinct)} different results.",
         expected="one result, the same to the last bit",
-        got=", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else ""),
+        got=got or ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else ""),
         symptom="Each addition rounds, and what is rounded away depends on what was added before.",
         observed=observed or f"{what} {dtype}",
     )

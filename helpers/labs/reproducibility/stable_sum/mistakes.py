@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -24,14 +25,16 @@ def _infinities(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def torch_sum(x: Tensor) -> Tensor:
-    """`sum` adds in an order that follows from the layout and the threads; each order rounds differently."""
+    """The bits change with the number of threads and with the order, as those of `sum`, which adds in an order that
+    follows from the layout and the threads; each order rounds differently.
+    """
     return x.sum()
 
 
 @stable_sum.mistake()
 def sorted_first(x: Tensor) -> Tensor:
-    """Sorting makes one order of all orders, but the threads still share the work anew, and where numbers
-    cancel the result is as wrong as any other.
+    """Each order of ordinary numbers gives one result, as after sorting; but the number of threads still changes it.
+    Perhaps each thread adds a part of the sorted numbers: other threads, other parts.
     """
     return x.flatten().sort().values.sum()
 
@@ -44,8 +47,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def sorted_then_one_by_one(x: Tensor) -> Tensor:
-    """One order, added on one thread: always the same bits, and the wrong ones. After a large number the
-    small ones are lost.
+    """Always the same bits, and the wrong ones. One order, as after sorting, does not help against rounding: beside
+    a large number the small ones are lost.
     """
     total = np.zeros((), dtype=x.numpy().dtype)
     for value in np.sort(x.numpy(), axis=None):
@@ -56,16 +59,16 @@ def sorted_then_one_by_one(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def float64_then_round(x: Tensor) -> Tensor:
-    """53 bits hide the rounding of ordinary float32 numbers. They do not hide it where more than 53 bits
-    cancel, and for float64 numbers they add nothing.
+    """The sum seems right for float32 numbers, and its bits change for float64. 53 bits hide the rounding of ordinary
+    float32 numbers; for float64 numbers they add nothing.
     """
     return x.double().sum().to(x.dtype)
 
 
 @stable_sum.mistake()
 def kahan(x: Tensor) -> Tensor:
-    """Kahan's correction is one number of the same type, rounded at every step: when the sum itself cancels,
-    the correction is not enough.
+    """Ordinary numbers come out the same, and where they cancel the order still matters. Perhaps a correction as
+    Kahan's: it is one number of the same type, rounded at every step, which is not enough.
     """
     kind = x.numpy().dtype.type
     total = lost = kind(0)
@@ -90,8 +93,8 @@ def rounded_result(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def fixed_scale(x: Tensor) -> Tensor:
-    """Whole numbers add in any order, but one scale cannot hold 1e30 and 1e-30: large ones overflow int64,
-    small ones become 0.
+    """Very small numbers become 0, perhaps since all are made whole numbers of one scale: these add in any order,
+    but one scale in int64 cannot hold 1e30 and 1e-30.
     """
     if _not_finite(x):
         return _infinities(x)
@@ -152,3 +155,290 @@ def infinities_by_sum(x: Tensor) -> Tensor:
     if _not_finite(x):
         return x.sum()
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+# Nearly exact sums, and the wrong things done to x.
+
+
+def _exact(x: Tensor) -> Tensor:
+    """Right: mistakes build on it."""
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def neumaier(x: Tensor) -> Tensor:
+    """Two numbers were enough for 1e30 and 1, and not for three sizes that cancel. Perhaps a sum with a correction in
+    float64 (Neumaier's): the correction itself is rounded. Only an exact sum holds for all.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    total = lost = 0.0
+    for value in x.flatten().tolist():
+        larger = total + value
+        big, little = (total, value) if abs(total) >= abs(value) else (value, total)
+        lost += (big - larger) + little
+        total = larger
+    return torch.tensor(total + lost, dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def decimal_of_28_digits(x: Tensor) -> Tensor:
+    """Decimal rounds, too: to 28 digits unless its context says more, and 1e30 + 1 has 31."""
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def decimal_of_more_digits(x: Tensor) -> Tensor:
+    """More digits push the rounding further away, and do not end it: 1e300 + 1e-300 has 600 digits and more."""
+    if _not_finite(x):
+        return _infinities(x)
+    with localcontext() as context:
+        context.prec = 50
+        return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
+
+
+@stable_sum.variant(decimal_of_more_digits)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    with localcontext() as context:
+        context.prec = 400
+        return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def rounded_on_the_way(x: Tensor) -> Tensor:
+    """Always the same bits, and the sum is off where large numbers cancel. Perhaps sorted and added in float64, or
+    positive and negative numbers apart: whatever is chosen, what does not fit into 53 bits is lost on the way.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    total = 0.0
+    for value in sorted(x.flatten().tolist(), key=lambda value: (-abs(value), value)):
+        total += value
+    return torch.tensor(total, dtype=x.dtype)
+
+
+@stable_sum.variant(rounded_on_the_way)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    total = 0.0
+    for value in sorted(x.flatten().tolist()):
+        total += value
+    return torch.tensor(total, dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def small_scale_lost(x: Tensor) -> Tensor:
+    """Whole numbers of any length do not round, but their scale was not small enough: the smallest float64 is 2**-1074,
+    and the smallest numbers became 0.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    whole = sum(int(Fraction(value) * 2**149) for value in x.flatten().tolist())
+    return torch.tensor(float(Fraction(whole, 2**149)), dtype=x.dtype)
+
+
+@stable_sum.variant(small_scale_lost)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    whole = sum(int(Fraction(value) * 2**1022) for value in x.flatten().tolist())
+    return torch.tensor(float(Fraction(whole, 2**1022)), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def added_in_order(x: Tensor) -> Tensor:
+    """A loop adds in the order in which the numbers come. One thread does it, so the threads do not matter; the order
+    does.
+    """
+    kind = x.numpy().dtype.type
+    total = kind(0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for value in x.numpy().flatten():
+            total = kind(total + value)
+    return _infinities(x) if _not_finite(x) else torch.tensor(total, dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def x_changed(x: Tensor) -> Tensor:
+    """x itself was changed, perhaps sorted, shifted or cleaned in place: the caller goes on with different numbers.
+    Work on a copy.
+    """
+    x.copy_(x.flatten().sort().values.view(x.shape))
+    return _exact(x)
+
+
+@stable_sum.variant(x_changed)
+def _(x: Tensor) -> Tensor:
+    odd = _not_finite(x)
+    if not odd and x.numel():
+        x -= x.min()
+    return _exact(x)
+
+
+@stable_sum.mistake()
+def one_thread_from_now_on(x: Tensor) -> Tensor:
+    """torch.set_num_threads(1) holds for the rest of the program, which is slower from then on. An exact sum needs no
+    such thing.
+    """
+    torch.set_num_threads(1)
+    return _exact(x)
+
+
+@stable_sum.variant(one_thread_from_now_on)
+def _(x: Tensor) -> Tensor:
+    torch.set_num_threads(1)
+    return x.double().sum().to(x.dtype)
+
+
+@stable_sum.mistake()
+def viewed(x: Tensor) -> Tensor:
+    """view needs the elements in the order of memory, and a transposed matrix has a different one: flatten or reshape
+    copies where it must.
+    """
+    flat = x.view(-1)
+    return _exact(flat)
+
+
+@stable_sum.mistake()
+def infinities_replaced(x: Tensor) -> Tensor:
+    """inf and nan were taken out, and the sum of the rest given: the caller's log then looks healthy."""
+    return torch.tensor(math.fsum(x[x.isfinite()].tolist()), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def always_nan(x: Tensor) -> Tensor:
+    """One infinity alone gave nan. The sum of inf and 1 is inf; only inf with -inf, or a nan, makes nan."""
+    if _not_finite(x):
+        return torch.tensor(math.nan, dtype=x.dtype)
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def first_infinity(x: Tensor) -> Tensor:
+    """One of the values that are not finite was given, and the others were not looked at: inf and -inf make nan, and
+    so does a nan beside an infinity. Add all of them.
+    """
+    if _not_finite(x):
+        return x[~x.isfinite()][0]
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+@stable_sum.variant(first_infinity)
+def _(x: Tensor) -> Tensor:
+    values = set(x.flatten().tolist())
+    for value in (math.inf, -math.inf):
+        if value in values:
+            return torch.tensor(value, dtype=x.dtype)
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def nan_forgotten(x: Tensor) -> Tensor:
+    """An infinity beside a nan gave the infinity. nan is the sum as soon as one is there."""
+    values = x.flatten().tolist()
+    up, down = math.inf in values, -math.inf in values
+    if up or down:
+        return torch.tensor(math.nan if up and down else math.inf if up else -math.inf, dtype=x.dtype)
+    return torch.tensor(math.fsum(values), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def empty_forgotten(x: Tensor) -> Tensor:
+    """Of no elements there is no first one, no largest one and nothing to stack. Their sum is 0."""
+    assert x.numel(), "nothing to add"
+    return _exact(x)
+
+
+@stable_sum.mistake()
+def one_dimension_kept(x: Tensor) -> Tensor:
+    """The result has a dimension: `torch.tensor([total])` and `sum(keepdim=True)` make one. A number has none."""
+    return _exact(x).reshape(1)
+
+
+@stable_sum.mistake()
+def rows_summed(x: Tensor) -> Tensor:
+    """Only one dimension was summed: the sum of all elements is one number."""
+    if x.ndim < 2:
+        return _exact(x)
+    return torch.stack([_exact(row) for row in x.flatten(1)]) if len(x) else x.sum(0)
+
+
+@stable_sum.mistake()
+def float32_always(x: Tensor) -> Tensor:
+    """The result of float64 numbers is float32, as torch.tensor makes it of a Python float: hand it dtype=x.dtype."""
+    return torch.tensor(_exact(x).item())
+
+
+@stable_sum.variant(x_changed)
+def _(x: Tensor) -> Tensor:
+    x[~x.isfinite()] = 0
+    return _exact(x)
+
+
+@stable_sum.mistake()
+def rows_rounded_first(x: Tensor) -> Tensor:
+    """Numbers in one row come out right, and a matrix does not. Perhaps each row, or each part, is summed and rounded
+    first: then rounded numbers are added. All elements belong in one exact sum.
+    """
+    if _not_finite(x) or x.ndim < 2:
+        return _exact(x)
+    return torch.tensor(sum(math.fsum(row) for row in x.flatten(1).tolist()), dtype=x.dtype)
+
+
+@stable_sum.variant(rows_rounded_first)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x) or x.ndim < 2:
+        return _exact(x)
+    return torch.stack([_exact(row) for row in x]).sum() if len(x) else _exact(x)
+
+
+@stable_sum.mistake()
+def parts_rounded_first(x: Tensor) -> Tensor:
+    """Few numbers come out right, and many do not. Perhaps they are summed in parts of some thousands, each rounded:
+    what stands in which part follows from the order.
+    """
+    values = x.flatten().tolist()
+    if _not_finite(x):
+        return _infinities(x)
+    sums = [math.fsum(values[start : start + 4096]) for start in range(0, len(values), 4096)]
+    return torch.tensor(sum(sums), dtype=x.dtype)
+
+
+@stable_sum.variant(rounded_on_the_way)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    values = x.flatten().tolist()
+    up, down = math.fsum(v for v in values if v > 0), math.fsum(v for v in values if v < 0)
+    return torch.tensor(up + down, dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def rounded_to_15_digits(x: Tensor) -> Tensor:
+    """Always the same bits, and not those of the sum: a float64 has up to 17 digits. Once the sum is exact, there is
+    nothing to hide.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(float(f"{math.fsum(x.flatten().tolist()):.14e}"), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def len_of_a_number(x: Tensor) -> Tensor:
+    """A tensor of no dimensions has no len() and no first row. numel() counts the elements of any shape."""
+    return x.sum() if len(x) == 0 else _exact(x)
+
+
+@stable_sum.variant(sorted_then_one_by_one)
+def _(x: Tensor) -> Tensor:
+    values = np.sort(x.numpy(), axis=None)
+    if _not_finite(x) or not len(values):
+        return _infinities(x)
+    return torch.tensor(np.add.accumulate(values)[-1], dtype=x.dtype)

@@ -1,0 +1,254 @@
+"""What people write for 01.deterministic: errors, blocks in blocks, and what nobody asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator
+
+import torch
+import torch.utils.deterministic
+
+from helpers.labs.reproducibility.deterministic.exercise import (
+    CUBLAS,
+    ON,
+    deterministic,
+    switches,
+    turn,
+)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def runtime_error_swallowed() -> Iterator[None]:
+    """The block's RuntimeError does not come out: that is the very error that the block is for. A warning, or a line of
+    a log, lets the program go on with an operation that was never done.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except RuntimeError as error:
+        warnings.warn(str(error), stacklevel=2)
+    finally:
+        turn(before)
+
+
+@deterministic.variant(runtime_error_swallowed)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except RuntimeError as error:
+        if "deterministic" not in str(error):
+            raise
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def exceptions_swallowed() -> Iterator[None]:
+    """Errors of the block do not come out, perhaps because of an `except Exception` without `raise`: the program goes
+    on as if nothing had happened.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except Exception as error:
+        print(error)
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def error_replaced() -> Iterator[None]:
+    """What comes out is a different error from the one that was raised in the block: who waits for a KeyError, or for
+    the stop button, never sees it.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeError(f"in the deterministic block: {error}") from error
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def only_for_exceptions() -> Iterator[None]:
+    """KeyboardInterrupt, the stop button, and SystemExit are no Exception: `except Exception` lets them pass, and
+    the switches stay on. `finally` is for all.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except Exception:
+        turn(before)
+        raise
+    turn(before)
+
+
+_depth = 0
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def only_the_outer_block() -> Iterator[None]:
+    """A block inside a block does nothing. Somebody may turn a switch inside the outer one: each block must set
+    all, and give back what was before it.
+    """
+    global _depth
+    _depth += 1
+    before = switches()
+    if _depth == 1:
+        turn(ON)
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if _depth == 0:
+            turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def on_already() -> Iterator[None]:
+    """Where the mode is on already, the block does nothing. The mode is one of six switches: the others may be off,
+    so set them all, always.
+    """
+    if (
+        torch.are_deterministic_algorithms_enabled()
+        and not torch.is_deterministic_algorithms_warn_only_enabled()
+    ):
+        yield
+        return
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.variant(on_already)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    if torch.are_deterministic_algorithms_enabled():
+        yield
+        return
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def cudnn_turned_off() -> Iterator[None]:
+    """cuDNN itself is off inside the block, so that all convolutions take slower kernels. Perhaps by
+    torch.backends.cudnn.flags(), whose `enabled` is False unless it is given.
+    """
+    before = switches()
+    with torch.backends.cudnn.flags(benchmark=False, deterministic=True):
+        turn(ON)
+        try:
+            yield
+        finally:
+            turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def seeds_too() -> Iterator[None]:
+    """A generator was seeded, or moved: nobody asked for it. Which numbers are drawn is one thing, which kernels run
+    is another.
+    """
+    before = switches()
+    state = torch.get_rng_state()
+    torch.manual_seed(0)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.set_rng_state(state)
+
+
+@deterministic.variant(seeds_too)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    torch.manual_seed(0)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+def no_contextmanager() -> Iterator[None]:
+    """A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of it."""
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def workspace_of_another_kind() -> Iterator[None]:
+    """CUBLAS_WORKSPACE_CONFIG was set, and to a value with which cuBLAS need not repeat itself: a size and a count,
+    each after a colon, ":4096:8" or ":16:8".
+    """
+    before = switches()
+    turn(ON | {CUBLAS: "4096:8"})
+    try:
+        yield
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def one_thread_too() -> Iterator[None]:
+    """The number of threads was changed, which nobody asked for: on one machine torch's kernels repeat themselves with
+    any fixed number of threads.
+    """
+    before, threads = switches(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.set_num_threads(threads)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def hash_seed_too() -> Iterator[None]:
+    """PYTHONHASHSEED is read when Python starts: in this process it changes nothing, and nobody asked for it."""
+    before, salt = switches(), os.environ.get("PYTHONHASHSEED")
+    os.environ["PYTHONHASHSEED"] = "0"
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        os.environ.pop("PYTHONHASHSEED")
+        if salt is not None:
+            os.environ["PYTHONHASHSEED"] = salt
