@@ -18,7 +18,7 @@ from helpers.labs.reproducibility.shown.run import Run
 
 
 def save_plainly(path: Path, run: Run) -> None:
-    """The solution of the notebook, for one machine without a GPU."""
+    """The solution of the notebook, written out."""
     kind, keys, *rest = np.random.get_state()
     state = {
         "model": run.model.state_dict(),
@@ -26,7 +26,6 @@ def save_plainly(path: Path, run: Run) -> None:
         "scheduler": run.scheduler.state_dict(),
         "place": (run.epoch, run.batch, run.epoch_start),
         "torch": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
         "numpy": (kind, keys.tolist(), *rest),
         "random": random.getstate(),
         "own": {name: generator.get_state() for name, generator in run.generators.items()},
@@ -38,18 +37,25 @@ def save_plainly(path: Path, run: Run) -> None:
 
 def resume_plainly(path: Path, run: Run) -> None:
     state = torch.load(path, weights_only=True)
-    run.model.load_state_dict(state["model"])
-    run.optimizer.load_state_dict(state["optimizer"])
-    run.scheduler.load_state_dict(state["scheduler"])
     run.epoch, run.batch, epoch_start = state["place"]
     if epoch_start is not None:
         torch.set_rng_state(epoch_start)
         run.start_epoch()
         for _ in range(run.batch):
             next(run.batches)
+    put_back(run, state)
+
+
+def put_back(run: Run, state: dict[str, Any]) -> None:
+    """All but the place in the data."""
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    put_generators_back(run, state)
+
+
+def put_generators_back(run: Run, state: dict[str, Any]) -> None:
     torch.set_rng_state(state["torch"])
-    if torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(state["cuda"])
     np.random.set_state(state["numpy"])
     random.setstate(state["random"])
     for name, generator in run.generators.items():
@@ -67,7 +73,7 @@ def save_as_json_and_bytes(path: Path, run: Run) -> None:
             "text": json.dumps(
                 {"numpy": numpy_state, "random": random.getstate(), "at": [run.epoch, run.batch]}
             ),
-            "start": run.epoch_start if run.batch else torch.empty(0),
+            "start": run.epoch_start,
             "states": torch.stack(
                 [torch.get_rng_state(), *(own.get_state() for own in run.generators.values())]
             ),
@@ -88,12 +94,11 @@ def resume_without_reading_samples(path: Path, run: Run) -> None:
         part.load_state_dict(own)
     text = json.loads(state["text"])
     run.epoch, run.batch = text["at"]
-    with torch.random.fork_rng(devices=[]):
-        if run.batch:
-            torch.set_rng_state(state["start"])
-            run.start_epoch()
-            for _ in range(run.batch):
-                run.batches._next_index()
+    if run.batch:
+        torch.set_rng_state(state["start"])
+        run.start_epoch()
+        for _ in range(run.batch):
+            run.batches._next_index()
     version, words, spare = text["random"]
     random.setstate((version, tuple(words), spare))
     np.random.set_state(text["numpy"])
@@ -106,22 +111,20 @@ def resume_without_reading_samples(path: Path, run: Run) -> None:
 
 
 def resume_late(path: Path, run: Run) -> None:
-    """Puts the generators back only when the next batch is asked for."""
+    """Draws the order of the epoch, and passes over its first batches, only when the next one is asked for."""
     state = torch.load(path, weights_only=True)
-    resume_plainly(path, run)
+    run.epoch, run.batch, run.epoch_start = state["place"]
     if run.batch:
         run.batches = rest_of_the_epoch(run, state)
+    put_back(run, state)
 
 
 def rest_of_the_epoch(run: Run, state: dict[str, Any]) -> Iterator[Any]:
-    torch.set_rng_state(state["place"][2])
+    torch.set_rng_state(run.epoch_start)
     batches = iter(run.loader)
     for _ in range(run.batch):
         next(batches)
-    torch.set_rng_state(state["torch"])
-    np.random.set_state(state["numpy"])
-    random.setstate(state["random"])
-    run.generators["augment"].set_state(state["own"]["augment"])
+    put_generators_back(run, state)
     yield from batches
 
 

@@ -369,12 +369,14 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 def joined_keys(trial: Trial) -> list[Key]:
-    """Keys of three numbers that are the same four words, three times for each width and order of words."""
+    """Keys of three numbers that are the same four words, for each width and order of words."""
     keys: list[Key] = []
     for width in (8, 16, 32):
         a, b, c, d = trial.random.sample(range(1, 200), 4)
         keys += [(a + (b << width), c, d), (a, b + (c << width), d), (a, b, c + (d << width))]
         keys += [((a << width) + b, c, d), (a, (b << width) + c, d), (a, b, (c << width) + d)]
+        more = 1 + (1 << width)  # the least of two words: nearly refused where a number is to have one
+        keys += [(a + more - 1, 1, d), (a, more, d), (a, b + more - 1, 1), (a, b, more)]
     return keys
 
 

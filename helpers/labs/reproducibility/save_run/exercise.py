@@ -45,7 +45,7 @@ save_run = Exercise(
         "run.epoch_start, run.batch batches must be passed over, and only then do the generators get the state "
         "that they had when the run was saved.",
         "Between two epochs run.epoch_start is None and no iterator is needed. Put generators back with "
-        "set_state: the data set holds the very object that is in run.generators.",
+        "set_state: the dataset holds the very object that is in run.generators.",
         "np.random.get_state() holds an array, which weights_only refuses: store array.tolist(), and keep all five "
         "parts. For the file: torch.save to a second name in the same folder, then os.replace.",
     ],

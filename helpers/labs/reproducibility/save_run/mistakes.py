@@ -161,7 +161,7 @@ def parameters_assigned() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def own_generator_replaced() -> Any:
-    """The data set holds the generator object itself. A new object in run.generators does not reach it: use
+    """The dataset holds the generator object itself. A new object in run.generators does not reach it: use
     set_state on the old one.
     """
 

@@ -21,7 +21,7 @@ NO_SPARE = "right, but for the spare normal number that it holds ready"
 
 SAME_OBJECT = {
     "the optimizer's parameters": "no longer those of the model",
-    "the data set's generator": "no longer the one in run.generators",
+    "the dataset's generator": "no longer the one in run.generators",
 }
 
 
@@ -39,7 +39,7 @@ def standing(run: Run) -> dict[str, Any]:
         "run.batch": run.batch,
         "run.epoch_start": _plain(run.epoch_start),
         "the optimizer's parameters": _same_objects(run),
-        "the data set's generator": run.loader.dataset.generator is run.generators["augment"],
+        "the dataset's generator": run.loader.dataset.generator is run.generators["augment"],
         **generators(run),
     }
 

@@ -44,13 +44,13 @@ DRAWS = 4
 STRETCH = 50_000  # draws in which two streams may not meet
 
 OWN_STREAM = (
-    "Give `rng`, the generator that the worker's copy of the data set owns, a stream of its own; made to be a "
+    "Give `rng`, the generator that the worker's copy of the dataset owns, a stream of its own; made to be a "
     "DataLoader's `worker_init_fn`."
 )
 DIFFERS = "Its numbers differ between workers and between epochs: no two streams have a stretch in common."
 REPEATS = (
-    "They repeat if the main process was seeded alike: the base seed and the worker's number decide, and what the data "
-    "set held; no clock, no process id, no salted hash."
+    "They repeat if the main process was seeded alike: the base seed and the worker's number decide, and what the "
+    "dataset held; no clock, no process id, no salted hash."
 )
 
 
@@ -156,7 +156,7 @@ def base_seeds(trial: Trial, epochs: int) -> list[int]:
 
 
 @seed_worker.property(
-    "the data set's rng is still a numpy.random.Generator",
+    "the dataset's rng is still a numpy.random.Generator",
     asks="`rng` is a `numpy.random.Generator` before the call, and is one afterwards.",
     changes=ANYTHING,
 )

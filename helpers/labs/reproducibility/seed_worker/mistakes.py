@@ -58,8 +58,8 @@ def global_generator_only(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="a stream of its own")
 def another_object(worker_id: int) -> None:
-    """The hook asked for the worker's seed, and the generator that the worker's data set owns is the old one. Perhaps the
-    new one is in a local name, or in the notebook's own data set: assign it to get_worker_info().dataset.rng.
+    """The hook asked for the worker's seed, and the generator that the worker's dataset owns is the old one. Perhaps the
+    new one is in a local name, or in the notebook's own dataset: assign it to get_worker_info().dataset.rng.
     """
     _MAIN.rng = np.random.default_rng(torch.initial_seed())
 
@@ -73,7 +73,7 @@ _MAIN = _Dataset()
 
 @seed_worker.mistake(breaks="a stream of its own")
 def local_name(worker_id: int) -> None:
-    """The hook looked at the worker's data set, and its attribute `rng` is still the old generator in its old state.
+    """The hook looked at the worker's dataset, and its attribute `rng` is still the old generator in its old state.
     Perhaps `rng = ...` gave a new value to a local name only: assign to get_worker_info().dataset.rng.
     """
     info = get_worker_info()
@@ -83,7 +83,7 @@ def local_name(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def spawned_from_its_own(worker_id: int) -> None:
-    """What is made from the data set's own generator and the worker's number (spawn, jumped, a draw) differs by worker,
+    """What is made from the dataset's own generator and the worker's number (spawn, jumped, a draw) differs by worker,
     but the copies of every epoch start from the same state, which never moves in the main process.
     """
     info = get_worker_info()
@@ -232,14 +232,14 @@ def seed_assigned(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="is one afterwards")
 def generator_of_python(worker_id: int) -> None:
-    """random.Random is Python's generator, which has no integers(); the data set owns NumPy's Generator."""
+    """random.Random is Python's generator, which has no integers(); the dataset owns NumPy's Generator."""
     info = get_worker_info()
     info.dataset.rng = random.Random(info.seed)
 
 
 @seed_worker.mistake(breaks="is one afterwards")
 def generator_of_torch(worker_id: int) -> None:
-    """A torch.Generator has no methods that draw; the data set owns NumPy's Generator."""
+    """A torch.Generator has no methods that draw; the dataset owns NumPy's Generator."""
     info = get_worker_info()
     info.dataset.rng = torch.Generator().manual_seed(info.seed)
 

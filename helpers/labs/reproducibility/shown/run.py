@@ -27,7 +27,7 @@ class Run:
     """A training run, and where it stands.
 
     model, optimizer, scheduler, loader: as in any training loop. The loader yields (indices, x, y).
-    generators: the run's own generators by name; the data set draws from the one called "augment".
+    generators: the run's own generators by name; the dataset draws from the one called "augment".
     epoch, batch: how many epochs are done, and how many batches of the present one.
     batches: the rest of the present epoch; None between two epochs.
     epoch_start: state of torch's global generator just before this epoch's `iter(loader)`; None between two.
