@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
 import torch
 import torch.utils.deterministic
 
+from helpers.check import guard
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came
-from helpers.labs.reproducibility.shared.switches import GENERATORS, SLOTS, changed, global_state
+from helpers.labs.reproducibility.shared.blocks import ERRORS, Stop, manager, require_all_came, what_came
+from helpers.labs.reproducibility.shared.switches import (
+    GENERATORS,
+    SLOTS,
+    STATES,
+    changed,
+    global_state,
+    turn_all,
+)
 
 CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
 FIXED_WORKSPACES = (":4096:8", ":16:8")
@@ -78,6 +88,7 @@ SET = (
     TUNED,
     *(FRESH | {name: value} for name, value in TUNED.items() if value != FRESH[name] and name != "warn_only"),
     FRESH | {CUBLAS: ""},
+    FRESH | {"warn_only": True},  # torch keeps it while the mode is off
     ON,
     ON | {CUBLAS: ":16:8"},
     *(ON | {name: not value} for name, value in WANTED.items()),
@@ -200,14 +211,18 @@ def on_inside_tuned(answer: Answer, trial: Trial) -> None:
 )
 def kept_after(answer: Answer, trial: Trial) -> None:
     found = []
-    for state in SET:
+    cases = [(state, {}) for state in SET] + [(state, FRESH) for state in (TUNED, ON, FRESH)]
+    for state, between in cases:
         turn(state)
         with block_of(answer, trial):
-            pass
+            turn(switches() | between)
         found.append(not_as(state))
     at = next((at for at, moved in enumerate(found) if moved), 0)
-    trial.given(in_words(SET[at]))
-    require_as(trial, SET[at], found[at], "After the block", in_short(found))
+    state, between = cases[at]
+    trial.given(
+        in_words(state) + ("; in it somebody turns all switches to their defaults" if between else "")
+    )
+    require_as(trial, state, found[at], "After the block", in_short(found))
 
 
 def put() -> None:
@@ -297,26 +312,53 @@ def nested(answer: Answer, trial: Trial) -> None:
 )
 def nothing_else(answer: Answer, trial: Trial) -> None:
     turn(FRESH)
-    torch.set_num_threads(2)  # what many answers set is the default, or the check's: that would not be seen
-    torch.set_float32_matmul_precision("high")
-    trial.given(f"{in_words(FRESH)}; 2 threads, and float32_matmul_precision 'high'")
+    state = guard.snapshot()
+    with block_of(answer, trial):  # once, for what libraries change at their first use
+        pass
+    guard.restore(state)
     but = (
         "deterministic algorithms",
         *FRESH,
         f"os.environ[{CUBLAS!r}]",
         "os.environ['TORCHINDUCTOR_CACHE_DIR']",
     )
-    before = global_state(but)
-    with block_of(answer, trial):
-        inside = global_state(but)
-    for where, state in (("Inside the block", inside), ("After the block", global_state(but))):
-        moved = changed(before, state)
-        trial.true(
-            not moved,
-            f"{where} this is changed, too: {', '.join(moved)}.",
-            expected=", ".join(f"{name}: {old}, as before the block" for name, (old, _) in moved.items()),
-            got=", ".join(
-                f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()
-            ),
-            observed=(where, sorted({"a generator" if name in GENERATORS else name for name in moved})),
+    for words, switches_are in STATES.items():
+        with switches_are():
+            before = global_state(but)
+            with block_of(answer, trial):
+                inside = global_state(but)
+            after = global_state(but)
+        trial.given(f"before the block: {words}")
+        _require_unchanged(trial, "Inside the block", before, inside, words)
+        _require_unchanged(trial, "After the block", before, after, words)
+    for ending in (None, Stop("raised inside the block")):
+        turn_all()
+        os.environ.pop("SET_IN_THE_BLOCK", None)
+        trial.given(
+            "a block that draws numbers, turns other switches and sets a variable"
+            + (" and raises" if ending else "")
         )
+        with contextlib.suppress(Stop), block_of(answer, trial):
+            random.random(), np.random.rand(), torch.rand(())
+            torch.set_num_threads(3)
+            torch.set_float32_matmul_precision("highest")
+            os.environ["SET_IN_THE_BLOCK"] = "1"
+            del os.environ["PYTHONHASHSEED"]
+            left = global_state(but)
+            if ending:
+                raise ending
+        _require_unchanged(trial, "By the end of the block", left, global_state(but), str(ending))
+
+
+def _require_unchanged(
+    trial: Trial, where: str, before: dict[str, Any], after: dict[str, Any], case: str
+) -> None:
+    """Wrong if something else than the block's own switches differs."""
+    moved = changed(before, after)
+    trial.true(
+        not moved,
+        f"{where} this is changed, too: {', '.join(moved)}.",
+        expected=", ".join(f"{name}: {old}, as before" for name, (old, _) in moved.items()),
+        got=", ".join(f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()),
+        observed=(case, where, sorted({"a generator" if name in GENERATORS else name for name in moved})),
+    )

@@ -13,7 +13,14 @@ import torch
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, LIBRARIES, drawn, places, stirred
+from helpers.labs.reproducibility.seed_everything.exercise import (
+    GLOBAL,
+    LIBRARIES,
+    drawn,
+    gpu_places,
+    places,
+    stirred,
+)
 from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came
 from helpers.labs.reproducibility.shared.machines import gpus, replaced
 
@@ -60,6 +67,14 @@ BLOCKS: dict[str, tuple[Callable[[random.Random], Any], Callable[[random.Random]
     "a block that seeds the three generators, and draws nothing": (
         stirred,
         lambda source: (random.seed(1), np.random.seed(1), torch.default_generator.manual_seed(1)),
+    ),
+    "a block that draws the second of a pair of normal numbers, which is held ready": (
+        stirred,
+        lambda source: (
+            random.gauss(0.0, 1.0),
+            np.random.randn(),
+            torch.randn(1, dtype=torch.float32, device="cpu"),
+        ),
     ),
     "a block that does nothing": (stirred, lambda source: None),
 }
@@ -285,13 +300,13 @@ def nested(answer: Any, trial: Trial, depth: int) -> None:
 def on_gpus(answer: Any, trial: Trial) -> None:
     with on_three_gpus(trial) as generators:
         trial.given("three GPUs, and a block that draws on all of them")
-        before = _gpu_places(generators)
+        before = gpu_places(generators)
         with block_of(answer, trial):
-            entered = _gpu_places(generators)
+            entered = gpu_places(generators)
             on_each(generators)
-            inside = _gpu_places(generators)
+            inside = gpu_places(generators)
         require_gpus(trial, before, {}, entered, "On entering the block")
-        require_gpus(trial, before, inside, _gpu_places(generators), "After the block")
+        require_gpus(trial, before, inside, gpu_places(generators), "After the block")
 
 
 @preserve_rng.property(
@@ -307,22 +322,22 @@ def on_gpus_again(answer: Any, trial: Trial) -> None:
 
             def use(inside: dict[str, bytes] = inside) -> None:
                 on_each(generators)
-                inside.update(_gpu_places(generators))
+                inside.update(gpu_places(generators))
 
             trial.given(f"three GPUs, and a block that draws on all of them, then raises {kind.__name__}")
-            before = _gpu_places(generators)
+            before = gpu_places(generators)
             what_came(block_of(answer, trial), kind("inside the block"), use)
-            require_gpus(trial, before, inside, _gpu_places(generators), f"After {kind.__name__}")
+            require_gpus(trial, before, inside, gpu_places(generators), f"After {kind.__name__}")
         trial.given("three GPUs, and two blocks inside each other; both draw on all GPUs, before and after")
-        before = _gpu_places(generators)
+        before = gpu_places(generators)
         with block_of(answer, trial):
             on_each(generators)
-            between = _gpu_places(generators)
+            between = gpu_places(generators)
             with block_of(answer, trial):
                 on_each(generators)
-            require_gpus(trial, between, {}, _gpu_places(generators), "After the inner block")
+            require_gpus(trial, between, {}, gpu_places(generators), "After the inner block")
             on_each(generators)
-        require_gpus(trial, before, {}, _gpu_places(generators), "After the outer block")
+        require_gpus(trial, before, {}, gpu_places(generators), "After the outer block")
 
 
 @contextmanager
@@ -340,10 +355,6 @@ def on_each(generators: Sequence[torch.Generator]) -> None:
     """Draws a normal number on each GPU."""
     for generator in generators:
         torch.randn(1, generator=generator)
-
-
-def _gpu_places(generators: Sequence[torch.Generator]) -> dict[str, bytes]:
-    return {f"GPU {at}": each.get_state().numpy().tobytes() for at, each in enumerate(generators)}
 
 
 def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
@@ -13,10 +13,11 @@ from unittest import mock
 import numpy as np
 import torch
 
+from helpers.check import guard
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.shared.machines import elsewhere, gpus
-from helpers.labs.reproducibility.shared.switches import SLOTS, changed, global_state
+from helpers.labs.reproducibility.shared.switches import SLOTS, STATES, all_turned, changed, global_state
 
 seed_everything = Exercise(
     "01.seed_everything",
@@ -113,6 +114,8 @@ def _(answer: Any, trial: Trial) -> None:
             if name in alone and name in alone_at_first
             else "seeded by the first call only"
             if name in alone
+            else "seeded, but for a normal number from before, which it still holds"
+            if first[name][1:] == second[name][1:]
             else "seeded, but not by the seed"
             for name in differ
         }
@@ -121,7 +124,10 @@ def _(answer: Any, trial: Trial) -> None:
             + "; ".join(f"{name} was {state}" for name, state in states.items())
             + ".",
             expected="the same numbers from random, NumPy and torch after each call",
-            got="; ".join(f"{name}: {first[name][1:3]}, then {second[name][1:3]}" for name in differ),
+            got="; ".join(
+                f"{name}: a normal number and two of 31 bits {first[name][:3]}, then {second[name][:3]}"
+                for name in differ
+            ),
             observed=(kind, states),
         )
 
@@ -315,14 +321,16 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     found = {}
     for seed in BAD_SEEDS:
-        with gpus(0):
+        with gpus(2, started=True) as pretended:
             stirred(trial.random)
-            before = places()
+            for generator in pretended.generators:
+                generator.manual_seed(trial.random.getrandbits(32))
+            before = places() | gpu_places(pretended.generators)
             _outcome(lambda: answer(seed))  # noqa: B023
-            after = places()
-        found[seed] = [name for name in LIBRARIES if before[name] != after[name]]
+            after = places() | gpu_places(pretended.generators)
+        found[seed] = [name for name in before if before[name] != after[name]]
     at = next((seed for seed, moved in found.items() if moved), -1)
-    trial.given(f"seed = {at}")
+    trial.given(f"seed = {at}, two GPUs, CUDA has started")
     trial.true(
         not found[at],
         f"seed_everything({at}) raised ValueError, and had moved {', '.join(found[at])} before: half of the program is "
@@ -340,20 +348,33 @@ def _(answer: Any, trial: Trial) -> None:
     asks="Nothing else is changed: no switch of torch, no environment variable.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    trial.given("seed = 1, with 2 threads and float32_matmul_precision 'high'")
-    torch.set_num_threads(2)  # what many answers set is the default, or the check's: that would not be seen
-    torch.set_float32_matmul_precision("high")
+    trial.given("seed = 1")
+    before = guard.snapshot()
     with gpus(0):
-        before = global_state(GLOBAL)
-        answer(1)
-        moved = changed(before, global_state(GLOBAL))
-    trial.true(
-        not moved,
-        f"The answer left this changed: {', '.join(moved)}.",
-        expected=", ".join(f"{name}: {old}, as before the call" for name, (old, _) in moved.items()),
-        got=", ".join(f"{name}: {new}" for name, (_, new) in moved.items()),
-        observed=sorted(moved),
-    )
+        answer(1)  # once, for what libraries change at their first use
+    guard.restore(before)
+    for words, state in STATES.items():
+        with gpus(0), state():
+            if state is all_turned:
+                torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True
+                torch.use_deterministic_algorithms(True, warn_only=True)
+                words = f"deterministic algorithms, cudnn.benchmark and cudnn.deterministic are on, {words}"
+            before = global_state(GLOBAL)
+            answer(1)
+            moved = changed(before, global_state(GLOBAL))
+        trial.given(f"seed = 1; {words}")
+        trial.true(
+            not moved,
+            f"The answer left this changed: {', '.join(moved)}.",
+            expected=", ".join(f"{name}: {old}, as before the call" for name, (old, _) in moved.items()),
+            got=", ".join(f"{name}: {new}" for name, (_, new) in moved.items()),
+            observed=(state is all_turned, sorted(moved)),
+        )
+
+
+def gpu_places(generators: Iterable[torch.Generator]) -> dict[str, bytes]:
+    """Where the generators of pretended GPUs stand."""
+    return {f"GPU {at}": each.get_state().numpy().tobytes() for at, each in enumerate(generators)}
 
 
 def gpu_draws(answer: Callable[[int], Any], trial: Trial, seed: int, started: bool) -> list[list[int]]:

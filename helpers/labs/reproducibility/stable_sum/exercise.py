@@ -34,6 +34,11 @@ BIG = 3e37  # near float32's end; 1e18 beside it is lost in 53 bits, and so is 1
 FLOATS = (torch.float32, torch.float64)
 Answer = Callable[[Tensor], Tensor]
 
+# Who sorts by size leaves a number and its negative as they came, and compensation then rounds in one of two ways.
+TIES = [1.3164036458569647e64, -1.3164036458569647e64, 1.0118540783833809e34, -1.0118540783833809e34]
+TIES += [1.1756930664888668e-10, -1.1756930664888668e-10, 3.461210510157738e-27, -3.461210510157738e-27]
+TIES += [1.1417981541647678e46, 1.1972621413014755e52]
+
 
 def _numbers(values: Sequence[float], dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.tensor(values, dtype=dtype)
@@ -167,9 +172,10 @@ def _goes_through(answer: Answer, trial: Trial, values: Any, want: float, dtype:
 )
 def threads(answer: Answer, trial: Trial) -> None:
     for dtype, counts in ((torch.float32, (1, 2, 3, 4)), (torch.float64, (4, 1))):
-        x = torch.randn(40_001, generator=trial.generator, dtype=dtype)
+        # So many that an answer which takes torch.sum for many numbers does so here, too.
+        x = torch.randn(200_003, generator=trial.generator, dtype=dtype)
         words = ", ".join(map(str, counts))
-        trial.given(f"40,001 normal {dtype}, with {words} threads")
+        trial.given(f"200,003 normal {dtype}, with {words} threads")
         sums, left = [], []
         for count in counts:
             torch.set_num_threads(count)
@@ -228,6 +234,10 @@ def cancelling_orders(answer: Answer, trial: Trial) -> None:
             got="; ".join(list(examples.values())[:3]),
             observed=(values[0], str(dtype), distinct[:4]),
         )
+    x = _numbers(TIES, torch.float64) * 2.0 ** trial.random.randrange(-40, 40)
+    trial.given(f"x = {x.tolist()}, {x.dtype}, in 16 orders")
+    sums = [float(trial.call(answer, _shuffled(trial, x))) for _ in range(16)]
+    _one_result(trial, sums, "The sum changes with the order", observed="ties")
     for dtype, shape in ((torch.float32, (13, 31)), (torch.float64, (31, 13)), (torch.float32, (40_003,))):
         x = _wide(trial, dtype, (math.prod(shape) - 3) // 2)
         count = 6 if len(shape) > 1 else 2

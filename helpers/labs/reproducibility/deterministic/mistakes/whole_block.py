@@ -6,6 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Iterator
+from unittest import mock
 
 import torch
 import torch.utils.deterministic
@@ -161,6 +162,64 @@ def cudnn_turned_off() -> Iterator[None]:
     """
     before = switches()
     with torch.backends.cudnn.flags(benchmark=False, deterministic=True):
+        turn(ON)
+        try:
+            yield
+        finally:
+            turn(before)
+
+
+@deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
+@contextlib.contextmanager
+def cudnn_turned_on() -> Iterator[None]:
+    """cuDNN, which somebody had turned off, is on inside the block: `torch.backends.cudnn.flags` sets all of its
+    flags, those that nobody asked for, too.
+    """
+    before = switches()
+    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True):
+        turn(ON)
+        try:
+            yield
+        finally:
+            turn(before)
+
+
+@deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
+@contextlib.contextmanager
+def whole_environment_put_back() -> Iterator[None]:
+    """All environment variables are put back as they were before the block, so that what the block itself sets is
+    lost with its end. Put back the one that was changed.
+    """
+    before = switches()
+    with mock.patch.dict(os.environ):
+        turn(ON)
+        try:
+            yield
+        finally:
+            turn(before)
+
+
+@deterministic.variant(whole_environment_put_back)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before, environ = switches(), dict(os.environ)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        os.environ.clear()
+        os.environ.update(environ)
+
+
+@deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
+@contextlib.contextmanager
+def draws_undone() -> Iterator[None]:
+    """What the block draws is undone at its end, so that the same numbers come again after it: generators are no
+    switches.
+    """
+    before = switches()
+    with torch.random.fork_rng(devices=[]):
         turn(ON)
         try:
             yield
