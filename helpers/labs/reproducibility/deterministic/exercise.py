@@ -96,6 +96,9 @@ SET = (
 )
 
 
+DEFAULTS = {name: FRESH[name] for name in NAMES}  # what somebody may turn to inside a block
+
+
 def in_words(state: Switches) -> str:
     """A state, by what differs from a fresh Python."""
     set_ = [f"{name} {value!r}" for name, value in state.items() if value != FRESH[name]]
@@ -211,7 +214,7 @@ def on_inside_tuned(answer: Answer, trial: Trial) -> None:
 )
 def kept_after(answer: Answer, trial: Trial) -> None:
     found = []
-    cases = [(state, {}) for state in SET] + [(state, FRESH) for state in (TUNED, ON, FRESH)]
+    cases = [(state, {}) for state in SET] + [(state, DEFAULTS) for state in (TUNED, ON, FRESH)]
     for state, between in cases:
         turn(state)
         with block_of(answer, trial):

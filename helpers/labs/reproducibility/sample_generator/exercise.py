@@ -243,7 +243,7 @@ def _(answer: Any, trial: Trial) -> None:
     streams = [torch.randint(WORD, (STRETCH,), generator=made(answer, trial, each)).tolist() for each in keys]
     for each, stream in zip(keys[1:], streams[1:], strict=True):
         at_one_place = sum(a == b for a, b in zip(streams[0], stream, strict=True))
-        common = len(set(streams[0]) & set(stream))
+        common = max(len(set(streams[0]) & set(stream)), at_one_place)
         if common > 10:  # chance gives one in ten checks
             kind = "at the same places" if at_one_place > 10 else "some draws later"
             trial.fail(
@@ -269,7 +269,10 @@ def simple_keys(base: int) -> list[Key]:
     epochs = (*range(5), 10, 100, 1000)
     keys = [(base + more, epoch, index) for more in (0, 1) for epoch in epochs for index in indices]
     # Written side by side without a sign between them, 1, 11 and 11, 1 are the same.
-    return keys + [key for key in itertools.product((1, 11, 111), (1, 11), (1, 11, 111)) if key not in keys]
+    side_by_side = itertools.product((1, 11, 111), (1, 11), (1, 11, 111))
+    # 0 is a number as all others are: `seed or 42`.
+    for_zero = [_raised((0, 0, 0), at, number) for at in range(3) for number in (0, 7, 42, 100, 123)]
+    return list(dict.fromkeys([*keys, *side_by_side, *for_zero]))
 
 
 def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
@@ -321,6 +324,7 @@ def _shift(one: Key, other: Key) -> Key:
 
 
 # 2**61 - 1: by this Python's hash takes the remainder of an int. From 2**53 on a float loses the last bits.
+LARGEST = 2**63 - 1
 FAR = (2**31, 2**32, 2**40, 2**48, 2**53, 2**53 + 1, 2**61 - 1, 2**62, 2**62 + 1)
 
 
@@ -331,7 +335,10 @@ FAR = (2**31, 2**32, 2**40, 2**48, 2**53, 2**53 + 1, 2**61 - 1, 2**62, 2**62 + 1
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
     trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, ..., 2**62")
-    pairs = list(shared(answer, trial, [key, *(_raised(key, at, by) for at in range(3) for by in FAR)]))
+    largest = [_raised(key, at, LARGEST - key[at]) for at in range(3)]
+    pairs = list(
+        shared(answer, trial, [key, *(_raised(key, at, by) for at in range(3) for by in FAR), *largest])
+    )
     if pairs:
         one, other = pairs[0]
         seed = made(answer, trial, other).initial_seed()

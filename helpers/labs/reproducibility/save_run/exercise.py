@@ -159,7 +159,7 @@ def keeps_the_file(answer: Any, trial: Trial) -> None:
 )
 def all_generators(answer: Any, trial: Trial) -> None:
     save, resume = answer
-    names = ("before", "mixup")
+    names = ("torch", "mix.up")  # as other parts of a file may be called, and with a dot
     trial.given(f"a run with two more generators, {' and '.join(names)}, in run.generators")
 
     def with_more(run: Run) -> Run:
@@ -420,6 +420,20 @@ def atomic(answer: Any, trial: Trial) -> None:
             expected="a second name in the folder of path",
             observed="another folder",
         )
+        trial.given("a resume, after a save that was killed")
+        run = new_run(1)
+        trial.call(resume, path, run)
+        message = whole.fault(run, 2)
+        trial.true(
+            not message,
+            f"After a killed save, resume_run from the older file: {described(message)}.",
+            expected="the run as the older file holds it",
+            observed=("older", message),
+        )
+        for left in path.parent.iterdir():  # a longer file than the next one
+            if left != path:
+                with left.open("ab") as file:
+                    file.write(bytes(1 << 20))
         trial.given("one more save, after the one that was killed")
         try:
             trial.call(save, path, whole.run_to(MIDDLE))

@@ -10,6 +10,7 @@ import multiprocessing
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ seed_worker = Exercise(
 
 ANYTHING = tuple(guard.SLOTS)  # a worker is a process of its own, and may change what it likes
 WORKERS = 5
+MANY = 70  # workers of one epoch
 DRAWS = 4
 STRETCH = 50_000  # draws in which two streams may not meet
 
@@ -87,11 +89,12 @@ def start(
     id: int,
     dataset_seed: int = 5,
     ballast: int = 0,
+    workers: int = WORKERS,
 ) -> Start:
     """Plays one worker: seeds as torch does, calls the hook, draws. ballast: objects that push the dataset away."""
     _kept = [(object(), Noisy(1, 0)) for _ in range(ballast)]
     dataset = Noisy(10, dataset_seed)
-    with worker(base_seed, id, WORKERS, dataset) as read:
+    with worker(base_seed, id, workers, dataset) as read:
         _nudge()  # so that a hook that seeds them as torch has done is seen to move them
         before = _places()
         answer(id)
@@ -226,12 +229,14 @@ def _low_half_matters(answer: Any, trial: Trial, base: int) -> bool:
     return started(answer, trial, base, 1).noise != started(answer, trial, base ^ 0xFF0, 1).noise
 
 
+ADDRESS = "with its dataset at another address"
 OTHERS: dict[str, dict[str, int]] = {
     "in the same circumstances": {},
     "as a process with another number": {"pid": 5},
     "at another time": {"hours": 5},
     "in a process with another salt in its hashes": {"salt": 5},
-    "with its dataset at another address": {"ballast": 500},
+    ADDRESS: {"ballast": 500},
+    "beside one worker more": {"workers": WORKERS + 1},
 }
 
 
@@ -242,9 +247,12 @@ def _(answer: Any, trial: Trial) -> None:
     with elsewhere():
         first = started(answer, trial, base, 2).noise
     for word, other in OTHERS.items():
-        ballast = other.get("ballast", 0)
-        with elsewhere(**{name: value for name, value in other.items() if name != "ballast"}):
-            again = started(answer, trial, base, 2, ballast=ballast).noise
+        circumstances = {name: value for name, value in other.items() if name in ("pid", "hours", "salt")}
+        played_as = {name: value for name, value in other.items() if name not in circumstances}
+        with elsewhere(**circumstances):
+            again = started(answer, trial, base, 2, **played_as).noise
+        if first != again and in_a_fork(partial(_is_by_address, answer, trial, base, circumstances)):
+            word = ADDRESS  # no two processes have the same ones, whatever else differs
         trial.true(
             first == again,
             f"Started again {word}, the worker draws other noise.",
@@ -252,6 +260,17 @@ def _(answer: Any, trial: Trial) -> None:
             got=f"{again[0]:.6f}",
             observed=word,
         )
+
+
+def _is_by_address(answer: Any, trial: Trial, base: int, circumstances: dict[str, int]) -> bool:
+    """Whether the noise is the same in these circumstances and in others, if the dataset is one and the same object."""
+    dataset, noises = Noisy(10, 5), []
+    for now in ({}, circumstances):
+        dataset.rng = np.random.default_rng(5)
+        with elsewhere(**now), worker(base, 2, WORKERS, dataset):
+            answer(2)
+        noises.append(drawn(dataset, trial))
+    return noises[0] == noises[1]
 
 
 @seed_worker.property(
@@ -291,7 +310,7 @@ def meetings(
     pairs: dict[tuple[int, int, int, int], str] = {}
     shifted = True
     for epoch, base in enumerate(bases):
-        for id in range(WORKERS):
+        for id in range(WORKERS if epoch else MANY):
             for place, value in enumerate(played(answer, trial, base, id, epoch)):
                 other_epoch, other_id, other_place = owners.setdefault(value, (epoch, id, place))
                 if (other_epoch, other_id) != (epoch, id):
@@ -307,7 +326,7 @@ def played(
 ) -> tuple[float, ...]:
     """A worker's first draws, played in this process with as little as may be."""
     dataset = Noisy(10, 5)
-    with elsewhere(pid=WORKERS * epoch + id, hours=epoch), worker(base, id, WORKERS, dataset):
+    with elsewhere(pid=MANY * epoch + id, hours=epoch), worker(base, id, MANY, dataset):
         answer(id)
     return drawn(dataset, trial, count)
 
