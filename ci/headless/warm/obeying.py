@@ -42,16 +42,12 @@ def ignored() -> set[int]:
 def obey(connection: socket.socket, stamps: Mapping[str, Stamp]) -> NoReturn:
     """Wait for the order and be the fork server until that ends. Without a fitting order, end."""
     try:
-        # Meanwhile in a group of its own: the stop button is for the kernel, and ipykernel would end what is in the
-        # kernel's group, and wait half a minute for somebody to ask how it ended.
-        kernels = os.getpgrp()
-        os.setpgid(0, 0)
         data, fds, _, _ = socket.recv_fds(connection, LONGEST, MOST)
         # Nothing came: the kernel has ended.
         if data and _fits(order := json.loads(data), stamps):
             connection, fds = _high(connection, fds, max(order["fds"]))
             _place(fds, [*STREAMS, *order["fds"]])
-            os.setpgid(0, kernels)
+            os.setpgid(0, os.getpgid(os.getppid()))  # the kernel's, as a fresh process
             _wear(order)
             connection.send(READY)
             connection.close()

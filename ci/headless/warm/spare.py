@@ -38,6 +38,9 @@ class Spare:
         if self.pid == 0:
             self._connection.close()
             obey(theirs, stamps)
+        # Until it obeys in a group of its own: the stop button is for the kernel, and ipykernel would end what is in the
+        # kernel's group, and wait half a minute for somebody to ask how it ended.
+        os.setpgid(self.pid, self.pid)
         theirs.close()
         self._connection.settimeout(PATIENCE)
 

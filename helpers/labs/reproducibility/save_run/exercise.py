@@ -420,16 +420,6 @@ def atomic(answer: Any, trial: Trial) -> None:
             expected="a second name in the folder of path",
             observed="another folder",
         )
-        trial.given("a resume, after a save that was killed")
-        run = new_run(1)
-        trial.call(resume, path, run)
-        message = whole.fault(run, 2)
-        trial.true(
-            not message,
-            f"After a killed save, resume_run from the older file: {described(message)}.",
-            expected="the run as the older file holds it",
-            observed=("older", message),
-        )
         for left in path.parent.iterdir():  # a longer file than the next one
             if left != path:
                 with left.open("ab") as file:

@@ -30,7 +30,7 @@ def global_state(but: Collection[str] = ()) -> dict[str, Any]:
 
 
 TURNED = (
-    "default dtype float64, 2 threads, cudnn.enabled and cudnn.allow_tf32 False, cudnn.benchmark_limit 7, "
+    "default dtype float64, 2 threads, cudnn.enabled False, cudnn.benchmark_limit 7, "
     "float32_matmul_precision 'high', PYTHONHASHSEED and OMP_NUM_THREADS set, a warning filter of one's own"
 )
 
@@ -66,7 +66,6 @@ def turn_all() -> None:
     """All of TURNED but the default dtype."""
     torch.set_num_threads(2)
     torch.set_float32_matmul_precision("high")
-    torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark_limit = False, 7
     torch.set_printoptions(precision=3)
     np.seterr(over="ignore")

@@ -6,7 +6,6 @@ import contextlib
 import os
 import warnings
 from collections.abc import Iterator
-from unittest import mock
 
 import torch
 import torch.utils.deterministic
@@ -182,34 +181,6 @@ def cudnn_turned_on() -> Iterator[None]:
             yield
         finally:
             turn(before)
-
-
-@deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
-@contextlib.contextmanager
-def whole_environment_put_back() -> Iterator[None]:
-    """All environment variables are put back as they were before the block, so that what the block itself sets is
-    lost with its end. Put back the one that was changed.
-    """
-    before = switches()
-    with mock.patch.dict(os.environ):
-        turn(ON)
-        try:
-            yield
-        finally:
-            turn(before)
-
-
-@deterministic.variant(whole_environment_put_back)
-@contextlib.contextmanager
-def _() -> Iterator[None]:
-    before, environ = switches(), dict(os.environ)
-    turn(ON)
-    try:
-        yield
-    finally:
-        turn(before)
-        os.environ.clear()
-        os.environ.update(environ)
 
 
 @deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
