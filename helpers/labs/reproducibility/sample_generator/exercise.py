@@ -271,7 +271,12 @@ def simple_keys(base: int) -> list[Key]:
     # Written side by side without a sign between them, 1, 11 and 11, 1 are the same.
     side_by_side = itertools.product((1, 11, 111), (1, 11), (1, 11, 111))
     # 0 is a number as all others are: `seed or 42`.
-    for_zero = [_raised((0, 0, 0), at, number) for at in range(3) for number in (0, 7, 42, 100, 123)]
+    for_zero = [
+        _raised(_raised((0, 0, 0), at, number), at - 1, more)
+        for at in range(3)
+        for number in (0, 7, 42, 100, 123)
+        for more in (0, 3)
+    ]
     return list(dict.fromkeys([*keys, *side_by_side, *for_zero]))
 
 
@@ -304,7 +309,7 @@ def shared(answer: Callable[..., Any], trial: Trial, keys: Iterable[Key]) -> Ite
 
 def _kind(pairs: list[tuple[Key, Key]]) -> object:
     """How the keys of such pairs differ: what tells a sum from an xor, from a stride, from chance."""
-    if all("".join(map(str, one)) == "".join(map(str, other)) for one, other in pairs):
+    if all(int("".join(map(str, one))) == int("".join(map(str, other))) for one, other in pairs):
         return "digits joined"
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}

@@ -251,7 +251,12 @@ def _(answer: Any, trial: Trial) -> None:
         played_as = {name: value for name, value in other.items() if name not in circumstances}
         with elsewhere(**circumstances):
             again = started(answer, trial, base, 2, **played_as).noise
-        if first != again and in_a_fork(partial(_is_by_address, answer, trial, base, circumstances)):
+        by_others = "workers" in played_as
+        if (
+            first != again
+            and not by_others
+            and in_a_fork(partial(_is_by_address, answer, trial, base, circumstances))
+        ):
             word = ADDRESS  # no two processes have the same ones, whatever else differs
         trial.true(
             first == again,
