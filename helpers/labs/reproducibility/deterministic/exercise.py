@@ -27,7 +27,6 @@ from helpers.labs.reproducibility.shared.switches import (
 
 CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
 FIXED_WORKSPACES = (":4096:8", ":16:8")
-CHANGES = ("deterministic algorithms", "cudnn flags", "environment variables")
 
 deterministic = Exercise(
     "01.deterministic",
