@@ -1,4 +1,9 @@
-"""Recognises a known mistake by behaviour: an answer that does at every property what the mistake does has made it.
+"""Recognises a known mistake by behaviour, never by name or source.
+
+An answer that does at every property what the mistake does has made it. Most answers have a second fault, or lack one
+that the known mistake has beside the one it is named for. So where no mistake fits at every property, one that falls at
+the same property, and does there what the answer does, gives its name, if it is the only one: its sentence tells what
+is seen there.
 
 What the mistakes do at one seed is stored (see stored.py), so the answer runs once more, at that seed, and is looked
 up. Where the store does not decide, since it was made with a different torch, the mistakes themselves run beside
@@ -16,7 +21,7 @@ from helpers.check.spec import Mistake, Property, Spec
 
 
 def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | None:
-    """The name of the known mistake that behaves like `answer` at every property, or None.
+    """The name of the known mistake that behaves like `answer`, or None.
 
     first: what `judge` found, with this seed.
     """
@@ -29,9 +34,23 @@ def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | Non
     names = looked_up(exercise, kept, own, first.at)
     if len(names) == 1:
         return names.pop()
-    if not names and kept.made_here() and own.fails():
+    known_here = not names and kept.made_here() and own.fails()
+    if not known_here and (name := by_the_mistakes(exercise, answer, seed, first)):
+        return name
+    return None if names else fallen_alike(exercise, kept, own, first.at)
+
+
+def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> str | None:
+    """The only mistake that falls first where the answer fell, and does the same there.
+
+    at: the property at which the answer fell, at its own seed; where it holds at the stored one nothing is known.
+    """
+    place = next(place for place, prop in enumerate(exercise.properties) if prop.description == at)
+    seen = observed(own.at(exercise.properties[place]))
+    if not isinstance(seen, list):
         return None
-    return by_the_mistakes(exercise, answer, seed, first)
+    names = {row.mistake for row in kept.rows if row.first() == place and stored.same(row.outcome(place), seen)}
+    return names.pop() if len(names) == 1 else None
 
 
 def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> set[str]:

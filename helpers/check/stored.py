@@ -49,6 +49,12 @@ class Row:
     def outcome(self, place: int) -> Any:
         return self.outcomes[0 if self.at is not None else place]
 
+    def first(self) -> int | None:
+        """The place of the first property that does not hold."""
+        if self.at is not None:
+            return self.at
+        return next((place for place, seen in enumerate(self.outcomes) if isinstance(seen, list)), None)
+
 
 @dataclass(frozen=True)
 class Stored:

@@ -110,6 +110,30 @@ def test_an_answer_that_fails_at_one_seed_only_is_named_at_that_seed(
     assert name_of(twice, lucky) is None and ran, "at 1 it is right, and the square is not"
 
 
+def test_an_answer_that_falls_as_one_mistake_does_has_its_name_whatever_comes_after(
+    twice: Exercise, keep: Callable[..., None], ran: list[str]
+) -> None:
+    keep(square=square, same=same)
+    assert name_of(twice, lambda number: 7.0 if number == 1 else number**2) == "square"
+    assert name_of(twice, lambda number: 2.0 if number == 1 else number) == "same"
+    assert ran == []
+
+
+def test_where_two_mistakes_fall_alike_and_differ_behind_an_answer_has_no_name_unless_it_is_one_of_them(
+    twice: Exercise, keep: Callable[..., None]
+) -> None:
+    keep(square=square, other=lambda number: 3.0 if number == 1 else number**2)
+    assert name_of(twice, square) == "square"
+    assert name_of(twice, lambda number: 7.0 if number == 1 else number**2) is None
+
+
+def test_a_mistake_that_falls_earlier_says_nothing_of_what_comes_later(
+    twice: Exercise, keep: Callable[..., None]
+) -> None:
+    keep(square=square, same=same)
+    assert name_of(twice, lambda number: 1.0 if number == 1 else 2 * number) is None
+
+
 @pytest.mark.parametrize("damage", ["nothing stored", "of other properties"])
 def test_without_a_store_the_mistakes_run(
     twice: Exercise, keep: Callable[..., None], ran: list[str], damage: str
