@@ -12,7 +12,7 @@ import pytest
 from helpers import paths
 from helpers.check import sandbox, stored
 from helpers.check.judge import judge
-from helpers.check.naming import mistake
+from helpers.check.naming import Outcomes, mistake, observed
 from helpers.check.stored import Row, Stored
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -56,19 +56,19 @@ def twice(ran: list[str]) -> Exercise:
 
 
 @pytest.fixture
-def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def keep(twice: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Stores what these answers do."""
     monkeypatch.setattr(paths, "DATA", tmp_path)
     folder = tmp_path / "exercises" / "99_twice"
     folder.mkdir(parents=True)
 
+    def does(answer: Callable[[float], float]) -> tuple[Any, ...]:
+        own = Outcomes(twice, answer, SEED)
+        return stored.outcomes([observed(own.at(prop)) for prop in twice.properties])
+
     def keep(machine: str | None = None, **answers: Callable[[float], float]) -> None:
-        number = 3.0 + Trial(SEED, frozenset()).random.random()
-        rows = tuple(
-            Row(name, stored.outcomes([[stored.as_data(answer(number))], [answer(1.0)]]))
-            for name, answer in answers.items()
-        )
-        here = Stored(SEED, 2, rows, stored.torch_version(), stored.platform.machine())
+        rows = tuple(Row(name, does(answer)) for name, answer in answers.items())
+        here = Stored(SEED, len(twice.properties), rows, stored.torch_version(), stored.platform.machine())
         (folder / "twice.json").write_text(stored.as_text(replace(here, machine=machine or here.machine)))
 
     return keep
@@ -119,12 +119,18 @@ def test_an_answer_that_falls_as_one_mistake_does_has_its_name_whatever_comes_af
     assert ran == []
 
 
-def test_where_two_mistakes_fall_alike_and_differ_behind_an_answer_has_no_name_unless_it_is_one_of_them(
+def test_of_mistakes_that_fall_alike_the_one_that_is_like_the_answer_at_most_properties_gives_the_name(
     twice: Exercise, keep: Callable[..., None]
 ) -> None:
-    keep(square=square, other=lambda number: 3.0 if number == 1 else number**2)
-    assert name_of(twice, square) == "square"
-    assert name_of(twice, lambda number: 7.0 if number == 1 else number**2) is None
+    twice.property("of 0, too")(lambda answer, trial: trial.true(answer(0.0) == 0.0, "Not 0."))
+
+    def but(**numbers: float) -> Callable[[float], float]:
+        return lambda number: {1.0: numbers["one"], 0.0: numbers["zero"]}.get(number, number**2)
+
+    keep(square=square, three=but(one=3.0, zero=5.0))
+    assert name_of(twice, but(one=3.0, zero=0.0)) is None, "each is like it at one property more"
+    assert name_of(twice, but(one=7.0, zero=0.0)) == "square"
+    assert name_of(twice, but(one=7.0, zero=6.0)) == "three", "at 0 both are wrong, in the same words"
 
 
 def test_a_mistake_that_falls_earlier_says_nothing_of_what_comes_later(
