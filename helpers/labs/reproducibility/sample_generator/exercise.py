@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -90,7 +92,7 @@ def first_draws(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[int
     except Exception as error:
         if all(number <= most for number, most in zip(key, REQUIRED, strict=True)):
             raise
-        kind = type(error).__name__
+        kind = "struct.error" if isinstance(error, struct.error) else type(error).__name__
         trial.fail(
             f"sample_generator{key} raised {kind}. What is too large for your way is refused with ValueError.",
             expected="a generator, or ValueError",
@@ -176,11 +178,24 @@ def swayed(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[str, tup
         with worker(trial.random.getrandbits(62), 3, 4):
             if other := again():
                 return "in a DataLoader's worker", first, other
+        with float64_by_default():
+            if other := again():
+                return "where torch.float64 is the default dtype", first, other
     for word, process in OTHER_PROCESSES.items():
         with elsewhere(**process):
             if other := again():
                 return word, first, other
     return None
+
+
+@contextmanager
+def float64_by_default() -> Iterator[None]:
+    old = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(old)
 
 
 @sample_generator.property(
@@ -205,20 +220,24 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
     trial.given(f"(seed, epoch, index) = {key}, and one number raised by 1")
-    ignored, cut = [], ""
+    ignored, cut, places = [], "", set[int]()
     first = made(answer, trial, key)
     seed, numbers = first.initial_seed(), draws(first)
+    ahead = torch.randint(WORD, (STRETCH,), generator=first)
     for at, name in enumerate(NAMES):
         second = made(answer, trial, _raised(key, at, 1))
         if draws(second) == numbers:
             ignored.append(name)
             cut = cut or (_cut(seed) if second.initial_seed() != seed else "")
+            apart = torch.randint(WORD, (STRETCH,), generator=second) != ahead
+            places |= set(apart.nonzero()[:1].flatten().tolist())
     if ignored:
+        later = f" They begin alike and differ from draw {min(places) + 3} on." if places else ""
         trial.fail(
-            f"Another {' or '.join(ignored)} gives the same numbers.{cut}",
-            expected="another stream for every seed, epoch and index",
+            f"With a different {' or '.join(ignored)} the same numbers are drawn.{cut}{later}",
+            expected="a different stream for every seed, epoch and index",
             got=f"{numbers}, the first two draws of both",
-            observed=(ignored, bool(cut)),
+            observed=(ignored, bool(cut), bool(places)),
         )
 
 
@@ -233,6 +252,7 @@ def _raised(key: Key, at: int, by: int) -> Key:
 
 
 STRETCH = 15_000  # draws in which two streams may not meet
+CHANCE = 200_000  # keys: a hash of 32 bits gives some 5 pairs of them one seed, or none in 1 of 100 checks
 
 
 @sample_generator.property("the streams of neighbours have nothing in common", asks=TWO)
@@ -285,12 +305,13 @@ def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
     pairs = list(shared(answer, trial, keys))
     if len(pairs) < 2:
         return
+    refused = any(first_draws(answer, trial, key) is None for key in (*keys[:200], *simple_keys(0)))
     one, other = pairs[0]
     trial.fail(
         f"Two samples share a stream: sample_generator{one} and sample_generator{other}.",
         expected="another stream for every (seed, epoch, index)",
         got=f"{len(pairs):,} such pairs among {len(keys):,} keys",
-        observed=_kind(pairs),
+        observed=(_kind(pairs), refused),
     )
 
 
@@ -311,6 +332,8 @@ def _kind(pairs: list[tuple[Key, Key]]) -> object:
     """How the keys of such pairs differ: what tells a sum from an xor, from a stride, from chance."""
     if all(int("".join(map(str, one))) == int("".join(map(str, other))) for one, other in pairs):
         return "digits joined"
+    if all(_differ_by_zero(*pair) for pair in pairs):
+        return "zero"
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}
     if sum(x[:2] == y[:2] and x[1] == 0 for x, y in pairs) > 4:
@@ -322,6 +345,12 @@ def _kind(pairs: list[tuple[Key, Key]]) -> object:
     if any(seed == 0 and epoch * index < 0 for seed, epoch, index in common):
         return "stride"
     return sorted(common)[:5] or "chance"
+
+
+def _differ_by_zero(one: Key, other: Key) -> bool:
+    """Whether they differ in one number, which is 0 in one of them."""
+    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    return len(differ) == 1 and 0 in differ[0]
 
 
 def _shift(one: Key, other: Key) -> Key:
@@ -348,11 +377,22 @@ def _(answer: Any, trial: Trial) -> None:
         one, other = pairs[0]
         seed = made(answer, trial, other).initial_seed()
         cut = seed >= 2**32 and seed != made(answer, trial, one).initial_seed()
-        shift = abs(sum(_shift(one, other)))
-        kind = {0: "high bits lost", 2**61 - 1: "hash of an int"}.get(
-            shift and shift % 2**31 and shift, "rounded"
-        )
-        _fail_as_shared(trial, pairs, kind, _cut(seed) if cut else "")
+        _fail_as_shared(trial, pairs, _lost(key, pairs), _cut(seed) if cut else "")
+
+
+def _lost(key: Key, pairs: list[tuple[Key, Key]]) -> str:
+    """What the numbers of these pairs lost."""
+    shift = abs(sum(_shift(*pairs[0])))
+    if shift == 2**61 - 1:
+        return "hash of an int"
+    if shift % 2**31:
+        return "rounded"
+    powers = {by for by in FAR if by & (by - 1) == 0}
+    for at in range(3):
+        lost = {by for by in powers if (key, _raised(key, at, by)) in pairs}
+        if lost != {by for by in powers if lost and by >= min(lost)}:
+            return "run together"  # one bit here and a different one there
+    return "high bits lost"  # with a bit all those above it
 
 
 def _fail_as_shared(trial: Trial, pairs: list[tuple[Key, Key]], kind: str, more: str = "") -> None:
@@ -371,6 +411,11 @@ def _fail_as_shared(trial: Trial, pairs: list[tuple[Key, Key]], kind: str, more:
 def _(answer: Any, trial: Trial) -> None:
     trial.given("keys whose numbers, written side by side in words of 8, 16 or 32 bits, are the same words")
     if pairs := list(shared(answer, trial, joined_keys(trial))):
+        folded = all(sum(a != b for a, b in zip(*pair, strict=True)) == 1 for pair in pairs)
+        if folded:
+            _fail_as_shared(
+                trial, pairs, "folded", " They differ in one number, whose parts have changed places."
+            )
         _fail_as_shared(trial, pairs, "joined", " Side by side their words are the same.")
     key = 2 * trial.random.randrange(100), 2 * trial.random.randrange(20), 2 * trial.random.randrange(100)
     trial.given(
@@ -480,6 +525,28 @@ def _(answer: Any, trial: Trial) -> None:
         + " keys that are accepted",
         observed="cut by manual_seed" if cut else "32 bits",
     )
+
+
+@sample_generator.property(
+    "where the keys have 32 bits in all, no two share a seed", asks=TWO, changes=GLOBAL, once_right=True
+)
+def _(answer: Any, trial: Trial) -> None:
+    if seed_of_32_bits(made(answer, trial, REQUIRED)) is None:
+        return  # then its whole state is filled
+    trial.given(f"{CHANCE:,} keys, with seeds, epochs and indices to {REQUIRED}")
+    draw = trial.random.randrange
+    keys = {tuple(draw(most + 1) for most in REQUIRED) for _ in range(CHANCE)}
+    owners: dict[tuple[int, ...], Key] = {}
+    for key in keys:  # bare calls: so many take seconds
+        numbers = draws(answer(*key))
+        if (owner := owners.setdefault(numbers, key)) is not key:
+            trial.fail(
+                f"Two samples share a stream: sample_generator{owner} and sample_generator{key}. Seeds of 32 bits that are "
+                "drawn as if by chance meet after some 100,000 samples (the birthday rule).",
+                expected="a stream of its own for each key that is accepted",
+                got=f"the seed {made(answer, trial, key).initial_seed()} for both",
+                observed="32 bits",
+            )
 
 
 def most_accepted(answer: Callable[..., Any], trial: Trial, at: int) -> int:

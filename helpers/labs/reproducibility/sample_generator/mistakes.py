@@ -16,32 +16,38 @@ from helpers.labs.reproducibility.sample_generator.exercise import sample_genera
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def sum_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """1 + 2 is 2 + 1: sample 2 of epoch 1 gets the noise of sample 1 of epoch 2. A sum forgets its parts."""
+    """Sample 2 of epoch 1 gets the noise of sample 1 of epoch 2: the numbers of a key may change places. Perhaps they are
+    added, and a sum forgets its parts.
+    """
     return torch.Generator().manual_seed(seed + epoch + index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def xor_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Where epoch and index are equal their xor is 0, in each epoch; and it is symmetric like a sum."""
+    """Where two numbers of the key grow together, the stream stays the same. Perhaps they are joined by xor: where epoch and
+    index are equal it is 0, in each epoch.
+    """
     return torch.Generator().manual_seed(seed ^ epoch ^ index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def product_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """0 times any index is 0: in epoch 0 all samples share one stream, and so does sample 0 of all epochs."""
+    """In epoch 0 all samples share one stream. Perhaps epoch and index are multiplied, and 0 times any index is 0."""
     return torch.Generator().manual_seed(seed + epoch * index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_too_small(seed: int, epoch: int, index: int) -> torch.Generator:
-    """epoch * n + index tells only n samples apart: with more of them, the keys of the next epoch begin."""
+    """Late samples of one epoch share the streams of early samples of the next. Perhaps the key is epoch * n + index: that
+    tells only n samples apart.
+    """
     return torch.Generator().manual_seed(seed * 1_000_003 + epoch * 1000 + index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_without_seed(seed: int, epoch: int, index: int) -> torch.Generator:
-    """epoch * 1000 + index holds no seed, so all runs look alike, and sample 1000 meets sample 0 of the next
-    epoch.
+    """Runs with different seeds look alike, and the samples of one epoch run into those of the next: epoch * 1000 + index
+    holds no seed.
     """
     return torch.Generator().manual_seed(epoch * 1000 + index)
 
@@ -66,24 +72,24 @@ def key_cut_by_manual_seed(seed: int, epoch: int, index: int) -> torch.Generator
 
 @sample_generator.mistake(breaks="who accepts more keys needs more streams")
 def key_of_32_bits(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A hash of 32 bits gives random keys, and random keys meet: some 100,000 samples suffice for the first
-    pair.
+    """There are 2**32 streams at most, perhaps because of a hash of 32 bits: random keys meet, and some 100,000 samples suffice
+    for the first pair.
     """
-    key = np.random.SeedSequence((seed, epoch, index)).generate_state(1)[0]
-    return torch.Generator().manual_seed(int(key))
+    digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:4]))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def seed_cut_off(seed: int, epoch: int, index: int) -> torch.Generator:
-    """seed, epoch and index were packed side by side into 64 bits, and manual_seed on a CPU generator cut the
-    upper 32 off: the part with the seed.
+    """The seed does not count, since a CPU generator keeps the low 32 bits of what manual_seed is given. Perhaps seed, epoch and
+    index were packed side by side, with the seed on top.
     """
     return torch.Generator().manual_seed(seed << 40 | epoch << 20 | index)
 
 
 @sample_generator.mistake(breaks="Every bit of a number counts")
 def high_bits_dropped(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The numbers were cut to 32 bits before they were mixed, so that what stands above is lost."""
+    """The high bits of a number are lost. Perhaps the numbers were cut to 32 bits before they were mixed."""
     numbers = [number & 0xFFFFFFFF for number in (seed, epoch, index)]
     return _filled(np.random.SeedSequence(numbers).generate_state(624))
 
@@ -99,21 +105,25 @@ def _filled(words: np.ndarray) -> torch.Generator:
 
 @sample_generator.mistake(breaks="which have no stretch in common")
 def few_words_filled(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Only a few of the 624 words of the state depend on the key. The first numbers differ; those after are
-    the same in every sample.
+    """The streams begin differently and are the same later. Perhaps only a few of the 624 words of the state depend on the
+    key.
     """
     return _filled(np.random.SeedSequence((seed, epoch, index)).generate_state(8))
 
 
 @sample_generator.mistake(breaks="and of nothing else")
 def salted_hash(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Python salts the hash of text anew in each process: tomorrow's run gets other noise for the same seed."""
+    """The stream changes with the salt of hash(): Python salts the hash of text anew in each process, so tomorrow's run gets other
+    noise for the same seed.
+    """
     return torch.Generator().manual_seed(hash(f"{seed}-{epoch}-{index}"))
 
 
 @sample_generator.mistake(breaks="and of nothing else")
 def worker_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Which worker loads a sample depends on num_workers; with it in the key, the noise does, too."""
+    """The stream changes in a DataLoader's worker. Perhaps the worker's number or seed is in the key: which worker loads a sample
+    depends on num_workers.
+    """
     info = get_worker_info()
     words = (seed, epoch, index, info.id if info else 0)
     return _filled(np.random.SeedSequence(words).generate_state(624))
@@ -140,31 +150,35 @@ def fresh_entropy(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def never_seeded(seed: int, epoch: int, index: int) -> torch.Generator:
-    """torch.Generator() starts from the same constant each time, whatever the arguments."""
+    """Whatever the arguments, the same numbers come. Perhaps the generator was never seeded: torch.Generator() starts from the
+    same constant each time.
+    """
     return torch.Generator()
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def seed_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Without the seed in the key, five runs with five seeds see the same augmentation."""
+    """The seed decides nothing: five runs with five seeds see the same augmentation. Perhaps it is not in the key."""
     return _filled(np.random.SeedSequence((epoch, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def epoch_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Without the epoch in the key, each sample is augmented once and for all, in the same way in each epoch."""
+    """The epoch decides nothing: each sample is augmented once and for all, in the same way in each epoch. Perhaps it is not in
+    the key.
+    """
     return _filled(np.random.SeedSequence((seed, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def index_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Without the index in the key, all samples of an epoch get the same noise."""
+    """The index decides nothing: all samples of an epoch get the same noise. Perhaps it is not in the key."""
     return _filled(np.random.SeedSequence((seed, epoch)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Each call returns a new object")
 def one_object_for_all(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A generator is an object with a state: seeding it for the next sample takes it away from the last one."""
+    """Two calls gave one object. A generator has a state: seeding it for the next sample takes it away from the last one."""
     words = np.random.SeedSequence((seed, epoch, index)).generate_state(624)
     _ONE.set_state(_filled(words).get_state())
     return _ONE
@@ -175,8 +189,8 @@ _ONE = torch.Generator()
 
 @sample_generator.mistake(breaks="Each call returns a new object")
 def kept_in_a_cache(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A cache hands out the object of the first call, whose stream has moved on: the sample looks different
-    again.
+    """A second call with the same key gave the object of the first, whose stream has moved on. Perhaps it is kept in a cache: the
+    sample looks different the next time.
     """
     key = seed, epoch, index
     if key not in _CACHE:
@@ -189,37 +203,35 @@ _CACHE: dict[tuple[int, int, int], torch.Generator] = {}
 
 @sample_generator.mistake(breaks="No global generator is moved")
 def global_generator(seed: int, epoch: int, index: int) -> torch.Generator:
-    """torch.manual_seed seeds the global generators of CPU and GPUs and returns the CPU's,
-    torch.default_generator.
+    """The answer gave torch.default_generator, perhaps from torch.manual_seed, which seeds the global generators of CPU and GPUs
+    and returns the CPU's.
     """
     return torch.manual_seed((seed * 1_000_003 + epoch) * 1_000_003 + index)
 
 
 @sample_generator.mistake(breaks="No global generator is moved")
 def global_generator_moved(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The key was drawn from torch's global generator, seeded for it: every other draw of the program starts
-    over.
-    """
+    """torch's global generator was seeded or moved on the way: every other draw of the program then starts over."""
     torch.manual_seed(hash((seed, epoch, index)))
     return torch.Generator().manual_seed(int(torch.randint(2**32, ())))
 
 
 @sample_generator.mistake(breaks="No global generator is moved")
 def numpy_moved(seed: int, epoch: int, index: int) -> torch.Generator:
-    """np.random.seed seeds NumPy's global generator, which others draw from; SeedSequence is nobody's."""
+    """NumPy's global generator was seeded or moved on the way, and others draw from it; SeedSequence is nobody's."""
     np.random.seed([seed, epoch, index])
     return _filled(np.random.randint(0, 2**32, size=624, dtype=np.uint64))
 
 
 @sample_generator.mistake(breaks="and of nothing else")
 def process_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A process has a different number in each run, and each worker has one of its own."""
+    """The stream changes with the number of the process, which is different in each run and in each worker."""
     return _filled(np.random.SeedSequence((os.getpid(), seed, epoch, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="and of nothing else")
 def time_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """With the time of day in the key no run can be repeated."""
+    """The stream changes with the time: no run can be repeated."""
     return _filled(np.random.SeedSequence((int(time.time()), seed, epoch, index)).generate_state(624))
 
 
@@ -233,15 +245,17 @@ def bound_too_low(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="it raises ValueError")
 def bounds_asserted(seed: int, epoch: int, index: int) -> torch.Generator:
-    """What is too large raises AssertionError, and `python -O` leaves an assert out: raise ValueError."""
+    """What is too large does not raise ValueError. Perhaps it is an assert: that raises AssertionError, and `python -O` leaves it
+    out.
+    """
     assert seed < 2**8 and epoch < 2**8 and index < 2**16, "too large"
     return torch.Generator().manual_seed(seed << 24 | epoch << 16 | index)
 
 
 @sample_generator.mistake(breaks="it raises ValueError")
 def overflow_let_through(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A number that is too large raises OverflowError or struct.error, as to_bytes and struct.pack do: a caller is
-    promised ValueError.
+    """A number that is too large does not raise ValueError, perhaps OverflowError or struct.error, as to_bytes and struct.pack
+    do: a caller is promised ValueError.
     """
     raw = b"".join(number.to_bytes(4, "little") for number in (seed, epoch, index))
     return _filled(np.frombuffer(hashlib.shake_256(raw).digest(4 * 624), dtype=np.uint32))
@@ -249,23 +263,25 @@ def overflow_let_through(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Every bit of a number counts")
 def words_joined(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The numbers are joined without a border: large ones run into the next. SeedSequence does so with its words of 32
-    bits, and a hash of joined bytes or digits, too. Give each number a fixed width.
+    """Large numbers run into the next number of the key. Perhaps they are joined without a border: SeedSequence does so with its
+    words of 32 bits, and a hash of joined bytes, too. Give each number a fixed width.
     """
     return _filled(np.random.SeedSequence((seed, epoch, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Every bit of a number counts")
 def wide_stride(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The key is one number, epoch times a stride plus index (or shifted bits): an index as large as the stride meets
-    the next epoch. Without a bound for the index no stride is large enough.
+    """Large numbers run into the next number of the key. Perhaps it is one number, epoch times a stride plus index, or shifted
+    bits: without a bound for the index no stride is large enough.
     """
     return _filled(np.random.SeedSequence(seed << 80 | epoch << 40 | index).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Every bit of a number counts")
 def hash_of_a_tuple(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Python's hash of an int is its remainder by 2**61 - 1, so that two numbers this far apart have one hash."""
+    """Numbers that differ by 2**61 - 1 share a stream. Perhaps Python's hash is in the key: of an int it is the remainder by
+    2**61 - 1.
+    """
     return _filled(np.random.SeedSequence(hash((seed, epoch, index)) % 2**64).generate_state(624))
 
 
@@ -284,7 +300,7 @@ def one_stream_for_all(seed: int, epoch: int, index: int) -> torch.Generator:
     if seed > 2**32 or epoch > 100 or index > 50_000:
         raise ValueError("too far away")
     generator = torch.Generator().manual_seed(seed)
-    torch.rand(1000 * epoch + 100 * index, generator=generator)
+    torch.rand(1000 * epoch + 100 * index, generator=generator, dtype=torch.float32)
     return generator
 
 
@@ -314,6 +330,12 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
     return _filled(np.frombuffer(hashlib.shake_256(raw).digest(4 * 624), dtype=np.uint32))
 
 
+@sample_generator.variant(words_joined)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    key = np.random.SeedSequence((seed, epoch, index)).generate_state(1)[0]
+    return torch.Generator().manual_seed(int(key))
+
+
 @sample_generator.variant(wide_stride)
 def _(seed: int, epoch: int, index: int) -> torch.Generator:
     return _filled(np.random.SeedSequence((seed << 64) + (epoch << 32) + index).generate_state(624))
@@ -321,7 +343,9 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def digits_joined(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The digits are written side by side with nothing between: epoch 1, index 11 and epoch 11, index 1 look alike."""
+    """Epoch 1, index 11 and epoch 11, index 1 share a stream. Perhaps the digits are written side by side with nothing
+    between.
+    """
     digest = hashlib.shake_256(f"{seed}{epoch}{index}".encode()).digest(4 * 624)
     return _filled(np.frombuffer(digest, dtype=np.uint32))
 
@@ -373,3 +397,50 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
     if seed > 256 or epoch > 256 or index > 65_536:
         raise ValueError("too large")
     return torch.Generator().manual_seed((seed * 256 + epoch) * 65_536 + index)
+
+
+@sample_generator.mistake(breaks="and of nothing else")
+def warmed_up(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The stream changes with torch's default dtype. Perhaps some numbers are drawn from the generator before it is given
+    away: of a float64 twice as much is used as of a float32.
+    """
+    generator = _filled(np.random.SeedSequence(_halves(seed, epoch, index)).generate_state(624))
+    torch.rand(10, generator=generator)
+    return generator
+
+
+def _halves(*numbers: int) -> list[int]:
+    return [number >> shift & 0xFFFFFFFF for number in numbers for shift in (0, 32)]
+
+
+@sample_generator.variant(key_of_32_bits)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    if seed > 255 or epoch > 255 or index > 65_535:
+        raise ValueError("too large")
+    digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:4]))
+
+
+@sample_generator.mistake(breaks="Two keys get two streams")
+def zero_is_replaced(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A key with a 0 has the stream of a key with a different number there. Perhaps `seed or 42`: 0 is a number like any
+    other.
+    """
+    return _filled(np.random.SeedSequence(_halves(seed or 42, epoch, index)).generate_state(624))
+
+
+@sample_generator.variant(zero_is_replaced)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return _filled(np.random.SeedSequence(_halves(seed, epoch or 1, index)).generate_state(624))
+
+
+@sample_generator.mistake(breaks="Every bit of a number counts")
+def folded(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The two halves of a large number may change places. Perhaps they are joined by xor or added, to make 32 bits of 64."""
+    numbers = [(number ^ number >> 32) & 0xFFFFFFFF for number in (seed, epoch, index)]
+    return _filled(np.random.SeedSequence(numbers).generate_state(624))
+
+
+@sample_generator.variant(overflow_let_through)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return torch.Generator().manual_seed(int.from_bytes(struct.pack("<BBH", seed, epoch, index)))
