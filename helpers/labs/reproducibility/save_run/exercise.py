@@ -159,12 +159,15 @@ def keeps_the_file(answer: Any, trial: Trial) -> None:
 )
 def all_generators(answer: Any, trial: Trial) -> None:
     save, resume = answer
-    names = ("torch", "mix.up")  # as other parts of a file may be called, and with a dot
-    trial.given(f"a run with two more generators, {' and '.join(names)}, in run.generators")
+    # As other parts of a file may be called, and with a dot.
+    names = ("torch", "model", "epoch", "numpy", "random", "state", "mix.up")
+    trial.given(
+        f"a run with more generators, {', '.join(names)}, in run.generators; in the resumed run they come in the reverse order"
+    )
 
-    def with_more(run: Run) -> Run:
-        first, last = (torch.Generator().manual_seed(some_seed(trial)) for _ in names)
-        run.generators = {names[0]: first, **run.generators, names[1]: last}
+    def with_more(run: Run, order: int = 1) -> Run:
+        more = {name: torch.Generator().manual_seed(some_seed(trial)) for name in names}
+        run.generators = dict(list((run.generators | more).items())[::order])
         return run
 
     with a_file() as path:
@@ -172,7 +175,7 @@ def all_generators(answer: Any, trial: Trial) -> None:
         for name in names:
             torch.rand(7, generator=run.generators[name])
         trial.call(save, path, run)
-        other = with_more(new_run(some_seed(trial)))
+        other = with_more(new_run(some_seed(trial)), -1)
         trial.call(resume, path, other)
     wrong = [
         name
@@ -185,7 +188,15 @@ def all_generators(answer: Any, trial: Trial) -> None:
         f"After resume_run these generators are in another state than the saved one: {', '.join(wrong)}.",
         expected=f"all of {', '.join(run.generators)} as they were saved",
         got=f"right: {', '.join(name for name in run.generators if name not in wrong) or 'none'}",
-        observed=wrong,
+        observed="by place" if _exchanged(wrong, run, other) else sorted(wrong),
+    )
+
+
+def _exchanged(wrong: list[str], run: Run, other: Run) -> bool:
+    """Whether the generators that are wrong got each other's states."""
+    saved = [run.generators[name].get_state().tolist() for name in wrong]
+    return all(
+        other.generators[name].get_state().tolist() in saved for name in wrong if name in other.generators
     )
 
 
@@ -346,7 +357,7 @@ def only_data(answer: Any, trial: Trial) -> None:
             trial.call(resume, path, new_run(1))
         trial.true(
             not seen,
-            f"resume_run calls {', '.join(sorted(set(seen)))} on what the file holds. Whoever writes such a file can run anything.",
+            f"resume_run calls {', '.join(map(_whole, sorted(set(seen))))} on what the file holds. Whoever writes such a file can run anything.",
             expected="no pickle and no eval: tensors and plain Python values need neither",
             got=", ".join(sorted(set(seen))),
             observed=("runners", sorted(set(seen))),
@@ -365,6 +376,11 @@ def only_data(answer: Any, trial: Trial) -> None:
             got="the code in the file has run",
             observed="code ran",
         )
+
+
+def _whole(name: str) -> str:
+    """pickle's functions with their module's name."""
+    return f"pickle.{name}" if name in ("load", "loads") else name
 
 
 def refusal(path: Path) -> str:
@@ -420,8 +436,22 @@ def atomic(answer: Any, trial: Trial) -> None:
             expected="a second name in the folder of path",
             observed="another folder",
         )
+        trial.given("resume_run after the save that was killed, with what it has left behind beside path")
+        run, before = whole.fresh(some_seed(trial), 2)
+        try:
+            trial.call(resume, path, run)
+            message = whole.fault(run, 2, before)
+        except Exception as error:
+            message = [f"resume_run raised {type(error).__name__}"]
+        trial.true(
+            not message,
+            f"After a save that was killed, resumed from the older file: {described(message)}.",
+            expected="the run as the older file, at path, holds it",
+            got=described(message),
+            observed=("left-over read", message),
+        )
         for left in path.parent.iterdir():  # a longer file than the next one
-            if left != path:
+            if left != path and left.is_file():
                 with left.open("ab") as file:
                     file.write(bytes(1 << 20))
         trial.given("one more save, after the one that was killed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -26,12 +27,14 @@ class Saver:
 
     def __init__(self, save: Callable[[Path, Run], Any], path: Path, run: Run) -> None:
         self.save, self.path, self.run = save, path, run
+        self.random = random.getstate()  # Python seeds it anew in every fork
 
     def __call__(self, word: str) -> tuple[Any, ...]:
         return self.saved() if word == "save" else self.killed()
 
     def saved(self) -> tuple[str, str, str]:
         """("saved", digest of the file, what the save did to the older file: "" if all is well)."""
+        random.setstate(self.random)
         self.save(self.path, self.run)
         self.run.step()
         with watched(self.path) as broken:

@@ -72,19 +72,19 @@ def without(part: str) -> Callable[[Path, Run], None]:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def model_forgotten():
-    """The weights are not in the file, so the resumed run trains a new model."""
+    """The weights were not put back, so the resumed run trains a new model. Perhaps they are not in the file."""
     return (without("model"), None)
 
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def optimizer_forgotten():
-    """Momentum, and whatever else the optimizer has gathered, starts from nothing again."""
+    """Momentum, and whatever else the optimizer has gathered, starts from nothing again. Perhaps its state is not in the file."""
     return (without("optimizer"), None)
 
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def scheduler_forgotten():
-    """The scheduler counts from 0 again, so the learning rate jumps back at the next step."""
+    """The scheduler counts from 0 again, so the learning rate jumps back at the next step. Perhaps it is not in the file."""
     return (without("scheduler"), None)
 
 
@@ -341,7 +341,7 @@ def checkpoint_deleted() -> Any:
 
 @pairs.mistake(breaks="No code that a file may hold is run")
 def pickle_inside() -> Any:
-    """The outer file is plain, but a part of it is a pickle, and pickle.loads runs the code of whoever wrote it."""
+    """The outer file is plain, but resume_run calls pickle on a part of it, and pickle runs the code of whoever wrote it."""
 
     def change(state: State, run: Run) -> None:
         state["random"] = list(pickle.dumps(state["random"]))
@@ -482,14 +482,16 @@ def pickle_allowed() -> Any:
 
 @pairs.mistake(breaks="is replaced in one step")
 def written_in_place() -> Any:
-    """While path itself is written it holds half a file. A kill then loses the old run and the new one."""
+    """The file at path was open for writing, or held half a file: a kill at that moment loses the old run and the new one. Write a
+    second file beside it, close it, and then os.replace.
+    """
     return lambda path, run: torch.save(state_of(run), path), None
 
 
 @pairs.mistake(breaks="is replaced in one step")
 def older_file_removed_first() -> Any:
-    """Between removing the old file and renaming the new one there is no file at all. os.replace does both in
-    one step.
+    """The older file is removed before the new one takes its place: between the two there is no file at path. os.replace puts
+    the new one there in one step.
     """
 
     def save_run(path: Path, run: Run) -> None:
@@ -516,8 +518,8 @@ def written_in_another_folder() -> Any:
 
 @pairs.mistake(breaks="does not stop the next one")
 def stopped_by_a_leftover() -> Any:
-    """A killed save leaves its half-written file behind. The next save has to write over it, not to stop
-    there.
+    """A save that was killed leaves its half-written file behind, and the next save failed because of it: it has to write over
+    it.
     """
 
     def save_run(path: Path, run: Run) -> None:
@@ -525,5 +527,161 @@ def stopped_by_a_leftover() -> Any:
         with open(beside, "xb") as file:
             torch.save(state_of(run), file)
         os.replace(beside, path)
+
+    return save_run, None
+
+
+@pairs.mistake(breaks="whatever its name")
+def generators_by_place() -> Any:
+    """The generators got each other's states. Perhaps they are saved as a list and put back by their place in it: another dict
+    may hold the same names in a different order.
+    """
+    return (
+        saving(lambda state, run: state.update(own=[g.get_state() for g in run.generators.values()])),
+        resuming(lambda state, run: state.update(own=dict(zip(run.generators, state["own"], strict=True)))),
+    )
+
+
+@pairs.mistake(breaks="whatever its name")
+def generators_among_the_parts() -> Any:
+    """A generator of the run is called as a different part of the file is, and one of the two is lost. Perhaps all stand in one
+    dict: give the generators a dict of their own.
+    """
+
+    def save_run(path: Path, run: Run) -> None:
+        state = state_of(run)
+        write(path, state.pop("own") | state)
+
+    return save_run, resuming(
+        lambda state, run: state.update(own={name: state[name] for name in run.generators})
+    )
+
+
+@pairs.mistake(breaks="a kill in the middle of the save leaves the older one")
+def leftover_preferred() -> Any:
+    """After a save that was killed, the run did not resume from the file at path. Perhaps the half-written file beside it was
+    read, since it is newer: what counts is the file at path.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        beside = path.with_name(path.name + ".part")
+        right_resume(beside if beside.exists() else path, run)
+
+    return None, resume_run
+
+
+@pairs.variant(epoch_start_not_kept)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        if state["epoch_start"] is not None:
+            torch.set_rng_state(state["epoch_start"])
+            run.batches = iter(run.loader)
+            for _ in range(run.batch):
+                next(run.batches)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
+def param_groups_forgotten() -> Any:
+    """The learning rate was not put back. Perhaps only the optimizer's "state" was saved: the rate stands in its param_groups, and
+    load_state_dict of the scheduler does not set it.
+    """
+
+    def change(state: State, run: Run) -> None:
+        state["optimizer"] = {"state": state["optimizer"]["state"]}
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        groups = run.optimizer.state_dict()["param_groups"]
+        put_back(state | {"optimizer": state["optimizer"] | {"param_groups": groups}}, run)
+
+    return saving(change), resume_run
+
+
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
+def own_generators_before_the_skip() -> Any:
+    """A generator of run.generators moved on while batches were passed over. Perhaps it got its state before that: passing over a
+    batch reads its samples, and reading draws. Generators come last.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        for name, own in state.pop("own").items():
+            run.generators[name].set_state(own)
+        put_place(state, run, run.batch)
+        put_generators(state, run)
+
+    return None, resume_run
+
+
+@pairs.mistake(breaks="That also holds between two epochs")
+def place_only_in_mid_epoch() -> Any:
+    """Resumed between two epochs, the run believes that it is in an earlier one. Perhaps run.epoch is set only where an epoch has
+    begun.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_back(state, run)
+        if not run.batch:
+            run.epoch = 0
+
+    return None, resume_run
+
+
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
+def batch_not_counted() -> Any:
+    """run.batch was not put back. The right samples come, and the run does not know where its epoch ends."""
+
+    def clear(state: State, run: Run) -> None:
+        run.batch = 0
+
+    return None, resuming(after=clear)
+
+
+@pairs.mistake(breaks="tensors and plain Python values only")
+def whole_model_in_the_file() -> Any:
+    """The file holds an object of a class, and `weights_only=True` refuses it. Perhaps the model itself was saved: its state_dict()
+    is tensors by name.
+    """
+    return (
+        saving(lambda state, run: state.update(model=run.model)),
+        lambda path, run: _whole(torch.load(path, weights_only=False), run),
+    )
+
+
+def _whole(state: State, run: Run) -> None:
+    put_back(state | {"model": state["model"].state_dict()}, run)
+
+
+@pairs.mistake(breaks="No code that a file may hold is run")
+def evaluated() -> Any:
+    """A part of the file is text, and eval runs what stands in it, whoever wrote it. Store lists and numbers as they are."""
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        version, words, spare = eval(state["random"])
+        put_back(state | {"random": (version, torch.tensor(words), spare)}, run)
+
+    return saving(lambda state, run: state.update(random=repr(random.getstate()))), resume_run
+
+
+@pairs.mistake(breaks="is replaced in one step")
+def older_file_moved_away_first() -> Any:
+    """The older file is renamed before the new one takes its place: between the two there is no file at path. os.replace puts
+    the new one there in one step.
+    """
+
+    def save_run(path: Path, run: Run) -> None:
+        beside = path.with_suffix(".part")
+        torch.save(state_of(run), beside)
+        if path.exists():
+            path.rename(path.with_suffix(".bak"))
+        beside.rename(path)
 
     return save_run, None

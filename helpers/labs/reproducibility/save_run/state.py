@@ -46,10 +46,10 @@ def standing(run: Run) -> dict[str, Any]:
 
 def generators(run: Run) -> dict[str, Any]:
     """The states of all generators, as plain data."""
-    numpy_state = np.random.get_state()
+    _, words, place, holds_spare, spare = np.random.get_state()
     return {
         "torch's generator": _plain(torch.get_rng_state()),
-        "NumPy's generator": (_plain(numpy_state[1]), *numpy_state[2:]),
+        "NumPy's generator": (_plain(words), place, holds_spare, spare if holds_spare else 0.0),
         "Python's generator": random.getstate(),
         "the generator 'augment'": _plain(run.generators["augment"].get_state()),
     }

@@ -11,7 +11,14 @@ from pathlib import Path
 import torch
 
 from helpers.check.trial import Trial
-from helpers.labs.reproducibility.save_run.state import Before, after_skipping, differences, order, standing
+from helpers.labs.reproducibility.save_run.state import (
+    NO_SPARE,
+    Before,
+    after_skipping,
+    differences,
+    order,
+    standing,
+)
 from helpers.labs.reproducibility.shared.forks import hidden_gpu
 from helpers.labs.reproducibility.shown.run import Run, Step, new_run
 
@@ -70,9 +77,9 @@ class Uninterrupted:
         try:
             for _ in range(done, STEPS):
                 steps.append(run.step())
-            if steps == self.steps[done:] and not differences(
-                standing(run), self.at[STEPS], self.moved[STEPS]
-            ):
+            ends_alike = not differences(standing(run), self.at[STEPS], self.moved[STEPS])
+            # A spare normal number that is nearly right shows in float32 now and then only.
+            if steps == self.steps[done:] and ends_alike and NO_SPARE not in parts.values():
                 return []
         except Exception as error:
             raised = f"then run.step() raised {type(error).__name__}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -43,7 +43,8 @@ ANYTHING = tuple(guard.SLOTS)  # a worker is a process of its own, and may chang
 WORKERS = 5
 MANY = 70  # workers of one epoch
 DRAWS = 4
-STRETCH = 50_000  # draws in which two streams may not meet
+STRETCH = 50_000  # draws in which two streams may not meet, at whatever place
+FAR = 1 << 22  # draws in which no stream may come to the beginning of a different one
 
 OWN_STREAM = (
     "Give `rng`, the generator that the worker's copy of the dataset owns, a stream of its own; made to be a "
@@ -80,6 +81,7 @@ class Start(NamedTuple):
     others: dict[str, float]
     asked: frozenset[str]
     moved: tuple[str, ...]
+    shared: tuple[str, ...]
 
 
 def start(
@@ -98,8 +100,11 @@ def start(
         _nudge()  # so that a hook that seeds them as torch has done is seen to move them
         before = _places()
         answer(id)
-        moved = tuple(name for name, place in _places().items() if place != before[name])
-    return Start(drawn(dataset, trial), _globals(), frozenset(read), moved)
+        after = _places()
+        moved = tuple(name for name, place in after.items() if place != before[name])
+    noise = drawn(dataset, trial)
+    shared = tuple(name for name, place in _places().items() if place != after[name])
+    return Start(noise, _globals(), frozenset(read), moved, shared)
 
 
 def started(answer: Callable[[int], None], trial: Trial, *args: int, **kwargs: int) -> Start:
@@ -164,8 +169,28 @@ def base_seeds(trial: Trial, epochs: int) -> list[int]:
     changes=ANYTHING,
 )
 def _(answer: Any, trial: Trial) -> None:
+    (base,) = base_seeds(trial, 1)
     trial.given("worker 1 of 5; its dataset has rng = np.random.default_rng(5)")
-    started(answer, trial, base_seeds(trial, 1)[0], 1)
+    started(answer, trial, base, 1)
+    for kind in (np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM):
+        trial.given(f"worker 1 of 5; its dataset has rng = np.random.Generator(np.random.{kind.__name__}(5))")
+        try:
+            in_a_fork(lambda kind=kind: _taken(answer, trial, base, np.random.Generator(kind(5))))
+        except (ValueError, TypeError, AttributeError) as error:
+            trial.fail(
+                f"The hook raised {type(error).__name__} where the generator is of a different kind than default_rng's.",
+                expected="a hook for every numpy.random.Generator",
+                got=f"{type(error).__name__}: {error}"[:200],
+                observed="of one kind only",
+            )
+
+
+def _taken(answer: Callable[[int], None], trial: Trial, base: int, rng: np.random.Generator) -> None:
+    dataset = Noisy(10, 5)
+    dataset.rng = rng
+    with worker(base, 1, WORKERS, dataset):
+        answer(1)
+    drawn(dataset, trial)
 
 
 @seed_worker.property(
@@ -184,6 +209,13 @@ def _(answer: Any, trial: Trial) -> None:
     table = [[each.noise[0] for each in row] for row in starts]
     by_worker = any(len(set(row)) > 1 for row in table)
     by_epoch = any(len(set(column)) > 1 for column in zip(*table, strict=True))
+    if shared := starts[0][0].shared:
+        trial.fail(
+            f"What the dataset draws moves {' and '.join(shared)}: the two have one stream.",
+            expected="a stream of its own for the dataset",
+            got=f"a generator that shares its state with {' and '.join(shared)}",
+            observed=("shared", shared),
+        )
     if by_worker and by_epoch:
         return
     alike = "every worker of an epoch draws the same noise" if not by_worker else ""
@@ -292,6 +324,7 @@ def _(answer: Any, trial: Trial) -> None:
     other = alone(answer, trial, bases[other_epoch], other_id, other_epoch)
     if not set(one) & set(other):  # the hook keeps something, which workers cannot share
         return
+    same_worker = Counter(pair[1] for pair, kind in pairs.items() if kind == "same worker")
     same_epoch = Counter((pair[1], pair[3]) for pair, kind in pairs.items() if kind == "same epoch")
     trial.fail(
         f"Worker {id} of epoch {epoch} and worker {other_id} of epoch {other_epoch} draw the same numbers"
@@ -303,6 +336,7 @@ def _(answer: Any, trial: Trial) -> None:
             shifted,
             "far" in pairs.values(),
             sorted(by for by, times in same_epoch.items() if times > 4),  # fewer: chance
+            sorted(id for id, times in same_worker.items() if times > 4),
         ),
     )
 
@@ -347,7 +381,16 @@ def _shown(noise: tuple[float, ...]) -> str:
 
 # By how much two base seeds differ, if a remainder of the seed makes them one: what people write after a `%`, and powers.
 PERIODS = sorted(
-    {*(10**k for k in range(2, 10)), *(1 << k for k in range(7, 30)), 65_521, 999_983, 1_000_003}
+    {
+        *(10**k for k in range(2, 10)),
+        *(1 << k for k in range(7, 30)),
+        65_521,
+        999_983,
+        1_000_003,
+        10**9 + 7,
+        10**9 + 9,
+        2**30 - 1,
+    }
 )
 
 
@@ -381,7 +424,8 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     trial.given(f"two epochs with three workers, {STRETCH:,} draws of each")
     names, streams = [], []
-    for epoch, base in enumerate(base_seeds(trial, 2)):
+    bases = base_seeds(trial, 2)
+    for epoch, base in enumerate(bases):
         for id in range(3):
             names.append(f"worker {id} of epoch {epoch}")
             streams.append(np.sort(alone(answer, trial, base, id, epoch, STRETCH)))
@@ -395,6 +439,33 @@ def _(answer: Any, trial: Trial) -> None:
                 got=f"{common:,} of {STRETCH:,} numbers in common",
                 observed=("overlap", before // 3 == at // 3),
             )
+    trial.given(f"one epoch with three workers, {FAR:,} draws of each")
+    firsts = [stream[0] for stream in firsts_of(answer, trial, bases[0])]
+    for at in range(3):
+        begun = in_a_fork(lambda at=at: _come_to(answer, trial, bases[0], at, firsts))
+        trial.true(
+            not begun,
+            f"Within {FAR:,} draws worker {at} of epoch 0 comes to where worker {begun and begun[0]} began.",
+            expected="streams that have no stretch in common",
+            got=f"the first draw of worker {begun and begun[0]}, later in the stream of worker {at}",
+            observed=("overlap", True),
+        )
+
+
+def firsts_of(answer: Callable[[int], None], trial: Trial, base: int) -> list[tuple[float, ...]]:
+    """The first draws of three workers of one epoch."""
+    return [alone(answer, trial, base, id, 0) for id in range(3)]
+
+
+def _come_to(
+    answer: Callable[[int], None], trial: Trial, base: int, id: int, firsts: list[float]
+) -> list[int]:
+    """The other workers whose first draw is one of the many of this worker's."""
+    dataset = Noisy(10, 5)
+    with elsewhere(pid=id), worker(base, id, MANY, dataset):
+        answer(id)
+    numbers = dataset.rng.random(FAR)
+    return [other for other, first in enumerate(firsts) if other != id and (numbers == first).any()]
 
 
 def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
@@ -412,16 +483,15 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given("two epochs with three workers; random, NumPy and torch are used in them, too")
     with elsewhere():
         rows = [[started(answer, trial, b, id).others for id in range(3)] for b in base_seeds(trial, 2)]
-    spoilt: dict[str, tuple[bool, bool]] = {}
+    spoilt: dict[str, tuple[str, str]] = {}
     for name in rows[0][0]:
         values = [[each[name] for each in row] for row in rows]
-        by_worker = all(len(set(row)) == 3 for row in values)
-        by_epoch = all(a != b for a, b in zip(*values, strict=True))
-        if not (by_worker and by_epoch):
-            spoilt[name] = by_worker, by_epoch
+        found = _alike(values, "worker"), _alike(list(zip(*values, strict=True)), "epoch")
+        if any(found):
+            spoilt[name] = found
     if spoilt:
         name, (by_worker, by_epoch) = next(iter(spoilt.items()))
-        alike = filter(None, ("" if by_worker else "in every worker", "" if by_epoch else "in every epoch"))
+        alike = filter(None, (by_worker, by_epoch))
         trial.fail(
             f"The dataset's noise is right, but the hook seeds {', '.join(spoilt)} anew: {name} now draws the same "
             f"numbers {' and '.join(alike)}. torch had seeded it well.",
@@ -445,6 +515,13 @@ def _(answer: Any, trial: Trial) -> None:
             got=f"{len(set(others))} different first draws",
             observed="few",
         )
+
+
+def _alike(rows: Sequence[Sequence[float]], word: str) -> str:
+    """Where the numbers of a row are the same: "in every worker", "in some workers"; "" if nowhere."""
+    if all(len(set(row)) == 1 for row in rows):
+        return f"in every {word}"
+    return f"in some {word}s" if any(len(set(row)) < len(row) for row in rows) else ""
 
 
 @seed_worker.property(

@@ -25,7 +25,7 @@ def worker_id_is_the_seed(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def constant_seed(worker_id: int) -> None:
-    """A constant gives every worker the same noise in every epoch: augmentation that augments nothing."""
+    """Every worker draws the same noise in every epoch: augmentation that augments nothing. Perhaps the seed is a constant."""
     get_worker_info().dataset.rng = np.random.default_rng(42)
 
 
@@ -48,8 +48,8 @@ def base_seed_only(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="a stream of its own")
 def global_generator_only(worker_id: int) -> None:
-    """The recipe of the documentation seeds NumPy's global generator. A Generator that the dataset owns never
-    looks at that one, and torch has seeded it already (since 1.9).
+    """A global generator was seeded, and the one that the dataset owns was left alone. The recipe of the documentation seeds
+    NumPy's global generator: a Generator never looks at that one, and torch has seeded it already (since 1.9).
     """
     seed = torch.initial_seed() % 2**32
     np.random.seed(seed)
@@ -83,8 +83,9 @@ def local_name(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def spawned_from_its_own(worker_id: int) -> None:
-    """What is made from the dataset's own generator and the worker's number (spawn, jumped, a draw) differs by worker,
-    but the copies of every epoch start from the same state, which never moves in the main process.
+    """The noise differs by worker and repeats in every epoch, and follows from where the dataset's own generator stood. Perhaps it
+    is spawned from it, jumped or drawn: the copies of every epoch start from one state, which never moves in the main
+    process.
     """
     info = get_worker_info()
     info.dataset.rng = info.dataset.rng.spawn(info.num_workers)[worker_id]
@@ -107,19 +108,23 @@ def fresh_entropy(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def wall_clock(worker_id: int) -> None:
-    """The time of day is another one in the next run; and two workers may start in one second."""
+    """The noise changes with the time of day, which is different in the next run."""
     get_worker_info().dataset.rng = np.random.default_rng(int(time.time()) + worker_id)
 
 
 @seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def process_id(worker_id: int) -> None:
-    """The operating system hands out process ids as it likes: the next run gets others."""
+    """The noise changes with the number of the process: the operating system hands these out as it likes, and the next run
+    gets others.
+    """
     get_worker_info().dataset.rng = np.random.default_rng(os.getpid() * 1000 + worker_id)
 
 
 @seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def salted_hash(worker_id: int) -> None:
-    """Python salts the hash of text anew in each run. Workers of one run share the salt; two runs do not."""
+    """The noise changes with the salt of hash(): Python salts the hash of text anew in each run. Workers of one run share the
+    salt; two runs do not.
+    """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(abs(hash(f"{info.seed}-{worker_id}")))
 
@@ -135,15 +140,17 @@ def few_seeds(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def mixed_by_xor(worker_id: int) -> None:
-    """info.seed holds the worker's number already: xor with it takes it out again for even base seeds."""
+    """Two workers of an epoch draw alike. Perhaps the seed and the worker's number are joined by xor: info.seed holds the number
+    already, and xor takes it out again for even base seeds.
+    """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed ^ worker_id)
 
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def multiplied(worker_id: int) -> None:
-    """Worker 0 draws the same in every epoch: a product with its number, or a test `if worker_id`, forgets
-    the seed where the number is 0.
+    """A worker draws the same in every epoch, and the others do not. Perhaps its number is 0, and a product with it, or a test
+    `if worker_id`, forgets the seed.
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed * worker_id)
@@ -151,8 +158,8 @@ def multiplied(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="no two streams have a stretch in common")
 def shifted_stream(worker_id: int) -> None:
-    """Seeds of neighbours differ by 1, so that advance(seed) starts one worker a single draw behind the
-    other: it repeats all its numbers.
+    """A worker repeats the numbers of its neighbour, a single draw later. Perhaps advance(seed): the seeds of neighbours differ
+    by 1.
     """
     info = get_worker_info()
     info.dataset.rng.bit_generator.advance(info.seed)
@@ -160,8 +167,8 @@ def shifted_stream(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="still differ like this, too")
 def global_generators_reset(worker_id: int) -> None:
-    """A call of seed_everything(worker_id) in the hook puts random, NumPy and torch back to the same place in
-    each epoch. They were right before.
+    """What the hook seeds anew draws the same in every epoch, and was right before. Perhaps it got the worker's number, as from
+    seed_everything(worker_id): torch had added the base seed of the epoch.
     """
     random.seed(worker_id)
     np.random.seed(worker_id)
@@ -172,9 +179,7 @@ def global_generators_reset(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="still differ like this, too")
 def global_generators_constant(worker_id: int) -> None:
-    """One constant seed in the hook makes all workers draw alike from random, NumPy or torch. They were right
-    before.
-    """
+    """What the hook seeds anew draws alike in all workers and epochs, and was right before. Perhaps the seed is a constant."""
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed)
     random.seed(0)
@@ -202,8 +207,8 @@ def global_generators_few(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="no two streams have a stretch in common")
 def shifted_by_a_thousand(worker_id: int) -> None:
-    """All workers draw from one stream, each from a later place: after some thousand draws one of them comes to the
-    numbers of the next.
+    """All workers draw from one stream, each from a later place: after some draws one of them comes to the numbers of the
+    next. Perhaps `advance`, or draws that are thrown away.
     """
     info = get_worker_info()
     info.dataset.rng.bit_generator.advance(info.seed * 1000)
@@ -255,8 +260,8 @@ def module_assigned(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="no two streams have a stretch in common")
 def halved(worker_id: int) -> None:
-    """Neighbours in an epoch draw alike. Their seeds differ by 1 only, and a division by a small number makes two of
-    them one.
+    """Neighbours in an epoch draw alike. Perhaps the seed is divided by a small number: the seeds of neighbours differ by 1
+    only.
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed // 2)
@@ -264,7 +269,9 @@ def halved(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def address_in_the_seed(worker_id: int) -> None:
-    """The address of an object, its id(), is a different one in the next run."""
+    """The noise changes with the address of an object, perhaps through id() or a hash of the object: it is a different one in
+    the next run.
+    """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng([info.seed, id(info.dataset)])
 
@@ -281,7 +288,9 @@ def number_of_the_process(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="a stream of its own")
 def hash_below_zero(worker_id: int) -> None:
-    """A hash may be negative, and default_rng takes no negative seed. It needs no hash: give it the numbers as a list."""
+    """default_rng takes no negative seed. Perhaps it got a hash, which may be negative: it needs none, give it the numbers as a
+    list.
+    """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(-abs(hash((info.seed, worker_id))) - 1)
 
@@ -347,3 +356,51 @@ def _(worker_id: int) -> None:
 def _(worker_id: int) -> None:
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(hash((info.seed, worker_id)))
+
+
+@seed_worker.mistake(breaks="is a `numpy.random.Generator` before the call")
+def of_one_kind_only(worker_id: int) -> None:
+    """The hook works for the generator that default_rng makes, and raises for the others: MT19937, Philox, SFC64. Perhaps it
+    writes a state into the old generator: make a new one.
+    """
+    info = get_worker_info()
+    info.dataset.rng.bit_generator.state = np.random.PCG64(info.seed).state
+
+
+@seed_worker.mistake(breaks="a stream of its own")
+def one_stream_with_numpy(worker_id: int) -> None:
+    """The dataset and NumPy's global generator draw from one state: each draw of one moves the other. Perhaps the Generator
+    was made around the global bit generator.
+    """
+    get_worker_info().dataset.rng = np.random.Generator(np.random.get_bit_generator())
+
+
+@seed_worker.variant(shifted_by_a_thousand)
+def _(worker_id: int) -> None:
+    info = get_worker_info()
+    bits = np.random.PCG64(info.seed - worker_id)
+    info.dataset.rng = np.random.Generator(bits.advance(1_000_000 * worker_id))
+
+
+@seed_worker.mistake(breaks="still differ like this, too")
+def global_generators_halved(worker_id: int) -> None:
+    """What the hook seeds anew draws alike in some workers of an epoch. Perhaps the worker's seed is divided, or cut: the
+    seeds of neighbours differ by 1.
+    """
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    random.seed(info.seed // 2)
+
+
+@seed_worker.variant(few_seeds)
+def _(worker_id: int) -> None:
+    get_worker_info().dataset.rng = np.random.default_rng(torch.initial_seed() % (10**9 + 7))
+
+
+@seed_worker.mistake(breaks="the base seed and the worker's number decide")
+def number_of_workers_in_the_seed(worker_id: int) -> None:
+    """The noise of a worker changes with the number of workers beside it: only the base seed and its own number may decide.
+    Perhaps info.num_workers is in the seed.
+    """
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng([info.seed, info.num_workers])
