@@ -24,7 +24,9 @@ def torch_only() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def numpy_forgotten() -> Iterator[None]:
-    """NumPy's global state is missing: np.random.get_state() on entry, np.random.set_state(...) on exit."""
+    """NumPy's generator is left where the block took it. np.random.get_state() on entry, np.random.set_state(...) on
+    exit.
+    """
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
     try:
@@ -38,7 +40,9 @@ def numpy_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def random_forgotten() -> Iterator[None]:
-    """Python's own generator is missing: random.getstate() on entry, random.setstate(...) on exit."""
+    """Python's own generator is left where the block took it. random.getstate() on entry, random.setstate(...) on
+    exit.
+    """
     for_numpy = np.random.get_state()
     with torch.random.fork_rng():
         try:
@@ -50,7 +54,9 @@ def random_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def not_on_error() -> Iterator[None]:
-    """If the block raises, `yield` raises, and the lines after it never run: they belong in `finally`."""
+    """After a block that raised, nothing is put back. If the block raises, `yield` raises, and the lines after it
+    never run: they belong in `finally`.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
     yield
@@ -63,8 +69,8 @@ def not_on_error() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def only_for_exceptions() -> Iterator[None]:
-    """KeyboardInterrupt, the stop button, is no Exception: `except Exception` lets it pass; `finally` does
-    not.
+    """After KeyboardInterrupt, the stop button, nothing is put back. It is no Exception: `except Exception` lets it
+    pass; `finally` does not.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -123,8 +129,8 @@ def states_of_the_exit() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def seeds_anew_on_exit() -> Iterator[None]:
-    """A seed leads to the start of a stream; the program was somewhere in its middle. A state leads back
-    there.
+    """The generators were seeded on exit. A seed leads to the start of a stream; the program was somewhere in its
+    middle. A state leads back there.
     """
     seed = torch.initial_seed()
     try:
@@ -156,7 +162,9 @@ def numpy_by_its_seed() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def spare_normal_lost() -> Iterator[None]:
-    """NumPy makes normal numbers in pairs and keeps the second. The last two fields of its state hold it."""
+    """NumPy is back, but for a spare normal number. It makes them in pairs and keeps the second: the last two fields
+    of its state hold it.
+    """
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     name, words, place, *_ = np.random.get_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -216,7 +224,9 @@ class OnePlaceForAll:
 @preserve_rng.mistake()
 @contextmanager
 def cuda_forgotten() -> Iterator[None]:
-    """torch.get_rng_state() is the CPU's state alone. Each GPU has a generator: dropout there draws from it."""
+    """The generators of the GPUs are left where the block took them. torch.get_rng_state() is the CPU's state alone;
+    each GPU has a generator, and dropout there draws from it.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         yield
@@ -229,7 +239,9 @@ def cuda_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def current_gpu_only() -> Iterator[None]:
-    """torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all() reads all of them."""
+    """One GPU is back and the others are not. torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all()
+    reads all of them.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
     try:
@@ -245,7 +257,9 @@ def current_gpu_only() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def needs_a_gpu() -> Iterator[None]:
-    """torch.cuda.get_rng_state() raises where there is no GPU; get_rng_state_all() gives an empty list there."""
+    """Where there is no GPU it raised. Perhaps torch.cuda.get_rng_state() was called: get_rng_state_all() gives an
+    empty list there.
+    """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpu = torch.cuda.get_rng_state()
     try:
@@ -259,8 +273,8 @@ def needs_a_gpu() -> Iterator[None]:
 
 @preserve_rng.mistake()
 def no_contextmanager() -> Iterator[None]:
-    """A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of
-    it.
+    """What was returned is no context manager. A function with a yield is a generator function;
+    @contextlib.contextmanager makes a context manager of it.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
@@ -435,7 +449,9 @@ def error_replaced() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def pythons_spare_lost() -> Iterator[None]:
-    """random.gauss makes normal numbers in pairs and keeps the second. The third field of its state holds it."""
+    """random is back, but for a spare normal number. random.gauss makes them in pairs and keeps the second: the third
+    field of its state holds it.
+    """
     version, words, _ = random.getstate()
     with kept():
         yield
@@ -445,7 +461,9 @@ def pythons_spare_lost() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def torch_forgotten() -> Iterator[None]:
-    """torch's own generator is missing: torch.get_rng_state() on entry, torch.set_rng_state(...) on exit."""
+    """torch's own generator is left where the block took it. torch.get_rng_state() on entry, torch.set_rng_state(...)
+    on exit.
+    """
     for_random, for_numpy = random.getstate(), np.random.get_state()
     try:
         yield

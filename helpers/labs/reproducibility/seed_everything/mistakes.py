@@ -49,15 +49,15 @@ def _(seed: int) -> None:
 
 @seed_everything.mistake()
 def torch_only(seed: int) -> None:
-    """torch.manual_seed seeds torch on every device, and nothing else: random and NumPy go on wherever they
-    were.
+    """Only torch was seeded: random and NumPy go on wherever they were. torch.manual_seed seeds torch on every
+    device, and nothing else.
     """
     torch.manual_seed(seed)
 
 
 @seed_everything.mistake()
 def random_forgotten(seed: int) -> None:
-    """Python's own generator is a third one: random.shuffle, and many augmentations, draw from it."""
+    """Python's own generator is not seeded. It is a third one: random.shuffle, and many augmentations, draw from it."""
     np.random.seed(seed)
     torch.manual_seed(seed)
 
@@ -86,7 +86,9 @@ def argument_left_out(seed: int) -> None:
 
 @seed_everything.mistake()
 def zero_is_no_seed(seed: int) -> None:
-    """`if seed:` is False for 0, and 0 is a seed like any other: test `seed is None` if you must."""
+    """The seed 0 was not used. Perhaps `if seed:`, which is False for 0: 0 is a seed like any other, test `seed is
+    None` if you must.
+    """
     if seed:
         random.seed(seed)
         np.random.seed(seed)
@@ -137,7 +139,9 @@ def wraps_around(seed: int) -> None:
 
 @seed_everything.mistake()
 def assert_for_range(seed: int) -> None:
-    """An assert raises AssertionError, and `python -O` leaves it out: use `raise ValueError`."""
+    """A seed out of range raised AssertionError. Perhaps an assert: `python -O` leaves it out, so use `raise
+    ValueError`.
+    """
     assert 0 <= seed < 2**32
     random.seed(seed)
     np.random.seed(seed)
@@ -146,8 +150,8 @@ def assert_for_range(seed: int) -> None:
 
 @seed_everything.mistake()
 def cpu_only(seed: int) -> None:
-    """torch.default_generator is the CPU's generator; each GPU has one of its own. torch.manual_seed reaches
-    all.
+    """No GPU is seeded. torch.default_generator is the CPU's generator, and each GPU has one of its own:
+    torch.manual_seed reaches all.
     """
     random.seed(seed)
     np.random.seed(seed)
@@ -156,7 +160,9 @@ def cpu_only(seed: int) -> None:
 
 @seed_everything.mistake()
 def current_gpu_only(seed: int) -> None:
-    """torch.cuda.manual_seed seeds the current GPU only; the other one is torch.cuda.manual_seed_all."""
+    """One GPU is seeded, and the others are not. Perhaps by torch.cuda.manual_seed, which seeds the current GPU only:
+    torch.manual_seed reaches all.
+    """
     random.seed(seed)
     np.random.seed(seed)
     torch.default_generator.manual_seed(seed)
@@ -165,7 +171,9 @@ def current_gpu_only(seed: int) -> None:
 
 @seed_everything.mistake()
 def starts_cuda(seed: int) -> None:
-    """Seeding may wait: torch keeps the seed and hands it to the GPUs when the program first uses one."""
+    """CUDA was started. Seeding may wait: torch keeps the seed and hands it to the GPUs when the program first uses
+    one.
+    """
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
@@ -175,7 +183,7 @@ def starts_cuda(seed: int) -> None:
 
 @seed_everything.mistake()
 def sets_pythonhashseed(seed: int) -> None:
-    """PYTHONHASHSEED is read once, when Python starts: setting it here changes nothing in this process."""
+    """PYTHONHASHSEED was set. It is read once, when Python starts: setting it here changes nothing in this process."""
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
     os.environ["PYTHONHASHSEED"] = str(seed)
@@ -186,7 +194,9 @@ def sets_pythonhashseed(seed: int) -> None:
 
 @seed_everything.mistake()
 def turns_switches(seed: int) -> None:
-    """Seeds and deterministic kernels are two things: switches that slow training do not belong in seeding."""
+    """Switches of torch were changed. Seeds and deterministic kernels are two things: switches that slow training do
+    not belong in seeding.
+    """
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
     random.seed(seed)
@@ -275,8 +285,8 @@ def tested(seed: int) -> int:
 
 @seed_everything.mistake()
 def moved_before_the_refusal(seed: int) -> None:
-    """The first library took the seed, and a later one refused it: now one generator is seeded, the others are not.
-    Test the range before the first call.
+    """A seed was refused after some generators had been moved: now one is seeded, and the others are not. Perhaps a
+    later library refused it: test the range before the first call.
     """
     seed_all(seed)
 

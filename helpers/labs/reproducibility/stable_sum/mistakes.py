@@ -47,8 +47,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def sorted_then_one_by_one(x: Tensor) -> Tensor:
-    """Always the same bits, and the wrong ones. One order, as after sorting, does not help against rounding: beside
-    a large number the small ones are lost.
+    """Always the same bits, and the wrong ones. Perhaps one order, as after sorting: it does not help against
+    rounding, beside a large number the small ones are lost.
     """
     total = np.zeros((), dtype=x.numpy().dtype)
     for value in np.sort(x.numpy(), axis=None):
@@ -104,14 +104,14 @@ def fixed_scale(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def mean_times_n(x: Tensor) -> Tensor:
-    """The mean is the same sum, divided. And the mean of nothing is nan."""
+    """The sum of nothing came out as nan. Perhaps the mean was taken, which is the same sum, divided."""
     return (x.double().mean() * x.numel()).to(x.dtype)
 
 
 @stable_sum.mistake()
 def dtype_lost(x: Tensor) -> Tensor:
-    """The exact sum is a Python float; as a tensor it must have the dtype of x, or the caller's model changes
-    type.
+    """The result does not have the dtype of x, and the caller's model changes type. Perhaps an exact sum, which is a
+    Python float, was made a tensor without its dtype.
     """
     if _not_finite(x):
         return _infinities(x).double()
@@ -126,8 +126,8 @@ def python_float(x: Tensor) -> Any:
 
 @stable_sum.mistake()
 def infinities_forgotten(x: Tensor) -> Tensor:
-    """math.fsum raises where infinities of both signs meet (a Fraction at the first one); torch's sum gives
-    nan or inf there.
+    """Infinities of both signs raised an error: math.fsum raises where they meet, a Fraction at the first one.
+    torch's sum gives nan or inf there.
     """
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
@@ -139,7 +139,7 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def rows_not_numbers(x: Tensor) -> Tensor:
-    """`tolist()` of a matrix is a list of lists. Flatten first."""
+    """A matrix raised an error. Perhaps `tolist()`, which gives a list of lists for it: flatten first."""
     if x.ndim == 0:
         return x.clone()
     if _not_finite(x):
@@ -235,8 +235,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def small_scale_lost(x: Tensor) -> Tensor:
-    """Whole numbers of any length do not round, but their scale was not small enough: the smallest float64 is 2**-1074,
-    and the smallest numbers became 0.
+    """The smallest numbers were lost. Perhaps whole numbers of some scale, which do not round: the smallest float64
+    is 2**-1074, so the scale was not small enough.
     """
     if _not_finite(x):
         return _infinities(x)
@@ -254,8 +254,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def added_in_order(x: Tensor) -> Tensor:
-    """A loop adds in the order in which the numbers come. One thread does it, so the threads do not matter; the order
-    does.
+    """The threads do not matter, and the order does. Perhaps a loop, which adds in the order in which the numbers
+    come.
     """
     kind = x.numpy().dtype.type
     total = kind(0)
@@ -284,8 +284,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def one_thread_from_now_on(x: Tensor) -> Tensor:
-    """torch.set_num_threads(1) holds for the rest of the program, which is slower from then on. An exact sum needs no
-    such thing.
+    """The number of threads was changed, perhaps by torch.set_num_threads(1): it holds for the rest of the program,
+    which is slower from then on. An exact sum needs no such thing.
     """
     torch.set_num_threads(1)
     return _exact(x)
@@ -299,8 +299,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def viewed(x: Tensor) -> Tensor:
-    """view needs the elements in the order of memory, and a transposed matrix has a different one: flatten or reshape
-    copies where it must.
+    """A matrix that is not contiguous raised an error. Perhaps view, which needs the elements in the order of memory:
+    flatten or reshape copies where it must.
     """
     flat = x.view(-1)
     return _exact(flat)
@@ -308,7 +308,7 @@ def viewed(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def infinities_replaced(x: Tensor) -> Tensor:
-    """inf and nan were taken out, and the sum of the rest given: the caller's log then looks healthy."""
+    """inf and nan were taken out or replaced, and a finite sum given: the caller's log then looks healthy."""
     return torch.tensor(math.fsum(x[x.isfinite()].tolist()), dtype=x.dtype)
 
 
@@ -351,14 +351,16 @@ def nan_forgotten(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def empty_forgotten(x: Tensor) -> Tensor:
-    """Of no elements there is no first one, no largest one and nothing to stack. Their sum is 0."""
+    """No elements raised an error. Of none there is no first one, no largest one and nothing to stack. Their sum is
+    0.
+    """
     assert x.numel(), "nothing to add"
     return _exact(x)
 
 
 @stable_sum.mistake()
 def one_dimension_kept(x: Tensor) -> Tensor:
-    """The result has a dimension: `torch.tensor([total])` and `sum(keepdim=True)` make one. A number has none."""
+    """The result has a dimension, perhaps from `torch.tensor([total])` or `sum(keepdim=True)`. A number has none."""
     return _exact(x).reshape(1)
 
 

@@ -32,7 +32,9 @@ def left_on() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def turned_off_what_was_on() -> Iterator[None]:
-    """Switching off at the end is not giving back: what somebody had set before is lost."""
+    """Switches that somebody had set before the block are not as they were: switching off at the end is not giving
+    back. Keep what was there, and set it again.
+    """
     turn(ON)
     try:
         yield
@@ -97,8 +99,8 @@ def _() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def warn_only_lost() -> Iterator[None]:
-    """`use_deterministic_algorithms(old)` has a second argument, `warn_only`: without it, who only wanted
-    warnings now gets errors.
+    """After the block `warn_only` is not as it was. `use_deterministic_algorithms(old)` has it as its second
+    argument: without it, who only wanted warnings now gets errors.
     """
     before = switches()
     turn(ON)
@@ -111,8 +113,8 @@ def warn_only_lost() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def variable_emptied() -> Iterator[None]:
-    """An environment variable that was not there must be removed. Empty is a value of its own, and child
-    processes inherit it.
+    """CUBLAS_WORKSPACE_CONFIG was not there before the block, and is empty after it. Empty is a value of its own, and
+    child processes inherit it: remove the variable.
     """
     before = switches()
     turn(ON)
@@ -125,7 +127,9 @@ def variable_emptied() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def variable_left() -> Iterator[None]:
-    """The environment variable is a switch, too, and every process that is started later inherits it."""
+    """CUBLAS_WORKSPACE_CONFIG is still set after the block. It is a switch, too, and every process that is started
+    later inherits it.
+    """
     before = switches()
     turn(ON)
     try:
@@ -137,7 +141,9 @@ def variable_left() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def not_after_an_error() -> Iterator[None]:
-    """Without `finally` the lines after `yield` are skipped when the block raises, and the switches stay on."""
+    """After a block that raised, the switches stay on. Perhaps `finally` is missing: without it the lines after
+    `yield` are skipped.
+    """
     before = switches()
     turn(ON)
     yield
@@ -162,8 +168,8 @@ def errors_swallowed() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_mode() -> Iterator[None]:
-    """`use_deterministic_algorithms` touches neither the switches of cuDNN, whose `benchmark` may choose a different
-    algorithm in every run, nor the workspace of cuBLAS.
+    """Only the mode was turned on. `use_deterministic_algorithms` touches neither the switches of cuDNN, whose
+    `benchmark` may choose a different algorithm in every run, nor the workspace of cuBLAS.
     """
     enabled, warn_only = (
         torch.are_deterministic_algorithms_enabled(),
@@ -179,7 +185,7 @@ def only_the_mode() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_environment() -> Iterator[None]:
-    """The variable fixes cuBLAS's workspace and no more; the mode itself was never turned on."""
+    """Only the variable was set. It fixes cuBLAS's workspace and no more; the mode itself was never turned on."""
     before = switches()
     os.environ[CUBLAS] = ON[CUBLAS]
     torch.backends.cudnn.benchmark = False
@@ -192,7 +198,9 @@ def only_the_environment() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_warns() -> Iterator[None]:
-    """With warn_only=True an operation without a deterministic version warns and goes on, not deterministic."""
+    """The mode only warns. Perhaps warn_only=True: an operation without a deterministic version then warns and goes
+    on, not deterministic.
+    """
     before = switches()
     turn(ON | {"warn_only": True})
     try:
@@ -204,8 +212,8 @@ def only_warns() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def fill_off() -> Iterator[None]:
-    """Without filling, `torch.empty` hands out whatever lay in memory, which differs from run to run.
-    NaN is the kinder value: it shows.
+    """`fill_uninitialized_memory` is off in the block. Without filling, `torch.empty` hands out whatever lay in
+    memory, which differs from run to run. NaN is the kinder value: it shows.
     """
     before = switches()
     turn(ON | {"fill_uninitialized_memory": False})
@@ -235,7 +243,9 @@ def one_memory_for_all() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def benchmark_kept() -> Iterator[None]:
-    """cuDNN's benchmark picks the fastest algorithm by the clock, so the choice may differ from run to run."""
+    """`cudnn.benchmark` is still on in the block: it picks the fastest algorithm by the clock, so the choice may
+    differ from run to run.
+    """
     before = switches()
     turn(ON | {"cudnn.benchmark": before["cudnn.benchmark"]})
     try:
@@ -247,7 +257,9 @@ def benchmark_kept() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def cudnn_not_given_back() -> Iterator[None]:
-    """`cudnn.deterministic` is a switch of its own: the mode does not set it, and nobody else gives it back."""
+    """`cudnn.deterministic` is not as it was. It is a switch of its own: the mode does not set it, and nobody else
+    gives it back.
+    """
     before = switches()
     turn(ON)
     try:
@@ -277,8 +289,8 @@ def without(*names: str) -> Callable[[], contextlib.AbstractContextManager[None]
 @deterministic.mistake()
 @contextlib.contextmanager
 def cudnn_deterministic_forgotten() -> Iterator[None]:
-    """`cudnn.deterministic` is a switch of its own: it forbids the algorithms of cuDNN that do not repeat themselves.
-    No `benchmark` only keeps the choice among them the same.
+    """`cudnn.deterministic` is off in the block. It is a switch of its own: it forbids the algorithms of cuDNN that
+    do not repeat themselves. No `benchmark` only keeps the choice among them the same.
     """
     before = switches()
     turn(ON | {"cudnn.deterministic": before["cudnn.deterministic"]})
@@ -380,7 +392,7 @@ def fill_not_given_back() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def benchmark_not_given_back() -> Iterator[None]:
-    """`cudnn.benchmark` was on before the block, and is off after it: the convolutions of the rest are slower."""
+    """`cudnn.benchmark` is not as it was: where it was on, the convolutions of the rest of the program are slower."""
     before = switches()
     turn(ON)
     try:
@@ -392,7 +404,9 @@ def benchmark_not_given_back() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def empty_variable_removed() -> Iterator[None]:
-    """`if old:` is False for an empty text, too, and a variable may be empty: ask `if old is not None`."""
+    """CUBLAS_WORKSPACE_CONFIG was empty before the block, and is gone after it. Perhaps `if old:`, which is False for
+    an empty text, too: ask `if old is not None`.
+    """
     before = switches()
     turn(ON)
     try:

@@ -84,8 +84,8 @@ def error_replaced() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_for_exceptions() -> Iterator[None]:
-    """KeyboardInterrupt, the stop button, and SystemExit are no Exception: `except Exception` lets them pass, and
-    the switches stay on. `finally` is for all.
+    """After KeyboardInterrupt or SystemExit the switches stay on. They are no Exception: `except Exception` lets them
+    pass. `finally` is for all.
     """
     before = switches()
     turn(ON)
@@ -229,7 +229,9 @@ def _() -> Iterator[None]:
 
 @deterministic.mistake()
 def no_contextmanager() -> Iterator[None]:
-    """A function with a yield is a generator function; @contextlib.contextmanager makes a context manager of it."""
+    """What was returned is no context manager. A function with a yield is a generator function;
+    @contextlib.contextmanager makes a context manager of it.
+    """
     before = switches()
     turn(ON)
     try:
@@ -271,7 +273,9 @@ def one_thread_too() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def hash_seed_too() -> Iterator[None]:
-    """PYTHONHASHSEED is read when Python starts: in this process it changes nothing, and nobody asked for it."""
+    """PYTHONHASHSEED was changed, which nobody asked for. It is read when Python starts: in this process it changes
+    nothing.
+    """
     before, salt = switches(), os.environ.get("PYTHONHASHSEED")
     os.environ["PYTHONHASHSEED"] = "0"
     turn(ON)
