@@ -15,7 +15,7 @@ from helpers.labs.reproducibility.shown.run import Run, Step
 GENERATORS = ("torch's generator", "NumPy's generator", "Python's generator", "the generator 'augment'")
 UNTOUCHED = "not put back"
 ITERATOR = "left as the making of the iterator left it"
-ELSEWHERE = "in another state than the saved one"
+ELSEWHERE = "in a different state from the saved one"
 MOVED_ON = "moved on, as if the skipped samples had been drawn a second time"
 NO_SPARE = "right, but for the spare normal number that it holds ready"
 
@@ -122,8 +122,42 @@ def differences(
         elif part == "the training mode":
             found[part] = "not as it was, and dropout and batch normalisation follow it"
         else:
-            found[part] = "not what was saved"
+            found[part] = f"not as in the uninterrupted run{_numbers(have, wanted)}"
     return found
+
+
+def _numbers(have: Any, wanted: Any) -> str:
+    """The first number that differs, in parentheses, with its place in the flat tensor; "" where nothing can be compared."""
+    for name, got, want in _pairs("", have, wanted):
+        if isinstance(want, bytes) and isinstance(got, bytes) and len(got) == len(want) and len(got) % 4 == 0:
+            one, other = (np.frombuffer(each, dtype=np.float32) for each in (got, want))
+            at = int(np.flatnonzero(one.view(np.uint32) != other.view(np.uint32))[0])
+            return f" ({name.strip() or 'element'}[{at}]: {one[at]:.9g} instead of {other[at]:.9g})"
+        return f" ({name.strip()}{': ' if name else ''}{_short(got)} instead of {_short(want)})"
+    return ""
+
+
+def _short(value: Any) -> str:
+    return f"{len(value)} bytes" if isinstance(value, bytes) else f"{value!r}"[:60]
+
+
+def _pairs(name: str, have: Any, wanted: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Name and values of what differs, down to the single tensors and numbers."""
+    if have == wanted:
+        return
+    if isinstance(wanted, dict) and isinstance(have, dict) and have.keys() == wanted.keys():
+        for key in wanted:
+            yield from _pairs(f"{name} {key}", have[key], wanted[key])
+    elif isinstance(wanted, list) and isinstance(have, list) and len(have) == len(wanted):
+        for at, (got, want) in enumerate(zip(have, wanted, strict=True)):
+            yield from _pairs(f"{name} {at}", got, want)
+    else:
+        yield name, have, wanted
+
+
+def without_numbers(texts: list[str]) -> list[str]:
+    """What differs, without what stands in parentheses: a mistake is known by this."""
+    return [text.split(" (")[0] for text in texts]
 
 
 def _generator_difference(part: str, have: Any, wanted: Any, moved: Any) -> str:

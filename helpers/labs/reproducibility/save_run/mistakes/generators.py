@@ -141,7 +141,7 @@ def one_generator_by_name() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def seed_saved_instead_of_state() -> Any:
-    """torch's generator is in another state than the saved one. Perhaps its seed was saved: a seed is where the stream
+    """torch's generator is in a different state from the saved one. Perhaps its seed was saved: a seed is where the stream
     began, and the run is further along.
     """
 
