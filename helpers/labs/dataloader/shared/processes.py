@@ -142,6 +142,7 @@ class Started:
     def __init__(self, log: Log) -> None:
         self.log = log
         self.before = set(children())
+        self.waited = 0.0  # s without anything that happened, when it was given up
         self.last_words = ""  # who was doing what when nothing happened any more
 
     def now(self) -> dict[int, str]:
@@ -222,6 +223,7 @@ class Started:
                 and not _joins_for_a_while(frame)
             ):
                 if not self.last_words:
+                    self.waited = max(still, idle) * TICK
                     self.last_words = _described(events, states)
                 self.kill()
                 raise Stuck

@@ -30,6 +30,13 @@ class SharedQueue(Loader):
         super().close()
 
 
+class InBlocks(Loader):
+    """The first prefetch_factor batches for worker 0, the next for worker 1."""
+
+    def queue_of(self, place: int) -> Any:
+        return self.tasks[place // self.prefetch_factor % self.num_workers]
+
+
 class RefillOnArrival(Loader):
     """Asks for more when a result arrives, though its turn has not come."""
 
@@ -144,9 +151,16 @@ ORDER = [
     LoaderMistake(
         "shared_task_queue",
         steps.TURNS,
-        "With one queue of tasks for all, the machine's mood decides which worker draws which random numbers: "
-        "no run can be repeated.",
+        "A batch went to the worker that was free. Perhaps all workers share one queue of tasks: then the machine's mood decides "
+        "which worker draws which random numbers, and no run can be repeated.",
         answer(SharedQueue),
+    ),
+    LoaderMistake(
+        "dealt_out_in_blocks",
+        steps.TURNS,
+        "A worker gets several batches in a row, and the training loop needs all of them before the next worker's: while it "
+        "waits for one worker, the others work for later. Deal them out in turns.",
+        answer(InBlocks),
     ),
     LoaderMistake(
         "refill_on_arrival",
@@ -161,8 +175,8 @@ PREFETCH = [
     LoaderMistake(
         "unbounded",
         steps.SLOW,
-        "All indices are put into the queues at the start: an endless sampler never ends, "
-        "and fast workers fill the memory.",
+        "All batches were asked of the sampler at the start: with a sampler that has no end training never begins. Perhaps all "
+        "were put into the queues, too, and fast workers fill the memory.",
         answer(Unbounded),
     ),
     LoaderMistake(
