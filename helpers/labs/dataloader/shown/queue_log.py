@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import queues
@@ -28,7 +29,7 @@ def queue_log(
 ) -> None:
     """Runs a loader and prints who puts what into which queue, who takes it out, and who waits for it at the end.
 
-    A lane for the main process, and one for each worker. Queues have letters, in the order in which they are made. A
+    A lane for the main process, and one for each worker; lines stand in an order of causes, not of the clock. Queues have letters, in the order in which they are made. A
     loader that waits for what will never come is ended. Only torch.multiprocessing.Queue and its like are seen, and only
     where workers are forked.
     """
@@ -49,18 +50,36 @@ def queue_log(
             started.kill()
         lanes = ["main", *(f"worker {id}" for id in range(num_workers))]
         print("".join(f"{lane:{WIDTH}}" for lane in lanes).rstrip())
-        for lane, words in _told(log.events()):
+        for lane, words in _told(log.events(), lanes):
             print(" " * WIDTH * lanes.index(lane) + words)
 
 
-def _told(events: list[list[str]]) -> Iterator[tuple[str, str]]:
-    """The events, of the waits only those that did not end."""
-    for place, (lane, words) in enumerate(events):
-        following = next((later for who, later in events[place + 1 :] if who == lane), "")
-        if words.startswith("waits") and following.startswith("gets"):
+def _told(events: list[list[str]], lanes: list[str]) -> Iterator[tuple[str, str]]:
+    """The events in an order of causes: the first lane as far as it comes, and what is taken out after it was put in.
+
+    So what does not depend on the clock comes out the same in each run. Of the waits only those that did not end.
+    """
+    todo = {lane: [words for who, words in events if who == lane] for lane in lanes}
+    there: Counter[str] = Counter()
+    while any(todo.values()):
+        waiting = [lane for lane in lanes if todo[lane]]
+        ready = (lane for lane in waiting if _can_be(todo[lane][0], there))
+        lane = next(ready, waiting[0])
+        words = todo[lane].pop(0)
+        what, _, item = words.partition(" ")
+        if what == "puts":
+            there[item.replace(" into ", " from ")] += 1
+        elif what == "gets":
+            there[item] -= 1
+        elif what == "waits" and todo[lane] and todo[lane][0].startswith("gets"):
             continue
-        lost = lane != "main" and not following and not words.startswith("gets None")
+        lost = lane != "main" and not todo[lane] and what != "waits" and words[:9] != "gets None"
         yield lane, words + (", and is never heard of again" if lost else "")
+
+
+def _can_be(words: str, there: Counter[str]) -> bool:
+    """Whether what is taken out has been put in."""
+    return not words.startswith("gets ") or there[words.removeprefix("gets ")] > 0
 
 
 @contextmanager

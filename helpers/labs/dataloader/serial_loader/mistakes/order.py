@@ -243,6 +243,14 @@ class _(Serial):
 
 @loaders.variant(BaseSeedAfterTheOrder)
 class _(Serial):
+    """By randperm."""
+
+    def shuffled(self) -> Iterable[int]:
+        return torch.randperm(len(self.dataset), generator=self.generator).tolist()
+
+
+@loaders.variant(BaseSeedAfterTheOrder)
+class _(Serial):
     """Only of the caller's sampler."""
 
     def chosen(self) -> Iterable[Any]:
@@ -307,6 +315,15 @@ class AllSamplesAtOnce(Serial):
 
     def from_stream(self) -> Iterator[Any]:
         self.dataset = list(iter(self.dataset))
+        return super().from_stream()
+
+
+@loaders.variant(AllSamplesAtOnce)
+class _(Serial):
+    """list() asks the data set for its length, too."""
+
+    def from_stream(self) -> Iterator[Any]:
+        self.dataset = list(self.dataset)
         return super().from_stream()
 
 
