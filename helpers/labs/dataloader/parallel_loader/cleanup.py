@@ -23,6 +23,8 @@ BUSY = "leaving does not wait for a worker in the middle of a long sample"
 THINGS = "threads, open files and semaphores are as many as before"
 PROGRAM = "a program that ends in the middle of an epoch ends, and leaves no process"
 
+LEAVES = 4.0  # s that leaving may take: a second or so, on a busy machine
+
 
 def _see(trial: Trial, left: list[str], how: str, where: str) -> None:
     if "running" in left:
@@ -170,7 +172,17 @@ def _leave_busy(
         loading.start()
         loading.next()
         loading.until("endless", 1)
-        _see(trial, loading.leave(where=where), how, "busy")
+        begin = time.monotonic()
+        left = loading.leave(where=where)
+        taken = time.monotonic() - begin
+        _see(trial, left, how, "busy")
+        trial.true(
+            taken < LEAVES,
+            f"{how}, leaving took {taken:.1f} seconds: the training loop waited for a worker in the middle of a sample.",
+            expected="a second or so, then the worker is killed",
+            got=f"{taken:.1f} seconds",
+            observed=("slow", where),
+        )
 
 
 def _things() -> dict[str, int]:

@@ -163,6 +163,19 @@ class WaitsForSamples(Loader):
         super().close()
 
 
+class LeavesSlowly(Loader):
+    """Five seconds for each worker, as torch gives them."""
+
+    def close(self) -> None:
+        self.done.set()
+        for tasks in self.tasks if self.workers else ():
+            tasks.cancel_join_thread()
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join(5)
+        super().close()
+
+
 class WorksOff(Loader):
     """The workers finish all tasks that they have: nothing tells them that they may skip them."""
 
@@ -283,6 +296,13 @@ CLEANUP = [
         answer(WaitsForSamples),
         (answer(WorksOff),),
         ("hangs", "Leaving the loop takes too long"),
+    ),
+    LoaderMistake(
+        "leaves_slowly",
+        steps.BUSY,
+        "Leaving takes seconds: join() has a time limit, and a long one. torch gives each worker 5 seconds; here a second or so "
+        "is asked for, for all together. Then kill().",
+        answer(LeavesSlowly),
     ),
     LoaderMistake(
         "waits_for_its_queues",

@@ -100,6 +100,38 @@ class OneMore(Loader):
         self.ask()
 
 
+class MoreForEach(Loader):
+    """A task more for each worker."""
+
+    def fill(self) -> None:
+        super().fill()
+        for _ in range(self.num_workers):
+            self.ask()
+
+
+class AddedUp(Loader):
+    """prefetch_factor + num_workers."""
+
+    def fill(self) -> None:
+        for _ in range(self.prefetch_factor + self.num_workers):
+            self.ask()
+
+
+class AsksForTwo(Loader):
+    """Two tasks for each batch that is handed over."""
+
+    def refill(self) -> None:
+        self.ask()
+        self.ask()
+
+
+class Truth(Loader):
+    """Asks a batch whether it is true."""
+
+    def opened(self, batch: Any) -> Any:
+        return super().opened(batch) if batch else None
+
+
 class WorkersLeave(Loader):
     """Tells the workers that there is no more as soon as the sampler has ended."""
 
@@ -186,6 +218,27 @@ PREFETCH = [
         answer(OneMore),
     ),
     LoaderMistake(
+        "one_too_many_for_each_worker",
+        steps.SLOW,
+        "The first tasks are prefetch_factor * num_workers, and prefetch_factor is 2 unless it is given. Here each worker got one "
+        "more.",
+        answer(MoreForEach),
+    ),
+    LoaderMistake(
+        "more_and_more",
+        steps.BOUND,
+        "The number of outstanding batches grew: more were asked of the sampler than were handed over. Ask for one as one is "
+        "handed over.",
+        answer(AsksForTwo),
+    ),
+    LoaderMistake(
+        "added_up",
+        steps.BOUND,
+        "prefetch_factor counts for each worker, so it is multiplied by num_workers. Here fewer were asked for: perhaps the two "
+        "were added. With 2 and 2 nobody sees it.",
+        answer(AddedUp),
+    ),
+    LoaderMistake(
         "one_at_a_time",
         steps.BOUND,
         "A task is sent when its batch is wanted: one worker works, and the training loop waits for it.",
@@ -210,6 +263,13 @@ PREFETCH = [
         "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
         "travels in the queue is a handle, and the worker's process answers for it.",
         answer(WorkersLeave),
+    ),
+    LoaderMistake(
+        "batch_asked_for_its_truth",
+        steps.LATE,
+        "A batch was asked whether it is true, and a tensor of several numbers is neither. A batch may be anything: ask whether "
+        "its number is there.",
+        answer(Truth),
     ),
     LoaderMistake(
         "none_ends_the_epoch",
