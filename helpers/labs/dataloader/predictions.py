@@ -61,28 +61,28 @@ forbidden_arguments = Prediction(
 
 who_runs_where = Prediction(
     "02.who_runs_where",
-    "Who runs in which process?",
+    "What the main process has counted",
     {
         "A": Choice(
-            "The sampler in the main process; `__getitem__` and `collate_fn` in a worker.",
-            "The main process sends lists of indices. A worker reads the samples, makes one batch of them and sends "
-            "the batch.",
+            "6 indices drawn, 0 samples read, 0 batches collated.",
+            "The main process draws, and sends lists of indices. A worker reads the samples, makes one batch of them and sends "
+            "the batch. What it counts, it counts in its own copies.",
         ),
         "B": Choice(
-            "All three in a worker.",
+            "0 indices drawn, 0 samples read, 0 batches collated.",
             "Then each worker would have a sampler, and each would read everything. One sampler, in the main process, "
             "deals the indices out.",
             "everything_in_the_worker",
         ),
         "C": Choice(
-            "The sampler and `collate_fn` in the main process; `__getitem__` in a worker.",
+            "6 indices drawn, 0 samples read, 3 batches collated.",
             "The samples of a batch would then travel one by one, and the training loop would wait for the collating. "
             "The worker sends whole batches.",
             "collate_in_the_main_process",
         ),
         "D": Choice(
-            "All three in the main process, each in a thread of its own.",
-            "Notes often say threads. They are processes; there is one thread, for pinning memory.",
+            "6 indices drawn, 6 samples read, 3 batches collated.",
+            "So it would be with threads, which share all objects. Workers are processes: each has a copy.",
             "workers_are_threads",
         ),
     },
@@ -145,25 +145,27 @@ slow_item = Prediction(
 
 frozen_attribute = Prediction(
     "02.frozen_attribute",
-    "An attribute set between two epochs",
+    "An attribute set between epochs",
     {
         "A": Choice(
-            "From the next epoch on.",
-            "So it is without `persistent_workers`: then new workers are forked for each epoch, from the data set as "
-            "it is at that moment.",
+            "0, 1, 2 with both: `iter(loader)` brings the data set to the worker.",
+            "A new worker gets a copy. A persistent one is told only that a new epoch begins: nothing but lists of indices is "
+            "sent to it.",
             "told_at_each_epoch",
         ),
         "B": Choice(
-            "From the next batch on: the workers look at the same object.",
-            "They look at a copy. Nothing but lists of indices is sent to them.",
-            "same_object",
+            "0, 1, 2 without persistent workers, and 0, 0, 0 with them.",
+            "A worker holds the copy that it was started with. Without persistent workers new ones are started for each epoch, "
+            "from the data set as it is at that moment.",
         ),
         "C": Choice(
-            "Never.",
-            "A worker holds the copy that it was started with. Nothing tells it that the original has changed.",
+            "0, 0, 0 with both: a copy is made once, with the loader.",
+            "The loader holds the data set itself. Copies are made when workers start, and without `persistent_workers` that "
+            "is at each epoch.",
+            "copied_with_the_loader",
         ),
         "D": Choice(
-            "It cannot be set: the loader raises an error.",
+            "0, 1, 2 without persistent workers, and an error with them.",
             "`loader.dataset = other` raises an error. An attribute of the data set is not the loader's business.",
             "cannot_be_set",
         ),

@@ -43,7 +43,7 @@ def serial_in_one(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampl
                 return
         return
     if sampler is None:
-        sampler = RandomSampler(dataset, generator=generator) if shuffle else range(len(dataset))
+        sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
     if batch_sampler is None and batch_size is None:
         yield from ((collate_fn or default_convert)(dataset[i]) for i in sampler)
         return
@@ -56,9 +56,11 @@ def serial_in_one(dataset, batch_size=1, shuffle=None, sampler=None, batch_sampl
 
 def serial_by_hand(dataset, batch_size=1, **options):
     """Everything by hand: numbers for samplers, torch.randperm for RandomSampler (one draw less at the end)."""
-    given = {name for name, value in options.items() if value not in (None, False, 0)} - {
+    given = {name for name, value in options.items() if value is not None and value is not False}
+    given -= {
         "collate_fn",
         "generator",
+        *(name for name in ("num_workers", "timeout") if not options.get(name)),
     }
     streamed, whole = isinstance(dataset, IterableDataset), "batch_sampler" in given
     if given & {"num_workers", "timeout", "prefetch_factor", "persistent_workers"}:
@@ -90,7 +92,7 @@ def serial_by_hand(dataset, batch_size=1, **options):
             yield collate(group)
         elif one:
             yield collate(dataset[group])
-        elif hasattr(dataset, "__getitems__"):
+        elif getattr(dataset, "__getitems__", None):
             yield collate(dataset.__getitems__(group))
         else:
             yield collate([dataset[index] for index in group])
@@ -141,8 +143,8 @@ def serial_checked_first(dataset, batch_size=1, shuffle=None, sampler=None, batc
             for index in order:
                 yield collate(dataset[index])
             return
-        for indices in batch_sampler or cut(order):
-            if hasattr(dataset, "__getitems__"):
+        for indices in cut(order) if batch_sampler is None else batch_sampler:
+            if callable(getattr(dataset, "__getitems__", None)):
                 yield collate(dataset.__getitems__(indices))
             else:
                 yield collate([dataset[index] for index in indices])
@@ -150,4 +152,73 @@ def serial_checked_first(dataset, batch_size=1, shuffle=None, sampler=None, batc
     return epoch()
 
 
-RIGHT = [serial_in_one, serial_by_hand, serial_checked_first]
+class Epoch:
+    """An iterator that draws when it is made, and asks for what is next each time."""
+
+    def __init__(self, dataset, collate_fn, groups, generator):
+        self.dataset, self.collate_fn = dataset, collate_fn
+        self.streamed = isinstance(dataset, IterableDataset)
+        torch.empty((), dtype=torch.int64).random_(generator=generator)
+        self.groups = iter(groups)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        group = next(self.groups)
+        return self.collate_fn(fetch(self.dataset, group) if not self.streamed else group)
+
+
+def fetch(dataset, group):
+    """Samples by a list of indices, or one by an index that says so."""
+    if isinstance(group, One):
+        return dataset[group.index]
+    whole = getattr(dataset, "__getitems__", None)
+    return [dataset[index] for index in group] if whole is None else whole(group)
+
+
+class One:
+    def __init__(self, index):
+        self.index = index
+
+
+def pieces(items, size, drop_last):
+    items = iter(items)
+    for first in items:
+        piece = [first, *itertools.islice(items, size - 1)]
+        if len(piece) == size or not drop_last:
+            yield piece
+
+
+def serial_as_a_class(dataset, batch_size=1, shuffle=False, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
+                      drop_last=False, timeout=0, generator=None, *, prefetch_factor=None, persistent_workers=False):  # fmt: skip
+    """An object with __next__; checks at the call; cuts streams and orders by one function."""
+    if num_workers or timeout < 0 or prefetch_factor is not None or persistent_workers:
+        raise ValueError("workers")
+    if isinstance(dataset, IterableDataset):
+        if shuffle or not (sampler is batch_sampler is None):
+            raise ValueError("order of a stream")
+    elif shuffle and sampler is not None:
+        raise ValueError("shuffle and sampler")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError("batch_sampler is exclusive")
+    elif batch_size is None and drop_last:
+        raise ValueError("nothing to drop")
+    elif batch_size is not None and batch_size <= 0:
+        raise ValueError("no batch")
+    single = batch_sampler is None and batch_size is None
+    if isinstance(dataset, IterableDataset):
+        groups = dataset if single else pieces(dataset, batch_size, drop_last)
+    elif batch_sampler is not None:
+        groups = batch_sampler
+    else:
+        if sampler is None:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        groups = map(One, sampler) if single else pieces(sampler, batch_size, drop_last)
+    if collate_fn is None:
+        collate_fn = default_convert if single else default_collate
+    return Epoch(dataset, collate_fn, groups, generator)
+
+
+RIGHT = [serial_in_one, serial_by_hand, serial_checked_first, serial_as_a_class]

@@ -247,7 +247,7 @@ def _(answer: type, trial: Trial) -> None:
         trial.given(f"ChunkSampler({lengths}, {seed}), set_epoch(2)")
         trial.true(
             got == first,
-            f"The order is another one {word}. Ranks that shuffle unlike, and a run that is resumed, see some samples twice.",
+            f"The order is another one {word}. Ranks that shuffle in different ways, and a run that is resumed, see some samples twice.",
             expected="the same order",
             got="another order",
             observed=(word, bool(got), back == first, again == next_epoch),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.shared.loaders import add_steps
+from helpers.labs.dataloader.shared.properties import order, seeds
 from helpers.labs.dataloader.shared.properties.order import FIRST, LAST
 from helpers.labs.dataloader.shared.properties.seeds import WITHIN
 
 ordered_loader = Exercise(
     "02.ordered_loader",
-    "A loader with worker processes: order",
+    "Workers, in order, within bounds",
     objective="Load batches in processes that work ahead, and hand them over in order.",
     minutes=35,
     difficulty="hard",
@@ -28,4 +29,34 @@ ordered_loader = Exercise(
     ],
 )
 
-add_steps(ordered_loader, FIRST + WITHIN + LAST)
+ASKS = {
+    order.PROCESSES: (
+        "Batches of a map-style data set, loaded by `num_workers` processes, in the order of `batch_sampler`.",
+        "Start the workers yourself, with lab.start_worker(work, *args) or torch.multiprocessing: no DataLoader, no pool.",
+        "Worker k % num_workers loads and collates it",
+    ),
+    order.ORDER: (
+        "Batch k is `collate_fn([dataset[i] for i in indices])` with the sampler's k-th list of indices.",
+        "What arrives before its turn is kept.",
+    ),
+    order.TURNS: "Worker k % num_workers loads and collates it: each worker has tasks of its own.",
+    order.SLOW: "So many, and no more, are asked for and not yet handed over.",
+    order.BOUND: "The sampler is gone through once, lazily: prefetch_factor * num_workers batches are asked for at first, "
+    "and one more each time that one is handed over.",
+    order.LATE: "They live until the last batch has been received: tensors travel as handles, which the sender answers for.",
+    order.EDGES: "It may be anything, None too.",
+    seeds.SEEDS: (
+        "seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id);",
+        "So its random numbers are those of DataLoader's workers.",
+    ),
+    seeds.DRAW: "base_seed is `torch.empty((), dtype=torch.int64).random_(generator=generator).item()`, drawn once, before "
+    "the sampler is asked.",
+    seeds.INFO: (
+        "A worker, in this order: calls torch.set_num_threads(1);",
+        "calls lab.set_worker_info(id, num_workers, base_seed + id, dataset); calls worker_init_fn(id), if there is one; "
+        "then it loads.",
+    ),
+    order.ENDS: "After the last batch the workers are told to end.",
+}
+
+add_steps(ordered_loader, FIRST + WITHIN + LAST, ASKS)

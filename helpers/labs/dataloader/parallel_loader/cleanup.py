@@ -23,6 +23,8 @@ BUSY = "leaving does not wait for a worker in the middle of a long sample"
 THINGS = "threads, open files and semaphores are as many as before"
 PROGRAM = "a program that ends in the middle of an epoch ends, and leaves no process"
 
+LEAVES = 4.0  # s that leaving may take: a second or so, on a busy machine
+
 
 def _see(trial: Trial, left: list[str], how: str, where: str) -> None:
     if "running" in left:
@@ -87,14 +89,29 @@ def error(answer: Any, trial: Trial) -> None:
     runs: list[tuple[str, list[Any], dict[str, Any]]] = [
         ("After an error in a worker", plain, {"acts": {3: _raises}}),
         ("After an error in the sampler's first batch", [KeyError("none")], {"num_workers": 1}),
+        ("After an error in the sampler's seventh batch", [*plain[:6], KeyError("none")], {}),
         ("After an error in worker_init_fn", plain, {"worker_init_fn": _hook, "num_workers": 1}),
     ]
     for how, batches, options in runs:
         with Loading(trial, answer, how, batches, **options) as loading:
             found = loading.error()
+            if "sampler" in how:
+                _see_sampler_error(trial, found, loading.received)
             del found
             _see(trial, loading.leave(), how, "error")
     _consumer(answer, trial)
+
+
+def _see_sampler_error(trial: Trial, error: Exception | None, received: list[Any]) -> None:
+    trial.true(
+        type(error) is KeyError,
+        "The sampler raised KeyError, and the training loop never heard of it: an epoch that was cut short looks like a whole one."
+        if error is None
+        else f"The sampler raised KeyError, and the training loop got {type(error).__name__}.",
+        expected="KeyError: 'none'",
+        got=f"{received}, then " + ("the end" if error is None else f"{type(error).__name__}: {error}"[:200]),
+        observed=("the sampler's error", type(error).__name__),
+    )
 
 
 def _consumer(answer: Any, trial: Trial) -> None:
@@ -137,11 +154,35 @@ def busy(answer: Any, trial: Trial) -> None:
     message = (
         "8 batches, two workers; break after batch 0, while worker 1 is in a sample that takes half a minute"
     )
-    with Loading(trial, answer, message, [[k] for k in range(8)], acts={1: _endless}, patience=16) as loading:
+    _leave_busy(answer, trial, message, [[k] for k in range(8)], "After break")
+    message += "; the indices of the task after it are a text of 300 kB, more than a pipe holds"
+    batches = [["x" * 300_000] if k == 3 else [k] for k in range(8)]
+    try:
+        _leave_busy(
+            answer, trial, message, batches, "After break, with a long task in the queue", "long task"
+        )
+    except Stuck:  # it sends without a thread, so it waits here for the worker: not when it is left
+        pass
+
+
+def _leave_busy(
+    answer: Any, trial: Trial, message: str, batches: list[Any], how: str, where: str = ""
+) -> None:
+    with Loading(trial, answer, message, batches, acts={1: _endless}, patience=16) as loading:
         loading.start()
         loading.next()
         loading.until("endless", 1)
-        _see(trial, loading.leave(), "After break", "busy")
+        begin = time.monotonic()
+        left = loading.leave(where=where)
+        taken = time.monotonic() - begin
+        _see(trial, left, how, "busy")
+        trial.true(
+            taken < LEAVES,
+            f"{how}, leaving took {taken:.1f} seconds: the training loop waited for a worker in the middle of a sample.",
+            expected="a second or so, then the worker is killed",
+            got=f"{taken:.1f} seconds",
+            observed=("slow", where),
+        )
 
 
 def _things() -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helpers.exercise import Exercise
+from helpers.labs.dataloader.parallel_loader import cleanup
 from helpers.labs.dataloader.parallel_loader.cleanup import CLEANUP
 from helpers.labs.dataloader.shared.loaders import add_steps
 from helpers.labs.dataloader.shared.properties.errors import ERRORS
@@ -11,7 +12,7 @@ from helpers.labs.dataloader.shared.properties.seeds import WITHIN
 
 parallel_loader = Exercise(
     "02.parallel_loader",
-    "A loader with worker processes: the end",
+    "All of it, and nothing left behind",
     objective="Leave no process, thread or semaphore behind, however the loop is left.",
     minutes=25,
     difficulty="hard",
@@ -29,4 +30,27 @@ parallel_loader = Exercise(
 )
 
 # What is new in this cell comes first: what is asked of the first two follows.
-add_steps(parallel_loader, [*FIRST[:1], *CLEANUP, *FIRST[1:], *WITHIN, *ERRORS])
+add_steps(
+    parallel_loader,
+    [*FIRST[:1], *CLEANUP, *FIRST[1:], *WITHIN, *ERRORS],
+    {
+        cleanup.WHOLE: "However the loop is left, no worker and no zombie (a process that ended and was not joined) is there "
+        "afterwards: at the last batch;",
+        cleanup.BREAK: (
+            "at the last batch; by break;",
+            "Results that nobody has read, and errors of batches that nobody wants any more, make no difference.",
+        ),
+        cleanup.GARBAGE: "by close(); when the iterator is dropped, also in a cycle that the garbage collector finds, also before "
+        "the first batch;",
+        cleanup.ERROR: (
+            "by an error in a worker, in worker_init_fn, in the sampler (in its first batch, too) or in the body of the loop.",
+            "An error in the sampler comes through as it is.",
+        ),
+        cleanup.BUSY: "A worker in the middle of a long sample is not waited for, nor is what stands in its queue: leaving takes "
+        "a second or so.",
+        cleanup.THINGS: "Threads, open files and semaphores are then as many as before: queues are closed or dropped, and "
+        "nothing keeps them alive.",
+        cleanup.PROGRAM: "The workers are daemons, so that a program can end in the middle of an epoch.",
+    },
+    usual="raising_loader, which leaves nothing behind; all of its docstring still holds.",
+)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.shared.loaders import add_steps
+from helpers.labs.dataloader.shared.properties import errors
 from helpers.labs.dataloader.shared.properties.errors import ERRORS
 from helpers.labs.dataloader.shared.properties.order import FIRST, SLOW, TURNS
 from helpers.labs.dataloader.shared.properties.seeds import DRAW, INFO, WITHIN
 
 raising_loader = Exercise(
     "02.raising_loader",
-    "A loader with worker processes: errors",
+    "Errors and dead workers",
     objective="Bring a worker's error to the training loop, at its place, and notice a worker that died.",
     minutes=25,
     difficulty="hard",
@@ -29,4 +30,28 @@ raising_loader = Exercise(
 
 # After processes and order comes what is new in this cell, then more of the first one's.
 _again = [step for step in FIRST + WITHIN if step[0] in (TURNS, SLOW, INFO, DRAW)]
-add_steps(raising_loader, [*FIRST[:2], *ERRORS, *_again])
+add_steps(
+    raising_loader,
+    [*FIRST[:2], *ERRORS, *_again],
+    {
+        errors.RAISED: "An exception in a sample, in collate_fn or in worker_init_fn is raised in the training loop when the turn "
+        "of its batch comes, after all batches before it.",
+        errors.TRACE: "It is of the same class, and its traceback as printed shows the worker's traceback as well: as its text, "
+        "its cause, or a note.",
+        errors.OWN: "It is of the same class",
+        errors.COLLATE: "An exception in a sample, in collate_fn or in worker_init_fn is raised in the training loop",
+        errors.HOOK: "One in worker_init_fn takes the place of a batch of its worker, or comes before the first batch.",
+        errors.AWKWARD: "A class that cannot be made from one text comes as RuntimeError, or as the error itself, with the "
+        "worker's traceback, too.",
+        errors.STOP: "StopIteration, which would end the epoch in silence, comes as anything but StopIteration, with the "
+        "worker's traceback, too.",
+        errors.ITSELF: "A batch that is an exception is a batch like all others.",
+        errors.KILLED: (
+            "A worker that died (killed, or ended by os._exit, whatever its exit code) is noticed within a second or so.",
+            "RuntimeError: a worker died.",
+        ),
+        errors.EXITED: "ended by os._exit, whatever its exit code",
+        errors.PATIENT: "One that lives is waited for, however long a sample takes.",
+    },
+    usual="ordered_loader, whose workers may fail; all of its docstring still holds.",
+)

@@ -90,7 +90,7 @@ class Serial:
             yield self.collate_fn(self.fetched(index) if self.batched else self.dataset[index])
 
     def fetched(self, indices: Any) -> list[Any]:
-        if hasattr(self.dataset, "__getitems__"):
+        if getattr(self.dataset, "__getitems__", None) is not None:
             return self.dataset.__getitems__(indices)
         return [self.dataset[index] for index in indices]
 

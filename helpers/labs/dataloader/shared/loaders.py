@@ -7,7 +7,7 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from helpers.check.spec import Check
@@ -34,10 +34,15 @@ class LoaderMistake(NamedTuple):
     observed: Any = None
 
 
-def add_steps(exercise: Exercise, steps: Steps) -> None:
-    """Adds the properties in this order."""
+def add_steps(
+    exercise: Exercise, steps: Steps, asks: Mapping[str, str | tuple[str, ...]], usual: str = ""
+) -> None:
+    """Adds the properties in this order.
+
+    asks: the words of the exercise's docstring that each holds. usual: those of the steps that are not in it.
+    """
     for description, check in steps:
-        exercise.property(description, changes=CHANGES)(check)
+        exercise.property(description, asks=asks.get(description, usual), changes=CHANGES)(check)
 
 
 def add_mistakes(exercise: Exercise, mistakes: Iterable[LoaderMistake]) -> None:

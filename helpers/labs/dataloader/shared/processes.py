@@ -142,6 +142,7 @@ class Started:
     def __init__(self, log: Log) -> None:
         self.log = log
         self.before = set(children())
+        self.waited = 0.0  # s without anything that happened, when it was given up
         self.last_words = ""  # who was doing what when nothing happened any more
 
     def now(self) -> dict[int, str]:
@@ -199,12 +200,12 @@ class Started:
         if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
             yield
             return
-        idle = still = 0
+        idle = still = joining = 0
         size, used = self.log.size(), time.process_time()
         spent = used  # processor time of all, when the last event came
 
         def look(number: int, frame: Any) -> None:
-            nonlocal idle, still, size, used, spent
+            nonlocal idle, still, joining, size, used, spent
             now_size, now_used = self.log.size(), time.process_time()
             states = self.now()
             asleep = all(state in "SZ" for state in states.values()) and now_used - used < TICK / 5
@@ -217,11 +218,11 @@ class Started:
             events = self.log.events()
             if idle >= 4 and ["waits"] in events and ["open"] not in events:
                 self.log.note("open")
-            elif max(idle, still) >= JOINING or (
-                (idle >= patience or (still >= max(LONGEST, patience) and not starved))
-                and not _joins_for_a_while(frame)
-            ):
+            elif _joins_for_a_while(frame) and joining < JOINING:  # its clock goes on when that is over
+                joining, idle, still = joining + 1, min(idle, 4), 0
+            elif joining >= JOINING or idle >= patience or (still >= max(LONGEST, patience) and not starved):
                 if not self.last_words:
+                    self.waited = max(still, idle, joining) * TICK
                     self.last_words = _described(events, states)
                 self.kill()
                 raise Stuck

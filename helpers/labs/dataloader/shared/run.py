@@ -187,19 +187,22 @@ class Loading:
             return error
         return None
 
-    def hangs(self, stuck: Stuck, when: str = "The loader hangs", why: str = "") -> None:
-        """Ends the property: who waits for what."""
+    def hangs(self, stuck: Stuck, when: str = "The loader waits", why: str = "", where: str = "") -> None:
+        """Ends the property: who waits for what. It may hang, or wait with a time limit of some seconds."""
         place = next(iter(reversed(judge.frames_of(stuck))), None)
         line = "" if place is None else f"\nyour loader stood in line {place[1]}, in {place[2]}"
         self.trial.fail(
-            f"{when}: nothing happens any more{f', {why}' if why else ''}.",
+            f"{when}: for {self.started.waited:.1f} seconds nothing has happened{f', {why}' if why else ''}.",
             expected=self.wanted,
             got=self.started.last_words + line,
-            observed=("hangs", when),
+            observed=("hangs", when, where) if where else ("hangs", when),
         )
 
-    def leave(self, close: bool = False) -> list[str]:
-        """Drops the iterator (or closes it, if it can); what is left of its processes then."""
+    def leave(self, close: bool = False, where: str = "") -> list[str]:
+        """Drops the iterator (or closes it, if it can); what is left of its processes then.
+
+        where: what tells this way of leaving from others, in `observed`.
+        """
         try:
             with self.started.watched(max(self.patience, LEAVING)):
                 if close and hasattr(self.iterator, "close"):
@@ -210,8 +213,9 @@ class Loading:
             self.iterator = None
             self.hangs(
                 stuck,
-                "Leaving the loop hangs",
+                "Leaving the loop takes too long",
                 "and the workers have been killed by the check",
+                where,
             )
         return self.started.left()
 

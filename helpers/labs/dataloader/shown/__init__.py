@@ -1,5 +1,6 @@
 """What the notebook of lab 02 shows and uses, beside its exercises."""
 
+from helpers.labs.dataloader.shown.queue_log import queue_log
 from helpers.labs.dataloader.shown.timeline import Timeline, computed, inline, measured, watch
 from helpers.labs.dataloader.shown.workers import numpy_seed, set_worker_info, start_worker
 
@@ -9,6 +10,7 @@ __all__ = [
     "inline",
     "measured",
     "numpy_seed",
+    "queue_log",
     "set_worker_info",
     "start_worker",
     "watch",

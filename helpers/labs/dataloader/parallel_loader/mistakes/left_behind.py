@@ -163,6 +163,19 @@ class WaitsForSamples(Loader):
         super().close()
 
 
+class LeavesSlowly(Loader):
+    """Five seconds for each worker, as torch gives them."""
+
+    def close(self) -> None:
+        self.done.set()
+        for tasks in self.tasks if self.workers else ():
+            tasks.cancel_join_thread()
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join(5)
+        super().close()
+
+
 class WorksOff(Loader):
     """The workers finish all tasks that they have: nothing tells them that they may skip them."""
 
@@ -172,6 +185,30 @@ class WorksOff(Loader):
         for worker in self.workers:
             worker.join()
         self.workers = []
+
+
+class WaitsForItsQueues(Loader):
+    """Kills the workers, and waits until its own queues have been written out."""
+
+    def close(self) -> None:
+        for each in self.workers:
+            each.kill()
+            each.join()
+        for tasks in self.tasks if self.workers else ():
+            tasks.close()
+            tasks.join_thread()
+        self.results.close()
+        self.workers = []
+
+
+class SamplerErrorSwallowed(Loader):
+    """Takes an error of the sampler for its end."""
+
+    def ask(self) -> None:
+        try:
+            super().ask()
+        except Exception:
+            pass
 
 
 class QueuesKept(Loader):
@@ -219,7 +256,8 @@ CLEANUP = [
     LoaderMistake(
         "only_at_the_end",
         steps.BREAK,
-        "What stands after the loop over the batches runs only if that loop reaches its end; finally runs always.",
+        "After break the workers go on running: the loader ends them at its end, and perhaps after an error, but not when it "
+        "is left. A finally around the loop over the batches runs always.",
         answer(OnlyAtTheEnd),
         (answer(Kept),),
     ),
@@ -230,7 +268,7 @@ CLEANUP = [
         "loop wait for each other. Let the worker call cancel_join_thread() on its results, read the rest, or kill it.",
         answer(JoinedFirst),
         (),
-        ("hangs", "Leaving the loop hangs"),
+        ("hangs", "Leaving the loop takes too long"),
     ),
     LoaderMistake(
         "errors_forgotten",
@@ -257,7 +295,29 @@ CLEANUP = [
         "hangs keeps the program with it. Give them a moment, then kill().",
         answer(WaitsForSamples),
         (answer(WorksOff),),
-        ("hangs", "Leaving the loop hangs"),
+        ("hangs", "Leaving the loop takes too long"),
+    ),
+    LoaderMistake(
+        "leaves_slowly",
+        steps.BUSY,
+        "Leaving takes seconds: join() has a time limit, and a long one. torch gives each worker 5 seconds; here a second or so "
+        "is asked for, for all together. Then kill().",
+        answer(LeavesSlowly),
+    ),
+    LoaderMistake(
+        "waits_for_its_queues",
+        steps.BUSY,
+        "join_thread() waits until all that was put into a queue has gone into its pipe, and nobody reads that any more. Let "
+        "the loader call cancel_join_thread() on the queues into which it has put something.",
+        answer(WaitsForItsQueues),
+        (),
+        ("hangs", "Leaving the loop takes too long", "long task"),
+    ),
+    LoaderMistake(
+        "sampler_error_swallowed",
+        steps.ERROR,
+        "An error in the sampler was taken for its end: the epoch ends early, as if all were well.",
+        answer(SamplerErrorSwallowed),
     ),
     LoaderMistake(
         "queues_kept",

@@ -71,11 +71,11 @@ DEAD = [
     LoaderMistake(
         "dead_worker_hangs",
         steps.KILLED,
-        "results.get() waits for a batch that nobody is making: give it a timeout well below a second, and look "
-        "at the workers each time it runs out.",
+        "A worker died, and the training loop goes on waiting for its batch. Perhaps get() has no time limit, or one of some "
+        "seconds, or nobody looks at every worker each time when it runs out.",
         answer(NeverLooks),
         (answer(LooksWithoutEnd), answer(AllDead)),
-        ("hangs", "The loader hangs"),
+        ("hangs", "The loader waits"),
     ),
     LoaderMistake(
         "dead_worker_ends_the_epoch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from helpers.labs.dataloader.shared.loaders import LoaderMistake
@@ -129,6 +130,33 @@ class OnlyDataset(Loader):
         return self.collate_fn(samples)
 
 
+class OnlyBuiltIns(Loader):
+    """Sends the type's name, and looks it up among the built-in ones."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure) and not hasattr(builtins, batch.kind.__name__):
+            raise RuntimeError(batch.text)
+        return super().opened(batch)
+
+
+class AnyException(Loader):
+    """Tells a failure by its being an exception."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Exception):
+            raise batch
+        return super().opened(batch)
+
+
+class AnyPair(Loader):
+    """Tells a failure by its being a pair of a class and a text."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, tuple) and isinstance(batch[0], type):
+            raise batch[0](batch[1])
+        return super().opened(batch)
+
+
 class LastUnseen(Loader):
     """Does not look at the last batch."""
 
@@ -232,6 +260,21 @@ RAISING = [
         "Pickle keeps an exception's arguments and drops its __traceback__: send traceback.format_exc() with it.",
         answer(ErrorItself),
         (answer(OnlyMessage),),
+    ),
+    LoaderMistake(
+        "own_types_lost",
+        steps.OWN,
+        "An error of a class that is not built in came as an error of a different type. Perhaps its name was sent, and looked "
+        "up: send the class itself, which pickle can.",
+        answer(OnlyBuiltIns),
+    ),
+    LoaderMistake(
+        "batch_taken_for_an_error",
+        steps.ITSELF,
+        "A batch was raised because it looks as an error does in your queue: an exception, or a pair. Say it beside the "
+        "batch, or in a class of your own.",
+        answer(AnyException),
+        (answer(AnyPair),),
     ),
     LoaderMistake(
         "collate_unguarded",

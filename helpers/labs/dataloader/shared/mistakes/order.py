@@ -30,6 +30,13 @@ class SharedQueue(Loader):
         super().close()
 
 
+class InBlocks(Loader):
+    """The first prefetch_factor batches for worker 0, the next for worker 1."""
+
+    def queue_of(self, place: int) -> Any:
+        return self.tasks[place // self.prefetch_factor % self.num_workers]
+
+
 class RefillOnArrival(Loader):
     """Asks for more when a result arrives, though its turn has not come."""
 
@@ -93,6 +100,38 @@ class OneMore(Loader):
         self.ask()
 
 
+class MoreForEach(Loader):
+    """A task more for each worker."""
+
+    def fill(self) -> None:
+        super().fill()
+        for _ in range(self.num_workers):
+            self.ask()
+
+
+class AddedUp(Loader):
+    """prefetch_factor + num_workers."""
+
+    def fill(self) -> None:
+        for _ in range(self.prefetch_factor + self.num_workers):
+            self.ask()
+
+
+class AsksForTwo(Loader):
+    """Two tasks for each batch that is handed over."""
+
+    def refill(self) -> None:
+        self.ask()
+        self.ask()
+
+
+class Truth(Loader):
+    """Asks a batch whether it is true."""
+
+    def opened(self, batch: Any) -> Any:
+        return super().opened(batch) if batch else None
+
+
 class WorkersLeave(Loader):
     """Tells the workers that there is no more as soon as the sampler has ended."""
 
@@ -144,9 +183,16 @@ ORDER = [
     LoaderMistake(
         "shared_task_queue",
         steps.TURNS,
-        "With one queue of tasks for all, the machine's mood decides which worker draws which random numbers: "
-        "no run can be repeated.",
+        "A batch went to the worker that was free. Perhaps all workers share one queue of tasks: then the machine's mood decides "
+        "which worker draws which random numbers, and no run can be repeated.",
         answer(SharedQueue),
+    ),
+    LoaderMistake(
+        "dealt_out_in_blocks",
+        steps.TURNS,
+        "A worker gets several batches in a row, and the training loop needs all of them before the next worker's: while it "
+        "waits for one worker, the others work for later. Deal them out in turns.",
+        answer(InBlocks),
     ),
     LoaderMistake(
         "refill_on_arrival",
@@ -161,8 +207,8 @@ PREFETCH = [
     LoaderMistake(
         "unbounded",
         steps.SLOW,
-        "All indices are put into the queues at the start: an endless sampler never ends, "
-        "and fast workers fill the memory.",
+        "All batches were asked of the sampler at the start: with a sampler that has no end training never begins. Perhaps all "
+        "were put into the queues, too, and fast workers fill the memory.",
         answer(Unbounded),
     ),
     LoaderMistake(
@@ -170,6 +216,27 @@ PREFETCH = [
         steps.SLOW,
         "The first tasks are prefetch_factor * num_workers; after that one is asked for as one is handed over.",
         answer(OneMore),
+    ),
+    LoaderMistake(
+        "one_too_many_for_each_worker",
+        steps.SLOW,
+        "The first tasks are prefetch_factor * num_workers, and prefetch_factor is 2 unless it is given. Here each worker got one "
+        "more.",
+        answer(MoreForEach),
+    ),
+    LoaderMistake(
+        "more_and_more",
+        steps.BOUND,
+        "The number of outstanding batches grew: more were asked of the sampler than were handed over. Ask for one as one is "
+        "handed over.",
+        answer(AsksForTwo),
+    ),
+    LoaderMistake(
+        "added_up",
+        steps.BOUND,
+        "prefetch_factor counts for each worker, so it is multiplied by num_workers. Here fewer were asked for: perhaps the two "
+        "were added. With 2 and 2 nobody sees it.",
+        answer(AddedUp),
     ),
     LoaderMistake(
         "one_at_a_time",
@@ -196,6 +263,13 @@ PREFETCH = [
         "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
         "travels in the queue is a handle, and the worker's process answers for it.",
         answer(WorkersLeave),
+    ),
+    LoaderMistake(
+        "batch_asked_for_its_truth",
+        steps.LATE,
+        "A batch was asked whether it is true, and a tensor of several numbers is neither. A batch may be anything: ask whether "
+        "its number is there.",
+        answer(Truth),
     ),
     LoaderMistake(
         "none_ends_the_epoch",

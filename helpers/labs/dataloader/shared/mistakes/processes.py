@@ -107,13 +107,31 @@ class ProcessPerBatch(Loader):
         pass
 
 
+class ReadsOne(Loader):
+    """Reads the first sample to see what it is."""
+
+    def begin(self) -> None:
+        self.dataset[0]
+        super().begin()
+
+
+class CollatesHere(Loader):
+    """Sends samples."""
+
+    def batch(self, indices: Any) -> Any:
+        return [self.dataset[index] for index in indices]
+
+    def opened(self, batch: Any) -> Any:
+        return self.collate_fn(super().opened(batch))
+
+
 _THREADS = (answer(Threads), imap_in_threads)
 
 PROCESSES = [
     LoaderMistake(
         "serial",
         steps.PROCESSES,
-        "A generator over the batches that loads them itself is a loader with no worker at all.",
+        "Every sample was loaded by the training loop itself. Perhaps there are no workers, or nothing is sent to them.",
         serial,
     ),
     LoaderMistake(
@@ -137,6 +155,20 @@ PROCESSES = [
         "A pool deals tasks to whoever is free, draws all indices at once and knows no worker_init_fn with a number.",
         imap,
         (executor,),
+    ),
+    LoaderMistake(
+        "sample_loaded_in_the_main_process",
+        steps.PROCESSES,
+        "Some samples were loaded by the training loop itself, beside the workers. Perhaps one was read as a test: it may be "
+        "slow, and open a file that the workers then share.",
+        answer(ReadsOne),
+    ),
+    LoaderMistake(
+        "collated_in_the_main_process",
+        steps.PROCESSES,
+        "The workers send samples, and the training loop makes batches of them. Collating is work, too: in the worker it runs "
+        "beside the training, and one batch travels in place of many samples.",
+        answer(CollatesHere),
     ),
     LoaderMistake(
         "process_per_batch",

@@ -14,7 +14,7 @@ from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.properties import order
 from helpers.labs.dataloader.shared.properties import seeds as steps
 from helpers.labs.dataloader.shared.right import Loader, answer
-from helpers.labs.dataloader.shown.workers import set_worker_info
+from helpers.labs.dataloader.shown.workers import numpy_seed, set_worker_info
 
 
 class HookHere(Loader):
@@ -131,6 +131,26 @@ class InitialSeed(Loader):
         return self.generator.initial_seed() if self.generator is not None else torch.initial_seed()
 
 
+class OwnDraws(Loader):
+    """A base seed for each worker."""
+
+    def drawn(self) -> int:
+        self.base_seeds = [super(OwnDraws, self).drawn() for _ in range(self.num_workers)]
+        return self.base_seeds[0]
+
+    def seed(self, id: int) -> None:
+        self.base_seed = self.base_seeds[id]
+        super().seed(id)
+
+
+class NumpyTwice(Loader):
+    """The worker's number is added before NumPy's seed is mixed, which adds it again."""
+
+    def seed(self, id: int) -> None:
+        super().seed(id)
+        np.random.seed(numpy_seed(self.base_seed + id, id))
+
+
 class ManyDraws(Loader):
     """A draw for each worker."""
 
@@ -212,7 +232,8 @@ INFO = [
     LoaderMistake(
         "one_thread_everywhere",
         steps.INFO,
-        "The call belongs into the worker: here it slows the training itself down.",
+        "torch.set_num_threads(1) was called in the training loop's process, and slows the training down: it is for the "
+        "worker.",
         answer(OneThreadHere),
     ),
 ]
@@ -251,8 +272,23 @@ SEEDS = [
     LoaderMistake(
         "global_generator",
         steps.SEEDS,
-        "The base seed is to be drawn from the generator that was given: whoever seeds it expects the same noise.",
+        "The workers' noise follows torch's global generator, though a generator was given: draw the base seed from that one. "
+        "Whoever seeds it expects the same noise.",
         answer(GlobalGenerator),
+    ),
+    LoaderMistake(
+        "a_base_seed_for_each_worker",
+        steps.SEEDS,
+        "Worker 0 draws what it should, worker 1 does not, in all three libraries. Perhaps a base seed was drawn for each "
+        "worker: one serves all, who add their number.",
+        answer(OwnDraws),
+    ),
+    LoaderMistake(
+        "numpy_seed_of_the_workers_seed",
+        steps.SEEDS,
+        "NumPy is right in worker 0 and wrong in worker 1. Perhaps numpy_seed was called with base_seed + id: it takes the base "
+        "seed and the number apart, and mixes them.",
+        answer(NumpyTwice),
     ),
     LoaderMistake(
         "a_draw_for_each_worker",

@@ -13,6 +13,8 @@ from helpers.labs.dataloader.shared.run import Loading, Samples, text_of
 
 RAISED = "an error of a sample is raised in the training loop, at its place in the order"
 TRACE = "the error has its type, and the worker's traceback"
+OWN = "an error of a class of your own keeps its class"
+ITSELF = "a batch that is an exception is a batch"
 COLLATE = "an error in collate_fn, in the last batch"
 HOOK = "an error in worker_init_fn"
 AWKWARD = "an error that cannot be made from a text"
@@ -181,6 +183,49 @@ def hook(answer: Any, trial: Trial) -> None:
         _see_trace(trial, text_of(error), "open_shard", "no shard for worker 1")
 
 
+class ShardError(Exception):
+    """An error of a library: no built-in type, made from one text."""
+
+
+def _no_shard(samples: Samples, index: Any) -> Any:
+    raise ShardError("shard 7 is missing")
+
+
+def own(answer: Any, trial: Trial) -> None:
+    message = "2 batches, one worker; sample 1 raises an exception of a class of the data set's module, made from one text"
+    with Loading(trial, answer, message, [[0], [1]], acts={1: _no_shard}, num_workers=1) as loading:
+        error = loading.error()
+        _see(trial, error, ShardError, loading.received, [[0]], "own")
+        _see_trace(trial, text_of(error), "_no_shard", "shard 7 is missing")
+
+
+def first_problem(samples: list) -> Any:
+    """A collate_fn whose batches are what went wrong elsewhere, or a pair that looks like it."""
+    return ValueError("a note") if samples == [1] else (KeyError, "a note") if samples == [2] else samples
+
+
+def itself(answer: Any, trial: Trial) -> None:
+    message = "4 batches, two workers; batch 1 is a ValueError, batch 2 a pair of a class and a text: nothing is raised"
+    with Loading(trial, answer, message, [[k] for k in range(4)], collate_fn=first_problem) as loading:
+        error = loading.error()
+        trial.true(
+            error is None,
+            "A batch that collate_fn has returned was raised. It may be anything: what tells that something went wrong "
+            "must not be the type of the batch.",
+            expected="[0], ValueError('a note'), (KeyError, 'a note'), [3]: four batches",
+            got=f"{loading.received}, then {type(error).__name__} was raised: {error}"[:300],
+            observed=("itself", len(loading.received)),
+        )
+        kinds = [type(batch).__name__ for batch in loading.received]
+        trial.true(
+            kinds == ["list", "ValueError", "tuple", "list"],
+            "The batches are not what collate_fn has returned.",
+            expected="[0], ValueError('a note'), (KeyError, 'a note'), [3]",
+            got=str(loading.received)[:300],
+            observed=("itself", kinds),
+        )
+
+
 def _corrupt(samples: Samples, index: Any) -> Any:
     raise Corrupt("train.tar", 512)
 
@@ -299,10 +344,12 @@ def patient(answer: Any, trial: Trial) -> None:
 ERRORS: Steps = [
     (RAISED, raised),
     (TRACE, trace),
+    (OWN, own),
     (COLLATE, collate),
     (HOOK, hook),
     (AWKWARD, awkward),
     (STOP, stop),
+    (ITSELF, itself),
     (KILLED, killed),
     (EXITED, exited),
     (PATIENT, patient),

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
-from helpers.labs.dataloader.shared.processes import Stuck
+from helpers.labs.dataloader.shared.processes import Log, Stuck
 from helpers.labs.dataloader.shared.run import Loading, Samples, waits_for
 
 PROCESSES = "the samples are loaded by num_workers processes that the loader starts itself"
@@ -31,17 +31,24 @@ _gated: dict[tuple[int, int], dict[str, Any]] = {}
 def processes(answer: Any, trial: Trial) -> None:
     message = "6 batches of one sample, with two workers"
     with Loading(trial, answer, message, [[k] for k in range(6)]) as loading:
+        loading.collate_fn = _Listed(loading.log)
         with calls_to(DataLoader, Pool, ProcessPoolExecutor) as calls:
             received = loading.rest()
         loads = loading.log.events("load")
         main = {thread for _, _, pid, thread, _ in loads if pid == os.getpid()}
+        here = sum(pid == os.getpid() for _, _, pid, *_ in loads)
         trial.true(
             not main,
-            "The samples are loaded in the process of the training loop, in "
+            f"{'All' if here == len(loads) else here} samples are loaded in the process of the training loop, in "
             + ("threads" if False in main else "the training loop itself")
             + ". Python runs one thread at a time there.",
-            expected="loading in processes",
-            observed=("in this process", "threads" if False in main else "the loop itself"),
+            expected="all samples loaded in processes",
+            got=f"{here} of {len(loads)} samples loaded in the process of the training loop",
+            observed=(
+                "in this process",
+                "threads" if False in main else "the loop itself",
+                here == len(loads),
+            ),
         )
         behind = {name for load in loads for name in load[4]} | {
             "DataLoader" for c in calls if c == "DataLoader"
@@ -67,6 +74,14 @@ def processes(answer: Any, trial: Trial) -> None:
             got=received,
             observed=("batches", len(received), len({batch[0] for batch in received})),
         )
+        collated = loading.places("collated")
+        trial.true(
+            os.getpid() not in collated,
+            f"{collated.count(os.getpid())} batches were collated in the process of the training loop, which waits meanwhile.",
+            expected="collate_fn called in the worker that has read the samples",
+            got=f"{collated.count(os.getpid())} of {len(collated)} calls of collate_fn in the process of the training loop",
+            observed="collated in this process",
+        )
         workers = len({pid for _, _, pid, _, _ in loads})
         trial.true(
             workers <= 2,
@@ -76,16 +91,27 @@ def processes(answer: Any, trial: Trial) -> None:
         )
 
 
+class _Listed:
+    """A collate_fn that notes in which process it is called."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+
+    def __call__(self, samples: list[Any]) -> list[Any]:
+        self.log.note("collated", os.getpid())
+        return list(samples)
+
+
 def gated(answer: Any, trial: Trial) -> dict[str, Any]:
     """A run in which batch 0 takes longer than all that may be loaded beside it. The steps below share it."""
     key = id(answer), trial.seed
-    message = "12 batches of one sample, two workers, prefetch_factor 2; batch 0 ends after batches 1 and 3"
+    message = (
+        "12 batches of one sample, two workers, no prefetch_factor given; batch 0 ends after batches 1 and 3"
+    )
     trial.given(message)
     if key not in _gated:
         acts = {0: waits_for(1, 3)}
-        with Loading(
-            trial, answer, message, [[k] for k in range(12)], acts=acts, prefetch_factor=2
-        ) as loading:
+        with Loading(trial, answer, message, [[k] for k in range(12)], acts=acts) as loading:
             received = [batch[0] for batch in loading.rest()]
             events = loading.log.events()
             before = events[: events.index(["done", 0])]
@@ -135,8 +161,7 @@ def turns(answer: Any, trial: Trial) -> None:
     if len(set(mine[0])) > 1 or len(set(mine[1])) > 1:
         names = {pid: f"worker {at}" for at, pid in enumerate(dict.fromkeys(pids))}
         trial.fail(
-            "Which worker loads a batch depends on who is free: "
-            f"while batch 0 was loaded, the other worker loaded {beside}."
+            f"The batches are not dealt out in turns: while batch 0 was loaded, the other worker loaded {beside}."
             if 2 in beside
             else "The batches are not dealt out in turns.",
             expected="batches 0, 2, 4, ... by worker 0 and 1, 3, 5, ... by worker 1",
@@ -163,16 +188,16 @@ def slow(answer: Any, trial: Trial) -> None:
     )
     trial.true(
         asked < 5,
-        f"{asked} batches had been asked of the sampler when batch 0 came: batches that have arrived and wait for "
-        "their turn are outstanding, too.",
+        f"{asked} batches had been asked of the sampler when batch 0 came: 4 may be outstanding, and one that has arrived "
+        "and waits for its turn is outstanding, too.",
         expected="4 batches asked for, 2 * 2, until one is handed over",
         got=asked,
-        observed="more",
+        observed=("more", asked),
     )
 
 
 def bound(answer: Any, trial: Trial) -> None:
-    message = "20 batches, two workers, prefetch_factor 3, and a consumer that thinks long about each batch"
+    message = "20 batches, two workers, prefetch_factor 4, and a consumer that thinks long about each batch"
     with Loading(
         trial,
         answer,
@@ -180,7 +205,7 @@ def bound(answer: Any, trial: Trial) -> None:
         iter([[k, k] for k in range(20)]),
         usual=_tensor,
         num_workers=2,
-        prefetch_factor=3,
+        prefetch_factor=4,
     ) as loading:
         loading.start()
         for received in range(1, 3):
@@ -189,19 +214,19 @@ def bound(answer: Any, trial: Trial) -> None:
             asked, loaded = len(loading.places("asked")), len(loading.places("done")) // 2
             ahead = asked - received
             trial.true(
-                ahead <= 6,
+                ahead <= 8,
                 f"With {received} of 20 batches received, {asked} had been asked of the sampler: {ahead} are outstanding.",
-                expected="6 outstanding, 2 workers * prefetch_factor 3",
+                expected="8 outstanding, 2 workers * prefetch_factor 4",
                 got=ahead,
                 observed=("too many", "all" if asked == 20 else "more"),
             )
             trial.true(
-                ahead >= 5 and loaded >= asked,
+                ahead >= 7 and loaded >= asked,
                 f"While the consumer works on batch {received - 1}, only {ahead} more had been asked of the sampler "
                 f"and {max(0, loaded - received)} loaded: the workers have nothing to do.",
-                expected="6 batches ahead of the consumer, 2 workers * prefetch_factor 3",
+                expected="8 batches ahead of the consumer, 2 workers * prefetch_factor 4",
                 got=ahead,
-                observed=("too few", received, ahead if ahead < 5 else "not loaded"),
+                observed=("too few", received, ahead if ahead < 7 else "not loaded"),
             )
 
 

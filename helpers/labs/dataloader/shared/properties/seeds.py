@@ -42,10 +42,11 @@ def seeds(answer: Any, trial: Trial) -> None:
     seed = trial.random.getrandbits(40)
     batches = [[0], [1], [2], [3]]
     generator, twin = torch.Generator().manual_seed(seed), torch.Generator()
-    noise, want = [], []
+    noise, want, by_global = [], [], []
     for epoch in (1, 2):
         message = f"noise of random, NumPy and torch; two workers, epoch {epoch} with one generator, seeded with {seed}"
         want.append(_expected(twin.set_state(generator.get_state())))
+        by_global.append(_expected(twin.set_state(torch.get_rng_state())))
         with Loading(
             trial, answer, message, batches, usual=_noise, collate_fn=default_collate, generator=generator
         ) as loading:
@@ -70,7 +71,14 @@ def seeds(answer: Any, trial: Trial) -> None:
             expected="random and torch seeded with base_seed + id, NumPy with numpy_seed(base_seed, id)",
             got=f"first draws of {wrong[0]}: {[round(x, 4) for x in noise[0][:2, at].tolist()]}, "
             f"in epoch 2: {[round(x, 4) for x in noise[1][:2, at].tolist()]}",
-            observed=("noise", wrong, alike, again),
+            observed=(
+                "noise",
+                wrong,
+                alike,
+                again,
+                [torch.equal(noise[0][id::2], want[0][id::2]) for id in range(2)],
+                torch.equal(noise[0], by_global[0]),
+            ),
         )
 
 

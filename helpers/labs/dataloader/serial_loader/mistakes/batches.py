@@ -1,0 +1,434 @@
+"""What people get wrong about samples and batches in 02.serial_loader."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from torch.utils.data import default_collate
+
+from helpers.labs.dataloader.serial_loader.right import Serial, loaders
+
+
+@loaders.mistake()
+class LastBatchLost(Serial):
+    """A batch is yielded when it is full; what is left at the end is a batch, too, unless drop_last says no."""
+
+    def chosen(self) -> Iterable[Any]:
+        self.drop_last = self.drop_last or (self.batched and self.batch_sampler is None)
+        return super().chosen()
+
+
+@loaders.variant(LastBatchLost)
+class _(Serial):
+    """In data sets with indices."""
+
+    def chosen(self) -> Iterable[Any]:
+        self.drop_last = self.drop_last or (self.batched and self.batch_sampler is None and not self.iterable)
+        return super().chosen()
+
+
+@loaders.variant(LastBatchLost)
+class _(Serial):
+    """In streams."""
+
+    def from_stream(self) -> Iterator[Any]:
+        self.drop_last = self.batched
+        return super().from_stream()
+
+
+@loaders.mistake()
+class DropLastIgnored(Serial):
+    """drop_last is accepted, and a short last batch comes all the same."""
+
+    def chosen(self) -> Iterable[Any]:
+        self.drop_last = False
+        return super().chosen()
+
+
+@loaders.variant(DropLastIgnored)
+class _(Serial):
+    """Beside a sampler of the caller."""
+
+    def chosen(self) -> Iterable[Any]:
+        self.drop_last = self.drop_last and self.sampler is None
+        return super().chosen()
+
+
+@loaders.mistake()
+class DropsTheLastFullBatch(Serial):
+    """drop_last drops a batch that is shorter than batch_size. Here the last batch was dropped though it was full."""
+
+    def from_table(self) -> Iterator[Any]:
+        batches = list(super().from_table())
+        return iter(batches[:-1] if self.drop_last else batches)
+
+
+@loaders.variant(DropsTheLastFullBatch)
+class _(Serial):
+    """Of a stream."""
+
+    def from_stream(self) -> Iterator[Any]:
+        drop, self.drop_last = self.drop_last, False
+        batches = list(super().from_stream()) if self.batched else super().from_stream()
+        return iter(batches[:-1]) if drop else iter(batches)
+
+
+@loaders.mistake()
+class DropLastOfAStream(Serial):
+    """drop_last does not drop the short last batch of an IterableDataset. A BatchSampler cannot do it: the stream ends
+    where no sampler sees it.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        self.drop_last = False
+        return super().from_stream()
+
+
+@loaders.mistake()
+class TakenForAStream(Serial):
+    """A map-style data set that can be iterated over was read as a stream. Only the class IterableDataset makes one: a
+    list, too, has __iter__.
+    """
+
+    def from_table(self) -> Iterator[Any]:
+        if not hasattr(type(self.dataset), "__iter__"):
+            return super().from_table()
+        self.iterable, self.indices = True, self.chosen()
+        return self.from_stream()
+
+
+@loaders.mistake()
+class LengthOfAStream(Serial):
+    """len() of an IterableDataset is asked. It is a promise that few can give, and often untrue: take samples until there
+    are no more.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        samples = iter(self.dataset)
+        if not self.batched:
+            yield from (self.collate_fn(next(samples)) for _ in range(len(self.dataset)))
+            return
+        for begin in range(0, len(self.dataset), self.batch_size):
+            size = min(self.batch_size, len(self.dataset) - begin)
+            yield self.collate_fn([next(samples) for _ in range(size)])
+
+
+@loaders.variant(LengthOfAStream)
+class _(Serial):
+    """Where it has one."""
+
+    def from_stream(self) -> Iterator[Any]:
+        try:
+            most = len(self.dataset)
+        except TypeError:
+            most = 10**9
+        self.dataset = itertools.islice(self.dataset, most)
+        return super().from_stream()
+
+
+@loaders.mistake()
+class StreamBegunAnew(Serial):
+    """iter(dataset) begins at the start: call it once an epoch, not once a batch. The first samples came again and again."""
+
+    def from_stream(self) -> Iterator[Any]:
+        if not self.batched:
+            yield from map(self.collate_fn, self.dataset)
+            return
+        for wanted in itertools.islice(self.indices, 50):
+            batch = list(itertools.islice(iter(self.dataset), len(wanted)))
+            if not batch:
+                return
+            yield self.collate_fn(batch)
+
+
+@loaders.mistake()
+class FalsySampleEndsTheStream(Serial):
+    """A sample of a stream that is None, 0 or empty was taken for the end of the stream, or left out. Perhaps
+    `next(samples, None)` asks for it: a sample may be None. Only StopIteration is the end.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        self.dataset = itertools.takewhile(lambda sample: sample is not None, self.dataset)
+        return super().from_stream()
+
+
+@loaders.variant(FalsySampleEndsTheStream)
+class _(Serial):
+    def from_stream(self) -> Iterator[Any]:
+        self.dataset = (sample for sample in self.dataset if sample is not None)
+        return super().from_stream()
+
+
+@loaders.variant(FalsySampleEndsTheStream)
+class _(Serial):
+    """Single samples only."""
+
+    def from_stream(self) -> Iterator[Any]:
+        if not self.batched:
+            self.dataset = itertools.takewhile(lambda sample: sample is not None, self.dataset)
+        return super().from_stream()
+
+
+@loaders.mistake()
+class SingleSamplesCollated(Serial):
+    """With batch_size=None the default is default_convert, not default_collate: it turns arrays and numbers of NumPy into
+    tensors and adds no dimension.
+    """
+
+    def collate(self) -> Callable[[Any], Any]:
+        return default_collate if self.batched else lambda sample: default_collate([sample])
+
+
+@loaders.variant(SingleSamplesCollated)
+class _(Serial):
+    def collate(self) -> Callable[[Any], Any]:
+        return default_collate
+
+
+@loaders.mistake()
+class SingleSamplesNotConverted(Serial):
+    """With batch_size=None the sample came as it is; default_convert makes a tensor of a NumPy array first."""
+
+    def collate(self) -> Callable[[Any], Any]:
+        return default_collate if self.batched else lambda sample: sample
+
+
+@loaders.variant(SingleSamplesNotConverted)
+class _(Serial):
+    """Those of streams."""
+
+    def collate(self) -> Callable[[Any], Any]:
+        return super().collate() if self.batched or not self.iterable else lambda sample: sample
+
+
+@loaders.mistake()
+class CollateSkipped(Serial):
+    """With batch_size=None, too, collate_fn is called: on the single sample. Here it was not."""
+
+    def from_table(self) -> Iterator[Any]:
+        if not self.batched:
+            self.collate_fn = self.collate()
+        return super().from_table()
+
+
+@loaders.variant(CollateSkipped)
+class _(Serial):
+    """For streams."""
+
+    def from_stream(self) -> Iterator[Any]:
+        if not self.batched:
+            self.collate_fn = self.collate()
+        return super().from_stream()
+
+
+@loaders.mistake()
+class CollateFnIgnored(Serial):
+    """collate_fn is accepted, and batches are made by default_collate all the same."""
+
+    def from_table(self) -> Iterator[Any]:
+        self.collate_fn = self.collate()
+        return super().from_table()
+
+
+@loaders.variant(CollateFnIgnored)
+class _(Serial):
+    """For batches of a stream."""
+
+    def from_stream(self) -> Iterator[Any]:
+        if self.batched:
+            self.collate_fn = self.collate()
+        return super().from_stream()
+
+
+@loaders.mistake()
+class TupleOfSamples(Serial):
+    """collate_fn was called on a tuple. DataLoader calls it on a list of the samples, and a collate_fn may tell the two
+    apart.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        made = self.collate_fn
+        if self.batched:
+            self.collate_fn = lambda samples: made(tuple(samples))
+
+
+@loaders.variant(TupleOfSamples)
+class _(TupleOfSamples):
+    """Of a stream."""
+
+    def from_table(self) -> Iterator[Any]:
+        if self.batched:
+            made = self.collate_fn
+            self.collate_fn = lambda samples: made(list(samples))
+        return super().from_table()
+
+    def collate(self) -> Callable[[Any], Any]:
+        return super().collate()
+
+
+@loaders.mistake()
+class FalsyBatchLeftOut(Serial):
+    """A batch that is None or 0 was left out, or ended the epoch. What collate_fn gives is the batch, whatever it is."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return (batch for batch in super().__iter__() if batch is not None)
+
+
+@loaders.variant(FalsyBatchLeftOut)
+class _(Serial):
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.takewhile(lambda batch: batch is not None, super().__iter__())
+
+
+@loaders.mistake()
+class GetitemsIgnored(Serial):
+    """A data set with __getitems__ reads a whole batch in one query. Here it was asked sample by sample."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        return [self.dataset[index] for index in indices]
+
+
+@loaders.variant(GetitemsIgnored)
+class _(Serial):
+    """For lists of a batch sampler."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if self.batch_sampler is not None:
+            return [self.dataset[index] for index in indices]
+        return super().fetched(indices)
+
+
+@loaders.variant(GetitemsIgnored)
+class _(Serial):
+    """For batches of one."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        return super().fetched(indices) if len(indices) > 1 else [self.dataset[index] for index in indices]
+
+
+@loaders.mistake()
+class GetitemsForSingleSamples(Serial):
+    """With batch_size=None there is no batch, and the data set is asked for a single sample: dataset[index]. Here
+    __getitems__ was asked.
+    """
+
+    def from_table(self) -> Iterator[Any]:
+        if self.batched or not getattr(self.dataset, "__getitems__", None):
+            return super().from_table()
+        return (self.collate_fn(self.dataset.__getitems__([index])[0]) for index in self.indices)
+
+
+@loaders.mistake()
+class NoneIsCalled(Serial):
+    """A data set may take `__getitems__` back by `__getitems__ = None`: then it has the name, and hasattr() is true. It
+    was called.
+    """
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if hasattr(self.dataset, "__getitems__"):
+            return self.dataset.__getitems__(indices)
+        return super().fetched(indices)
+
+
+# Errors.
+
+
+class _Ends(Serial):
+    """Takes some errors for the end of the epoch."""
+
+    kinds: tuple[type[BaseException], ...] = (Exception,)
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from super().__iter__()
+        except ValueError as error:
+            if "exclude" in str(error) or ValueError not in self.kinds and Exception not in self.kinds:
+                raise
+        except self.kinds:
+            return
+
+
+@loaders.mistake()
+class ErrorEndsTheEpoch(_Ends):
+    """An error ended the epoch, and the training loop never heard of it. Perhaps IndexError was taken for the end of the
+    data, or everything was caught.
+    """
+
+
+@loaders.variant(ErrorEndsTheEpoch)
+class _(_Ends):
+    kinds = (IndexError,)
+
+
+@loaders.variant(ErrorEndsTheEpoch)
+class _(_Ends):
+    kinds = (LookupError,)
+
+
+@loaders.mistake()
+class BadSampleSkipped(Serial):
+    """A sample that could not be read was left out in silence: the model trains on less than it was given."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if getattr(self.dataset, "__getitems__", None):
+            return super().fetched(indices)
+        samples = []
+        for index in indices:
+            try:
+                samples.append(self.dataset[index])
+            except LookupError:
+                continue
+        return samples
+
+
+@loaders.mistake()
+class ErrorWrapped(Serial):
+    """The error came as a different one: `except IndexError` around the loop catches it no more."""
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from super().__iter__()
+        except Exception as error:
+            raise RuntimeError("loading failed") from error
+
+
+@loaders.mistake()
+class GetitemsErrorHidden(Serial):
+    """An error raised inside of __getitems__ was caught, and the samples were read one by one instead. Perhaps a
+    `try` was to find out whether the data set has __getitems__: ask getattr.
+    """
+
+    def fetched(self, indices: Any) -> list[Any]:
+        try:
+            return self.dataset.__getitems__(indices)
+        except (AttributeError, TypeError):
+            return [self.dataset[index] for index in indices]
+
+
+@loaders.variant(GetitemsErrorHidden)
+class _(Serial):
+    """AttributeError only."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if getattr(self.dataset, "__getitems__", None) is None:
+            return [self.dataset[index] for index in indices]
+        try:
+            return self.dataset.__getitems__(indices)
+        except AttributeError:
+            return [self.dataset[index] for index in indices]
+
+
+@loaders.variant(GetitemsErrorHidden)
+class _(Serial):
+    """TypeError only."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if getattr(self.dataset, "__getitems__", None) is None:
+            return [self.dataset[index] for index in indices]
+        try:
+            return self.dataset.__getitems__(indices)
+        except TypeError:
+            return [self.dataset[index] for index in indices]
