@@ -100,12 +100,23 @@ def double(answer: Engine, trial: Trial) -> None:
     slope = grad_out * x.detach().cos()
     parts = {"x": [2 * slope * x.detach().sin(), slope * c], "w": [2 * grad_out * w.detach(), grad_out * d]}
     seen: set[tuple[str, str]] = set()
+
+    def far(value: Tensor) -> Tensor:
+        """The same value, two nodes later: what it sends comes late in most orders."""
+        return value.neg().neg()
+
     # In both orders: which of the two operations is called first is up to the answer.
     for text, joined in (
-        ("(h * h + h * c) + (w * w + w * d)", lambda h: (h * h + h * c) + (w * w + w * d)),
-        ("(h * c + h * h) + (w * d + w * w)", lambda h: (h * c + h * h) + (w * d + w * w)),
+        (
+            "(h * h + far(h * c)) + (w * w + far(w * d))",
+            lambda h: (h * h + far(h * c)) + (w * w + far(w * d)),
+        ),
+        (
+            "(far(h * c) + h * h) + (far(w * d) + w * w)",
+            lambda h: (far(h * c) + h * h) + (far(w * d) + w * w),
+        ),
     ):
-        trial.given(f"root = {text} with h = sin(x); x and w are leaves of shape (3, 4)")
+        trial.given(f"root = {text} with h = sin(x), far(h) = h.neg().neg()")
         root = joined(x.sin())
         try:
             found = gradients(answer, trial, root, grad_out, x=x, w=w)
@@ -118,7 +129,7 @@ def double(answer: Engine, trial: Trial) -> None:
         }
     wrong = sorted((name, kind) for name, kind in seen if kind != "once")
     trial.given(
-        "root = (h * h + h * c) + (w * w + w * d), h = sin(x), and the same with its summands exchanged"
+        "root = (h * h + far(h * c)) + (w * w + far(w * d)), h = sin(x), far(h) = h.neg().neg(), and the same with its summands exchanged"
     )
     trial.true(
         not wrong,
@@ -206,12 +217,14 @@ def slots(answer: Engine, trial: Trial) -> None:
 def shapes(answer: Engine, trial: Trial) -> None:
     trial.given("root = a + b with a of shape (3, 1) and b of shape (1, 4)")
     a, b, m, s = leaf(trial, 3, 1), leaf(trial, 1, 4), leaf(trial, 3, 4), leaf(trial)
+    v = leaf(trial, 4)
     for root, leaves in (
         (a + b, {"a": a, "b": b}),
         (m.sum(1, keepdim=True) + b, {"m": m, "b": b}),
         ((m.sum() + s).sin() + b * a, {"m": m, "s": s, "a": a, "b": b}),
+        (v + b, {"v": v, "b": b}),  # as many entries, and a different shape
     ):
-        grad_out = normal(trial, 3, 4)
+        grad_out = normal(trial, *root.shape)
         want = expected(root, grad_out, **leaves)
         found = gradients(answer, trial, root, grad_out, **leaves)
         same_leaves(trial, found, want)

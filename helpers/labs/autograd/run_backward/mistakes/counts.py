@@ -72,6 +72,40 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return counted_by(users(root, of_slots=True), root, grad_out, keeps=False)
 
 
+def kept_last(root: Tensor, grad_out: Tensor, last: int) -> Gradients:
+    """Whatever comes makes the list of its receiver anew. last: which of the ready nodes goes first."""
+    edge, found = get_gradient_edge(root), {}
+    missing, ready = nodes_below(edge.node), [edge.node]
+    buffers: dict[Node, list] = {edge.node: [None] * len(edge.node._input_metadata)}
+    buffers[edge.node][edge.output_nr] = grad_out
+    with torch.no_grad():
+        while ready:
+            node = ready.pop(last)
+            if hasattr(node, "variable"):
+                if buffers[node][0] is not None:
+                    found[node.variable] = buffers[node][0]
+                continue
+            for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+                if after is None:
+                    continue
+                buffers[after] = [None] * len(after._input_metadata)
+                buffers[after][slot] = None if grad is None else fitted(grad, after, slot)
+                missing[after] -= 1
+                if missing[after] == 0:
+                    ready.append(after)
+    return found
+
+
+@run_backward.variant("overwrites")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return kept_last(root, grad_out, -1)
+
+
+@run_backward.variant("overwrites")
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return kept_last(root, grad_out, 0)
+
+
 @run_backward.mistake(breaks="when all its gradients have come")
 def edges_counted_per_path(root: Tensor, grad_out: Tensor) -> Gradients:
     """More gradients are waited for than will come: perhaps the count went through a node once for each path
@@ -237,3 +271,9 @@ def nodes_as_keys(root: Tensor, grad_out: Tensor) -> Any:
 def gradients_of_all_nodes(root: Tensor, grad_out: Tensor) -> Any:
     """The dict holds gradients of what is no leaf, too. Only a node with `variable` has an entry."""
     return engine(root, grad_out) | {get_gradient_edge(root).node: grad_out}
+
+
+@run_backward.mistake(breaks="Leaf -> gradient.")
+def a_list(root: Tensor, grad_out: Tensor) -> Any:
+    """A list was returned, and a dict was asked for: `gradients[leaf]` finds a gradient, whatever the order."""
+    return list(engine(root, grad_out).values())
