@@ -255,12 +255,6 @@ def grad_added(root: Tensor, grad_out: Tensor) -> Gradients:
 
 
 @run_backward.mistake(breaks="Leaf -> gradient.")
-def nothing_returned(root: Tensor, grad_out: Tensor) -> Any:
-    """The function returned nothing. `return` the dict at the end."""
-    engine(root, grad_out)
-
-
-@run_backward.mistake(breaks="Leaf -> gradient.")
 def nodes_as_keys(root: Tensor, grad_out: Tensor) -> Any:
     """A key of the dict is the node of the leaf. The leaf itself is `node.variable`."""
     nodes = {n.variable: n for n in nodes_below(get_gradient_edge(root).node) if hasattr(n, "variable")}
