@@ -275,29 +275,3 @@ recall_masks = Prediction(
         ),
     },
 )
-
-recall_outstanding = Prediction(
-    "03.recall_outstanding",
-    "From lab 02: who works while backward runs?",
-    {
-        "A": Choice(
-            "None: a worker fetches a batch when `next` asks for it.",
-            "So it is without workers. With workers the indices of several batches are sent ahead.",
-            "on_demand",
-        ),
-        "B": Choice(
-            "2: one for each worker.",
-            "Each worker has up to `prefetch_factor` batches in its queue, not one.",
-            "one_a_worker",
-        ),
-        "C": Choice(
-            "3: `2 * 2`, less the one that you took.",
-            "For the batch that was handed to you another one was sent out at once.",
-            "not_refilled",
-        ),
-        "D": Choice(
-            "4: `num_workers * prefetch_factor`.",
-            "The loader keeps that many on the way: whenever it hands one out, it sends for another.",
-        ),
-    },
-)

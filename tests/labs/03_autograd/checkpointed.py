@@ -36,7 +36,8 @@ class Recompute(torch.autograd.Function):
         with torch.random.fork_rng(), torch.enable_grad(), torch.autocast("cpu", *ctx.autocast):
             torch.set_rng_state(ctx.rng_state)
             out = ctx.fn(*args)
-        torch.autograd.backward(out, grad_out)
+        if out.requires_grad:
+            torch.autograd.backward(out, grad_out)
         return None, *(arg.grad if isinstance(arg, Tensor) else None for arg in args)
 
 
@@ -78,7 +79,8 @@ def checkpointed_in_a_closure(fn: Callable[..., Tensor], *args: Any) -> Tensor:
                     out = fn(*copies)
             finally:
                 torch.set_rng_state(now)
-            out.backward(grad_out)
+            if out.requires_grad:
+                out.backward(grad_out)
             return tuple(copies[at].grad for at in places)
 
     return Closed.apply(*(args[at] for at in places))

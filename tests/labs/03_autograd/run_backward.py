@@ -164,4 +164,48 @@ def engine_like_torchs(root: Tensor, grad_out: Tensor) -> dict[Tensor, Tensor]:
         torch.set_grad_enabled(was_enabled)
 
 
-RIGHT = [engine_with_a_stack, engine_in_topological_order, engine_like_torchs]
+def _all_below(first: Node) -> list[Node]:
+    """Level by level, each once."""
+    found = dict.fromkeys([first])
+    level = [first]
+    while level:
+        level = [after for node in level for after, _ in node.next_functions if after and after not in found]
+        found |= dict.fromkeys(level)
+    return list(found)
+
+
+def engine_with_sets(root: Tensor, grad_out: Tensor) -> dict[Tensor, Tensor]:
+    """Each node knows who is still to feed it; two edges from one node deliver together. Leaves as others."""
+    edge = get_gradient_edge(root)
+    buffers: dict[Node, list] = {node: [None] * len(node._input_metadata) for node in _all_below(edge.node)}
+    buffers[edge.node][edge.output_nr] = grad_out
+    feeders: dict[Node, set[Node]] = {node: set() for node in buffers}
+    for node in buffers:
+        for after, _ in node.next_functions:
+            if after is not None:
+                feeders[after].add(node)
+    found: dict[Tensor, Tensor] = {}
+    ready, done = [edge.node], set()
+    with torch.no_grad():
+        while ready:
+            node = ready.pop()
+            if node in done:
+                continue
+            done.add(node)
+            if hasattr(node, "variable"):
+                if buffers[node][0] is not None:
+                    found[node.variable] = buffers[node][0]
+                continue
+            for (after, slot), grad in zip(node.next_functions, call_node(node, buffers[node]), strict=True):
+                if after is None:
+                    continue
+                if grad is not None:
+                    fit, before = _fitted(grad, after._input_metadata[slot]), buffers[after][slot]
+                    buffers[after][slot] = fit if before is None else before + fit
+                feeders[after].discard(node)
+                if not feeders[after]:
+                    ready.append(after)
+    return found
+
+
+RIGHT = [engine_with_a_stack, engine_in_topological_order, engine_like_torchs, engine_with_sets]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -46,7 +48,11 @@ checkpointed = Exercise(
 )
 
 
-@checkpointed.property("the result is fn's own", changes=RNG)
+@checkpointed.property(
+    "the result is fn's own",
+    asks="`fn(*args)`, without keeping what fn computes on the way: backward runs fn once more.",
+    changes=RNG,
+)
 def result(answer: Checkpointed, trial: Trial) -> None:
     trial.given(
         "fn(x, bias), six layers; x of shape (8, 4), float64, comes from a layer before; bias is a leaf"
@@ -57,7 +63,9 @@ def result(answer: Checkpointed, trial: Trial) -> None:
 
 
 @checkpointed.property(
-    "the gradients of the inputs and of fn's parameters are those without checkpointing", changes=RNG
+    "the gradients of the inputs and of fn's parameters are those without checkpointing",
+    asks="The arguments and fn's parameters get the gradients that they get without a checkpoint, by `.backward()`.",
+    changes=RNG,
 )
 def gradients(answer: Checkpointed, trial: Trial) -> None:
     trial.given("out = checkpointed(fn, x, bias); out.backward(grad_out), without dropout")
@@ -73,7 +81,11 @@ def gradients(answer: Checkpointed, trial: Trial) -> None:
     )
 
 
-@checkpointed.property("fn is called once in the forward and once in the backward", changes=RNG)
+@checkpointed.property(
+    "fn is called once in the forward and once in the backward",
+    asks="fn runs once in forward and once in backward, not more.",
+    changes=RNG,
+)
 def calls(answer: Checkpointed, trial: Trial) -> None:
     trial.given("fn counts its calls")
     setting = Setting(trial.seed)
@@ -90,7 +102,12 @@ def calls(answer: Checkpointed, trial: Trial) -> None:
 
 
 @checkpointed.property(
-    "after the forward fn's intermediates are gone, and hardly a byte is saved", changes=RNG
+    "after the forward fn's intermediates are gone, and hardly a byte is saved",
+    asks=(
+        "After forward, what fn computed on the way is gone: of the bytes that autograd saves without a checkpoint, three quarters or more are not saved.",
+        "After backward nothing of either run is kept.",
+    ),
+    changes=RNG,
 )
 def memory(answer: Checkpointed, trial: Trial) -> None:
     trial.given(
@@ -131,24 +148,35 @@ def memory(answer: Checkpointed, trial: Trial) -> None:
 # What the second run of fn must find as the first one did.
 
 
-@checkpointed.property("the second run of fn draws the same numbers: dropout has the same mask", changes=RNG)
+@checkpointed.property(
+    "the second run of fn draws the same numbers: dropout has the same mask",
+    asks="The second run finds torch's CPU generator as the first run did.",
+    changes=RNG,
+)
 def dropout(answer: Checkpointed, trial: Trial) -> None:
     trial.given("fn with dropout; the program draws other numbers between forward and backward")
     seed = trial.random.getrandbits(32)
     torch.manual_seed(seed)
+    torch.rand(5)  # the state is not the one that a seed makes
+    before = torch.get_rng_state()
     value, want = reference(trial.seed, dropout=DROPOUT)
-    torch.manual_seed(seed)
+    torch.set_rng_state(before)
     setting = Setting(trial.seed, dropout=DROPOUT)
     out = forward(answer, trial, setting)
     trial.equal(out.detach(), value, "The result with dropout", observed="other numbers in the forward")
+    known = {"as the first run left it": torch.get_rng_state()}
     torch.rand(3)
+    known |= {"where the program stood when backward began": torch.get_rng_state()}
     setting.backward(out)
     wrong = judged_grads(trial, setting, want, want)
+    began = setting.fn.states[-1]
+    stood = next((name for name, state in known.items() if torch.equal(state, began)), "in a different state")
     trial.true(
         not wrong,
-        f"With dropout the gradients are not those of the forward: {', '.join(wrong)}.",
+        f"With dropout the gradients of {', '.join(wrong)} are not those of the forward. When the second run of fn "
+        f"began, torch's generator stood {stood}.",
         expected="the second run of fn with the generator in the state that it had before the first one",
-        observed="other numbers in the backward",
+        observed=("other numbers in the backward", stood),
     )
 
 
@@ -163,7 +191,11 @@ def is_right(answer: Checkpointed, trial: Trial, dropout: float) -> bool:
     return not judged_grads(trial, setting, want, want)
 
 
-@checkpointed.property("the program's random numbers go on as without checkpointing", changes=RNG)
+@checkpointed.property(
+    "the program's random numbers go on as without checkpointing",
+    asks="After backward the generator stands where the program had it, also if fn raises in its second run.",
+    changes=RNG,
+)
 def generator(answer: Checkpointed, trial: Trial) -> None:
     if not is_right(answer, trial, 0.0):
         return
@@ -190,58 +222,101 @@ def generator(answer: Checkpointed, trial: Trial) -> None:
     where = "where the forward took it" if torch.equal(now, after_forward) else "somewhere else"
     trial.true(
         torch.equal(now, want),
-        f"After the backward torch's generator is {where}: the program's next random numbers are others.",
+        f"After the backward torch's generator is {where}: the program's next random numbers are different ones.",
         expected="the state that it had before the backward",
         observed=("moved by the backward", where),
     )
 
 
-@checkpointed.property("each call keeps its own state", changes=RNG)
+@checkpointed.property(
+    "each call keeps its own state",
+    asks="Several calls may be open at once, in a row or one inside the other.",
+    changes=RNG,
+)
 def several(answer: Checkpointed, trial: Trial) -> None:
     trial.given(
         "h = checkpointed(fn, x, bias), out = checkpointed(fn, h, bias): fn with dropout, twice in a row"
     )
+    judged_beside_plain(answer, trial, "two calls", in_a_row)
+    trial.given(
+        "checkpointed(g, x, bias), and g calls checkpointed(fn, x, bias): one inside the other, with dropout"
+    )
+    judged_beside_plain(answer, trial, "one call in another", one_in_another)
+
+
+def in_a_row(run: Checkpointed, setting: Setting) -> Tensor:
+    return run(setting.fn, run(setting.fn, setting.x, setting.bias) * 0.7, setting.bias)
+
+
+def one_in_another(run: Checkpointed, setting: Setting) -> Tensor:
+    def outer(x: Tensor, bias: Tensor) -> Tensor:
+        dropped = torch.nn.functional.dropout(x * 0.7, DROPOUT)
+        return torch.nn.functional.dropout(run(setting.fn, dropped, bias).sin(), DROPOUT)
+
+    return run(outer, setting.x, setting.bias)
+
+
+def judged_beside_plain(
+    answer: Checkpointed, trial: Trial, what: str, calls: Callable[[Checkpointed, Setting], Tensor]
+) -> None:
+    """Wrong unless the calls give the gradients that they give without a checkpoint, added to what .grad holds."""
     seed, runs = trial.random.getrandbits(32), []
     for run in (lambda fn, *args: fn(*args), answer):
         torch.manual_seed(seed)
         setting = Setting(trial.seed, dropout=DROPOUT)
         for weight in setting.fn.weights:
             weight.grad = torch.ones_like(weight)
-        first = trial.call(run, setting.fn, setting.x, setting.bias)
-        setting.backward(trial.call(run, setting.fn, first * 0.7, setting.bias))
+        setting.backward(trial.call(calls, run, setting))
         runs.append(setting)
     want = runs[0].grads()
     wrong = judged_grads(trial, runs[1], want, want)
     trial.true(
         not wrong,
-        f"With two calls in a row these gradients are not right: {', '.join(wrong)}.",
+        f"With {what} these gradients are not right: "
+        + ", ".join(f"{name} ({kind})" for name, kind in wrong.items())
+        + ".",
         expected="the second run of each call with that call's own arguments and random numbers, and .grad added to",
-        observed="two calls",
+        observed=(what, found_again(runs[1].fn.states)),
     )
 
 
-@checkpointed.property("fn gets its arguments as they are, in both runs")
+def found_again(states: list[Tensor]) -> list[int]:
+    """For each call of fn the first call at which the generator stood where it does now."""
+    return [next(at for at, state in enumerate(states) if torch.equal(state, now)) for now in states]
+
+
+@checkpointed.property(
+    "fn gets its arguments as they are, in both runs",
+    asks="fn gets its arguments as they are, both times: what is no tensor is the same object.",
+)
 def arguments(answer: Checkpointed, trial: Trial) -> None:
     trial.given(
-        "fn(None, x, 3, 'mean', rows, scale, [1, 2]); rows are indices of int64, scale needs no gradient"
+        "fn(None, x, 3, 'mean', rows, scale, [1, 2], layer): rows are indices of int64, scale needs no gradient, layer is a "
+        "module with a parameter"
     )
     x, scale = made(trial, 5, 4), made(trial, 4, requires_grad=False)
     rows, given = torch.tensor([0, 3]), [1, 2]
     seen: list[tuple[str, ...]] = []
+    layer = torch.nn.Module()  # without a draw from the global generator, as Linear makes one
+    layer.weight = torch.nn.Parameter(made(trial, 4, requires_grad=False))
 
-    def fn(none: Any, x: Tensor, power: int, name: str, rows: Tensor, scale: Tensor, numbers: list) -> Tensor:
+    def fn(
+        none: Any, x: Tensor, power: int, name: str, rows: Tensor, scale: Tensor, numbers: list, used: Any
+    ) -> Tensor:
         wrong = [] if none is None else ["None"]
         wrong += [] if (type(power), power) == (int, 3) else ["3"]
         wrong += [] if name == "mean" and numbers == [1, 2] else ["'mean' or [1, 2]"]
         wrong += [] if rows.dtype == torch.int64 and not rows.requires_grad else ["rows"]
         wrong += ["scale, which now requires grad"] if scale.requires_grad else []
+        wrong += ["a copy of the list"] if numbers is not given else []
+        wrong += ["a copy of the module"] if used is not layer else []
         seen.append(tuple(wrong))
-        return (x[rows] * scale).sin() ** power
+        return (x[rows] * scale).sin() ** power * used.weight
 
-    want = torch.autograd.grad(fn(None, x, 3, "mean", rows, scale, given).sum(), x)[0]
+    wanted = torch.autograd.grad(fn(None, x, 3, "mean", rows, scale, given, layer).sum(), (x, layer.weight))
     seen.clear()
     try:
-        out = trial.call(answer, fn, None, x, 3, "mean", rows, scale, given)
+        out = trial.call(answer, fn, None, x, 3, "mean", rows, scale, given, layer)
         if isinstance(out, Tensor) and out.requires_grad:
             out.sum().backward()
     except (AttributeError, TypeError, RuntimeError) as error:
@@ -255,14 +330,24 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
     trial.true(
         not any(seen),
         f"fn got other arguments than it was given: {', '.join(dict.fromkeys(sum(seen, ())))}.",
-        expected="None, 3, 'mean', the indices, scale without a gradient, [1, 2]",
+        expected="None, 3, 'mean', the indices, scale without a gradient, the list [1, 2] and the module themselves",
         observed=[list(wrong) for wrong in seen],
     )
-    trial.equal(x.grad, want, "The gradient of x", observed="gradient of x")
+    trial.equal(x.grad, wanted[0], "The gradient of x", observed="gradient of x")
+    trial.equal(
+        layer.weight.grad, wanted[1], "The gradient of layer.weight", observed="gradient of the layer"
+    )
 
 
-def autocast_states(answer: Checkpointed, trial: Trial, first: bool, second: bool) -> list[tuple[bool, str]]:
-    """What each run of fn finds: on or off, and the dtype. first, second: whether it is on in forward and backward."""
+def under(dtype: torch.dtype | None) -> contextlib.AbstractContextManager:
+    """Autocast to a dtype; None: none, with no trace of an earlier one."""
+    return contextlib.nullcontext() if dtype is None else torch.autocast("cpu", dtype=dtype)
+
+
+def autocast_states(
+    answer: Checkpointed, trial: Trial, first: torch.dtype | None, second: torch.dtype | None
+) -> list[tuple[bool, str]]:
+    """What each run of fn finds: on or off, and the dtype. first, second: what it is in forward and backward."""
     states: list[tuple[bool, str]] = []
 
     def fn(x: Tensor) -> Tensor:
@@ -271,27 +356,34 @@ def autocast_states(answer: Checkpointed, trial: Trial, first: bool, second: boo
         return x.sin()
 
     x = made(trial, 3)
-    with torch.autocast("cpu", dtype=torch.float16, enabled=first):
+    with under(first):
         out = trial.call(answer, fn, x)
-    with torch.autocast("cpu", dtype=torch.float16, enabled=second):
+    with under(second):
         out.sum().backward()
     return states
 
 
-@checkpointed.property("the second run of fn has the autocast state of the first", changes=RNG)
+@checkpointed.property(
+    "the second run of fn has the autocast state of the first",
+    asks="It finds autocast on the CPU as the first run did: whether it is on, and its dtype.",
+    changes=RNG,
+    after=(generator,),
+)
 def autocast(answer: Checkpointed, trial: Trial) -> None:
     if not is_right(answer, trial, DROPOUT):
         return
+    half, brain = torch.float16, torch.bfloat16
     for description, first, second in (
-        ("forward under autocast to float16, backward outside", True, False),
-        ("forward outside autocast, backward inside", False, True),
+        ("forward under autocast to float16, backward outside", half, None),
+        ("forward outside autocast, backward inside, to bfloat16", None, brain),
+        ("forward under autocast to bfloat16, backward under autocast to float16", brain, half),
     ):
         trial.given(description)
         states = autocast_states(answer, trial, first, second)
         now = torch.is_autocast_enabled("cpu")
         trial.true(
             not now and len(set(states)) == 1,
-            "The two runs of fn differ in autocast, so what they compute has another dtype: "
+            "The two runs of fn differ in autocast, so what they compute has a different dtype: "
             + " and ".join(f"{'on' if on else 'off'} {dtype}".strip() for on, dtype in states)
             + ".",
             expected="the same state in both runs",
@@ -299,10 +391,16 @@ def autocast(answer: Checkpointed, trial: Trial) -> None:
         )
 
 
-@checkpointed.property("if the second run of fn raises, the generator is back all the same", changes=RNG)
+@checkpointed.property(
+    "if the second run of fn raises, the generator is back all the same",
+    asks=(
+        "After backward the generator stands where the program had it, also if fn raises in its second run.",
+        "That error comes out.",
+    ),
+    changes=RNG,
+    after=(generator, autocast),
+)
 def on_error(answer: Checkpointed, trial: Trial) -> None:
-    if not is_right(answer, trial, DROPOUT) or len(set(autocast_states(answer, trial, True, False))) > 1:
-        return
     trial.given("fn draws numbers and raises Boom when it is called the second time")
     setting = Setting(trial.seed, dropout=DROPOUT)
     setting.fn.fails_at = 2
@@ -328,7 +426,7 @@ def on_error(answer: Checkpointed, trial: Trial) -> None:
     )
 
 
-@checkpointed.property("the work is done by the answer itself")
+@checkpointed.property("the work is done by the answer itself", asks="torch.utils.checkpoint is not called.")
 def own_work(answer: Checkpointed, trial: Trial) -> None:
     trial.given("with a look at which functions of torch.utils.checkpoint are called")
     there = torch.utils.checkpoint
@@ -349,3 +447,36 @@ def own_work(answer: Checkpointed, trial: Trial) -> None:
         expected="a Function, or saved_tensors_hooks",
         observed="torch.utils.checkpoint",
     )
+
+
+@checkpointed.property(
+    "a result without a graph is a constant for the backward",
+    asks="If fn's result needs no gradient, its arguments get none from it, and no error comes.",
+    changes=RNG,
+    once_right=True,
+)
+def constant(answer: Checkpointed, trial: Trial) -> None:
+    x = made(trial, 3)
+
+    def no_graph(x: Tensor) -> Tensor:
+        with torch.no_grad():
+            return x * 2
+
+    for text, fn in (
+        ("fn works under no_grad", no_graph),
+        ("fn detaches", lambda x: x.detach().sin()),
+        ("fn gives indices, of int64", lambda x: x.argsort()),
+    ):
+        trial.given(f"(checkpointed(fn, x) + x).sum().backward(); {text}")
+        x.grad = None
+        try:
+            (trial.call(answer, fn, x) + x).sum().backward()
+        except RuntimeError as error:
+            if isinstance(error, NotImplementedError):
+                raise
+            trial.fail(
+                f"It raised {type(error).__name__}: {error}",
+                expected="a gradient of ones, as fn(x) + x gives it",
+                observed="raised",
+            )
+        trial.equal(x.grad, torch.ones_like(x), "The gradient of x", observed="value")

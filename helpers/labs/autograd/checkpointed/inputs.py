@@ -34,11 +34,13 @@ class Layers:
         ]  # no matmul, no tanh: threads would cost more than they do
         self.dropout = dropout
         self.calls = 0
+        self.states: list[Tensor] = []  # torch's generator at the beginning of each call
         self.fails_at = 0
         self.storages: list[list[StorageWeakRef]] = []
 
     def __call__(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
         self.calls += 1
+        self.states.append(torch.get_rng_state())
         storages: list[StorageWeakRef] = []
         self.storages.append(storages)
         for weight in self.weights:
@@ -71,7 +73,10 @@ class Setting:
     def __init__(self, seed: int, dropout: float = 0.0, rows: int = 8, width: int = 4) -> None:
         trial = Trial(seed)
         self.fn = Layers(trial, dropout, width)
-        self.leaf, self.bias = made(trial, rows, width), made(trial, width)
+        self.leaf = made(trial, rows, width)
+        self.bias = torch.nn.Parameter(
+            made(trial, width, requires_grad=False)
+        )  # a tensor of a class of its own
         self.x = self.leaf * 1.5  # no leaf: what comes from a layer before
         self.grad_out = made(trial, rows, width, requires_grad=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -49,15 +50,18 @@ def detached(arg: Any) -> Any:
 
 def backward_into_all(out: Tensor, copies: list, grad_out: Tensor, retain_graph: bool = False) -> list:
     """As torch.autograd.backward(out, grad_out), which imports sympy: it reaches fn's parameters, too."""
-    with torch.enable_grad():
-        total = (out * grad_out).sum()
-    total.backward(retain_graph=retain_graph)
+    if out.requires_grad:
+        with torch.enable_grad():
+            total = (out * grad_out).sum()
+        total.backward(retain_graph=retain_graph)
     return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
 
 
 def grads_of_inputs(out: Tensor, copies: list, grad_out: Tensor) -> list:
     """torch.autograd.grad for the inputs alone. The graph is kept."""
     wanted = [copy for copy in copies if isinstance(copy, Tensor) and copy.requires_grad]
+    if not out.requires_grad:
+        return [None] * len(copies)
     with torch.enable_grad():
         total = (out * grad_out).sum()
     grads = iter(torch.autograd.grad(total, wanted, retain_graph=True, allow_unused=True))
@@ -270,8 +274,8 @@ def no_grad_forward(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def grad_mode_off_in_backward(fn: Fn, *args: Any) -> Tensor:
-    """A backward runs with grad mode off, so the second run of fn recorded nothing. It needs
-    torch.enable_grad().
+    """A backward runs with grad mode off, so what was computed there, fn or a sum of its result, was not
+    recorded. It needs torch.enable_grad().
     """
 
     def unrecorded(fn: Fn, copies: list) -> Tensor:
@@ -279,6 +283,15 @@ def grad_mode_off_in_backward(fn: Fn, *args: Any) -> Tensor:
             return fn(*copies)
 
     return function(second_run=unrecorded)(fn, *args)
+
+
+@checkpointed.variant(grad_mode_off_in_backward)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def of_sum(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        out.sum().backward()
+        return [copy.grad for copy in copies]
+
+    return function(run_backward=of_sum)(fn, *args)
 
 
 @checkpointed.mistake()
@@ -336,6 +349,104 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(how={"rng": False, "back": "unless it raises"})(fn, *args)
 
 
+@checkpointed.mistake(breaks="The second run finds torch's CPU generator as the first run did.")
+def rng_taken_too_late(fn: Fn, *args: Any) -> Tensor:
+    """The second run began with the state in which the first one had left the generator, and drew the numbers that
+    come after: the state was read after fn had run. Read it before.
+    """
+
+    class Late(Around):
+        pass
+
+    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
+        out = fn(*args)
+        ctx.around.rng = torch.get_rng_state()
+        return out
+
+    return function(around=Late, first_run=first_run)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="It finds autocast on the CPU as the first run did: whether it is on, and its dtype."
+)
+def autocast_without_dtype(fn: Fn, *args: Any) -> Tensor:
+    """Autocast was on again in the second run, and with a different dtype than in the first: torch.autocast("cpu")
+    takes the default unless it is given torch.get_autocast_dtype("cpu") of the forward.
+    """
+
+    class WithoutDtype(Around):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dtype = None
+
+    return function(around=WithoutDtype)(fn, *args)
+
+
+@checkpointed.mistake(breaks="what is no tensor is the same object.")
+def copied_arguments(fn: Fn, *args: Any) -> Tensor:
+    """The second run got a copy of what is no tensor: the gradients of a module that is an argument end in the
+    copy. Only tensors are cut off from the graph; hand on all else as it is.
+    """
+    return function(copy=lambda arg: detached(arg) if isinstance(arg, Tensor) else copy.deepcopy(arg))(
+        fn, *args
+    )
+
+
+@checkpointed.variant(copied_arguments)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
+        ctx.others = copy.deepcopy(ctx.others)
+        return fn(*args)
+
+    return function(first_run=first_run)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="If fn's result needs no gradient, its arguments get none from it, and no error comes."
+)
+def constant_result(fn: Fn, *args: Any) -> Tensor:
+    """When fn's result needs no gradient, there is nothing to run a backward through, and torch raises. Ask
+    `out.requires_grad` first; the arguments then get None.
+    """
+
+    def always(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        with torch.enable_grad():
+            total = (out * grad_out).sum()
+        total.backward()
+        return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
+
+    return function(run_backward=always)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def backward_without_grad_out(fn: Fn, *args: Any) -> Tensor:
+    """out.backward() without an argument works for one number only. The gradient of the result is what backward
+    was given: out.backward(grad_out).
+    """
+
+    def bare(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        out.backward()
+        return [copy.grad for copy in copies]
+
+    return function(run_backward=bare)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def gradients_miscounted(fn: Fn, *args: Any) -> Tensor:
+    """A Function's backward returns one value for each argument of forward, in this order: None for fn, then one
+    for each of args.
+    """
+
+    def without_last(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        return backward_into_all(out, copies, grad_out)[:-1]
+
+    return function(run_backward=without_last)(fn, *args)
+
+
 @checkpointed.mistake()
 def rng_left_rewound(fn: Fn, *args: Any) -> Tensor:
     """The generator was set back to the forward's state and left there: from now on the program draws the
@@ -370,8 +481,8 @@ _LAST: dict[str, Around] = {}
 
 @checkpointed.mistake()
 def state_of_the_last_call(fn: Fn, *args: Any) -> Tensor:
-    """The generator's state was kept in one place for all calls: the second call wrote over that of the
-    first. What belongs to a call stands on its ctx, or in a closure.
+    """With two calls open, the second run of one began with the generator's state of the other: perhaps the state
+    is kept in one place for all calls. What belongs to a call stands on its ctx, or in a closure.
     """
 
     class Shared:

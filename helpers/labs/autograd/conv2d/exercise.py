@@ -107,7 +107,10 @@ def every_shape(answer: Answer, trial: Trial, which: str) -> None:
         compared(answer, trial, x, w, which)
 
 
-@conv2d.property("the values of F.conv2d, for both float types")
+@conv2d.property(
+    "the values of F.conv2d, for both float types",
+    asks=("`F.conv2d(x, w)` with a backward of your own: `Conv2d.apply(x, w)`.",),
+)
 def values(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "")
     x_shape, w_shape = SHAPES[0]
@@ -120,22 +123,25 @@ def values(answer: Answer, trial: Trial) -> None:
         compared(answer, trial, x, w, "")
 
 
-@conv2d.property("the gradient of x, for any gradient that comes in")
+@conv2d.property("the gradient of x, for any gradient that comes in", asks="with a backward of your own")
 def gradient_of_x(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "x")
 
 
-@conv2d.property("the gradient of w, for any gradient that comes in")
+@conv2d.property("the gradient of w, for any gradient that comes in", asks="with a backward of your own")
 def gradient_of_w(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "w")
 
 
-@conv2d.property("both gradients at once")
+@conv2d.property("both gradients at once", asks="with a backward of your own")
 def both_gradients(answer: Answer, trial: Trial) -> None:
     every_shape(answer, trial, "xw")
 
 
-@conv2d.property("the gradients are its own work")
+@conv2d.property(
+    "the gradients are its own work",
+    asks="The two gradients are made by you, of conv2d, conv_transpose2d, unfold or einsum: not by torch's convolution_backward.",
+)
 def own_work(answer: Answer, trial: Trial) -> None:
     x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
     trial.given(f"backward of Conv2d.apply(x, w), x of shape {SHAPES[0][0]}, w of shape {SHAPES[0][1]}")
@@ -148,7 +154,10 @@ def own_work(answer: Answer, trial: Trial) -> None:
     )
 
 
-@conv2d.property("a gradient that nobody needs is not computed")
+@conv2d.property(
+    "a gradient that nobody needs is not computed",
+    asks="One that nobody needs is not computed (`ctx.needs_input_grad`).",
+)
 def only_what_is_needed(answer: Answer, trial: Trial) -> None:
     x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
     trial.given("backward with x frozen, with w frozen, and with neither")
@@ -174,7 +183,10 @@ def saves_work(few: list[Operation], all_of_them: list[Operation]) -> bool:
     return products[0] < products[1] or numbers[0] < 0.8 * numbers[1]
 
 
-@conv2d.property("an x or w edited in place before backward does not give wrong gradients")
+@conv2d.property(
+    "an x or w edited in place before backward raises",
+    asks="An x or w that is edited before backward raises RuntimeError, as with `F.conv2d`.",
+)
 def edited_before_backward(answer: Answer, trial: Trial) -> None:
     for name in "xw":
         x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
@@ -188,7 +200,15 @@ def edited_before_backward(answer: Answer, trial: Trial) -> None:
             (x if name == "x" else w).add_(1)
         slopes = gradients_unless_edited(answer, trial, output, [x, w], c)
         trial.true(
-            slopes is None or are_right(slopes, wants),
+            slopes is None or not are_right(slopes, wants),
+            f"Backward went through although {name} was edited after the forward: a copy of it was saved. The gradients "
+            "are right, and a copy costs as much memory as the tensor, in every layer.",
+            expected="RuntimeError: ... has been modified by an inplace operation",
+            got="right gradients, from a copy",
+            observed=("a copy", name),
+        )
+        trial.true(
+            slopes is None,
             f"Backward went through although {name} was edited after the forward, and the gradients are wrong.",
             expected="RuntimeError: ... has been modified by an inplace operation",
             got="wrong gradients, without an error",
@@ -196,7 +216,10 @@ def edited_before_backward(answer: Answer, trial: Trial) -> None:
         )
 
 
-@conv2d.property("a second derivative raises or is right")
+@conv2d.property(
+    "a second derivative raises or is right",
+    asks="A second derivative raises (`once_differentiable`) or is right.",
+)
 def second_derivative(answer: Answer, trial: Trial) -> None:
     x, w = drawn(trial, SHAPES[0][0]), drawn(trial, SHAPES[0][1])
     c = torch.randn(2, 4, 5, 3, generator=trial.generator, dtype=x.dtype)
@@ -242,22 +265,34 @@ def second_derivative(answer: Answer, trial: Trial) -> None:
         )
 
 
-@conv2d.property("where forward takes stride and padding: the values")
+@conv2d.property(
+    "where forward takes stride and padding: the values",
+    asks="If forward has both stride and padding, they are held as well, with the same defaults.",
+)
 def stepped_values(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "")
 
 
-@conv2d.property("where forward takes stride and padding: the gradient of x")
+@conv2d.property(
+    "where forward takes stride and padding: the gradient of x",
+    asks="If forward has both stride and padding, they are held as well",
+)
 def stepped_gradient_of_x(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "x")
 
 
-@conv2d.property("where forward takes stride and padding: the gradient of w")
+@conv2d.property(
+    "where forward takes stride and padding: the gradient of w",
+    asks="If forward has both stride and padding, they are held as well",
+)
 def stepped_gradient_of_w(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "w")
 
 
-@conv2d.property("where forward takes stride and padding: both gradients at once")
+@conv2d.property(
+    "where forward takes stride and padding: both gradients at once",
+    asks="If forward has both stride and padding, they are held as well",
+)
 def stepped_gradients(answer: Answer, trial: Trial) -> None:
     every_step(answer, trial, "xw")
 

@@ -198,8 +198,8 @@ class BothComputedAlways(Function):
 
 @conv2d.mistake()
 class KeptOnCtx(Function):
-    """Tensors put on ctx as attributes are not watched: after an optimizer's step on w, backward uses the new
-    w without a word.
+    """After an optimizer's step on w, backward used the new w without a word: perhaps the tensor stands on ctx as an
+    attribute, or was saved through .data. Only what save_for_backward gets as it is is watched.
     """
 
     @staticmethod
@@ -212,6 +212,110 @@ class KeptOnCtx(Function):
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         needs_x, needs_w = ctx.needs_input_grad
         return by_x(grad_out, ctx.w) if needs_x else None, by_w(grad_out, ctx.x) if needs_w else None
+
+
+def saved_as(kept: Any) -> type[Function]:
+    """An answer that saves kept(x), kept(w)."""
+
+    class Answer(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+            ctx.save_for_backward(*kept(x, w))
+            return F.conv2d(x, w)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None]:
+            x, w = ctx.saved_tensors
+            return (
+                by_x(grad_out, w) if ctx.needs_input_grad[0] else None,
+                by_w(grad_out, x) if ctx.needs_input_grad[1] else None,
+            )
+
+    return Answer
+
+
+@built.variant(KeptOnCtx)
+def _():
+    return saved_as(lambda x, w: (x.data, w.data))
+
+
+@built.variant(KeptOnCtx)
+def _():
+    return saved_as(lambda x, w: (x, w.data))
+
+
+@built.mistake(breaks="An x or w that is edited before backward raises RuntimeError")
+def copies_saved():
+    """A copy of x or w was saved: it costs the memory once more, and hides from who edits in between that backward
+    still needs the tensor. Save the tensor itself.
+    """
+    return saved_as(lambda x, w: (x.clone(), w.clone()))
+
+
+@built.variant(copies_saved)
+def _():
+    return saved_as(lambda x, w: (x, w.clone()))
+
+
+@built.variant(copies_saved)
+def _():
+    return saved_as(lambda x, w: (x.clone(), w))
+
+
+@built.mistake(breaks="with a backward of your own")
+def none_for_x():
+    """None says that there is nothing to learn here: no layer before this one gets a gradient."""
+    return plain(lambda g, x, w: None, right_w)
+
+
+@conv2d.mistake(breaks="One that nobody needs is not computed")
+class NeedsExchanged(Function):
+    """The two entries of needs_input_grad changed places: where one of x and w is frozen, the gradient of the other is
+    missing. They stand in the order of forward's arguments: [0] is x, [1] is w.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, w = ctx.saved_tensors
+        return (
+            by_x(grad_out, w) if ctx.needs_input_grad[1] else None,
+            by_w(grad_out, x) if ctx.needs_input_grad[0] else None,
+        )
+
+
+@conv2d.variant(BothComputedAlways)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, w = ctx.saved_tensors
+        return by_x(grad_out, w) if ctx.needs_input_grad[0] else None, by_w(grad_out, x)
+
+
+@conv2d.variant(BothComputedAlways)
+class _(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, w = ctx.saved_tensors
+        return by_x(grad_out, w), by_w(grad_out, x) if ctx.needs_input_grad[1] else None
 
 
 @conv2d.mistake()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -32,8 +33,25 @@ gradient_penalty = Exercise(
 )
 
 
+class Noted(Function):
+    """x, with a note of whether its backward was recorded, as create_graph=True does it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, recorded: list[bool]) -> Tensor:
+        ctx.recorded = recorded
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        ctx.recorded.append(torch.is_grad_enabled())
+        return grad * 1, None
+
+
 class Net:
-    """Two layers with tanh, an input that needs a gradient, and a parameter that is not used."""
+    """Two layers with tanh, an input that needs a gradient, and parameters that are not used or only added.
+
+    recorded: for each backward through the loss, whether it was recorded.
+    """
 
     def __init__(self, trial: Trial, dtype: torch.dtype = torch.float64) -> None:
         def made(*shape: int) -> Tensor:
@@ -44,10 +62,11 @@ class Net:
         self.last, self.unused = made(4, 1).requires_grad_(), made(2).requires_grad_()
         self.x, self.target = made(5, 3).requires_grad_(), made(5, 1)
         self.params = [self.first, self.bias, self.last]
+        self.recorded: list[bool] = []
 
     def loss(self) -> Tensor:
         out = (self.x @ self.first + self.bias).tanh() @ self.last
-        return (out - self.target).square().mean()
+        return Noted.apply((out - self.target).square().mean(), self.recorded)
 
     def leaves(self) -> dict[str, Tensor]:
         return {
@@ -105,6 +124,10 @@ def kind_of_value(got: Tensor, loss: Tensor, params: list[Tensor]) -> str:
         "twice the squared length": 2 * flat.square().sum(),
         "half the squared length": flat.square().sum() / 2,
         "(length - 1) squared": (flat.norm() - 1).square(),
+        "the loss and the squared length": loss.detach() + flat.square().sum(),
+        "the squared length of the parameters themselves": sum(
+            param.detach().square().sum() for param in params
+        ),
         "zero": flat.sum() * 0,
     }
     value = got.detach()
@@ -114,7 +137,13 @@ def kind_of_value(got: Tensor, loss: Tensor, params: list[Tensor]) -> str:
     )
 
 
-@gradient_penalty.property("the sum of the squares of all gradient entries")
+@gradient_penalty.property(
+    "the sum of the squares of all gradient entries",
+    asks=(
+        "The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable.",
+        "A tensor of 0 dimensions and of loss's dtype",
+    ),
+)
 def value(answer: Penalty, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         trial.given(f"the loss of a net with parameters of shape (3, 4), (4,) and (4, 1), {dtype}")
@@ -125,7 +154,9 @@ def value(answer: Penalty, trial: Trial) -> None:
         kind = kind_of_value(got, net.loss(), net.params)
         trial.true(
             kind == RIGHT,
-            f"The penalty is {kind}.",
+            f"The penalty is {got.item():.6g}, which is {kind}."
+            if kind != "another number"
+            else f"The penalty is {got.item():.6g} and should be {want.item():.6g}.",
             expected=f"{RIGHT}: {want.item():.6g}",
             got=got.detach(),
             observed=kind,
@@ -133,17 +164,25 @@ def value(answer: Penalty, trial: Trial) -> None:
         trial.equal(got.detach(), want, "The penalty", rtol=1e-5, atol=0)
 
 
-@gradient_penalty.property("the penalty can be differentiated: it changes the gradients of the parameters")
+@gradient_penalty.property(
+    "the penalty can be differentiated: it changes the gradients of the parameters",
+    asks=("of the gradients of `loss` by `params`; differentiable.",),
+)
 def differentiable(answer: Penalty, trial: Trial) -> None:
     trial.given("the penalty of a loss, differentiated by torch.autograd.grad with respect to all parameters")
     net = Net(trial)
     got = given_penalty(answer, trial, net.loss(), net.params)
     trial.true(
         got.grad_fn is not None,
-        "The penalty has no grad_fn: it is a number without a history, and training cannot change it. Was the "
-        "gradient computed with create_graph=True, and not cut off by detach, .data or .item()?",
+        "The penalty has no grad_fn: it is a number without a history, and training cannot change it. The gradients "
+        + (
+            "were computed with a history (create_graph=True), and it was lost after that."
+            if any(net.recorded)
+            else "were computed without a history."
+        ),
         expected="a penalty with a grad_fn that leads to the parameters",
-        observed=("no grad_fn", got.requires_grad),
+        got=got,
+        observed=("no grad_fn", got.requires_grad, any(net.recorded)),
     )
     leaves = {name: each for name, each in net.leaves().items() if name != "unused"}
     factor = torch.randn((), generator=trial.generator, dtype=torch.float64)
@@ -167,7 +206,10 @@ def differentiable(answer: Penalty, trial: Trial) -> None:
         )
 
 
-@gradient_penalty.property("no .grad is touched, neither the parameters' nor another leaf's")
+@gradient_penalty.property(
+    "no .grad is touched, neither the parameters' nor another leaf's",
+    asks=("No `.grad` is touched, of params or of any other leaf.",),
+)
 def grad_untouched(answer: Penalty, trial: Trial) -> None:
     trial.given(
         "first.grad holds the gradient of an earlier step, all others are None; the input x needs a gradient"
@@ -196,7 +238,10 @@ def grad_untouched(answer: Penalty, trial: Trial) -> None:
     )
 
 
-@gradient_penalty.property("loss and penalty can be trained on together")
+@gradient_penalty.property(
+    "loss and penalty can be trained on together",
+    asks=("The graph of the loss stays: `(loss + c * penalty).backward()` works afterwards.",),
+)
 def together(answer: Penalty, trial: Trial) -> None:
     trial.given("total = loss + c * penalty; total.backward()")
     net = Net(trial)
@@ -239,7 +284,9 @@ def is_right_if_all_are_used(answer: Penalty, trial: Trial) -> bool:
     return found is not None and found.allclose(torch.autograd.grad(want, net.first)[0])
 
 
-@gradient_penalty.property("a parameter that the loss does not use counts as 0")
+@gradient_penalty.property(
+    "a parameter that the loss does not use counts as 0", asks=("One that the loss does not use counts as 0",)
+)
 def unused(answer: Penalty, trial: Trial) -> None:
     trial.given("params = [first, bias]")
     if not is_right_if_all_are_used(answer, trial):
@@ -261,7 +308,10 @@ def unused(answer: Penalty, trial: Trial) -> None:
     trial.equal(got.detach(), want, "The penalty", observed="value")
 
 
-@gradient_penalty.property("params may be any iterable, also one that can be walked only once")
+@gradient_penalty.property(
+    "params may be any iterable, also one that can be walked only once",
+    asks=("The params may be any iterable, also one that can be walked only once, as `model.parameters()`.",),
+)
 def iterables(answer: Penalty, trial: Trial) -> None:
     net = Net(trial)
     for kind in (tuple, iter):
@@ -279,7 +329,10 @@ def iterables(answer: Penalty, trial: Trial) -> None:
         )
 
 
-@gradient_penalty.property("where the gradient is zero, the penalty's own gradient is 0, not NaN")
+@gradient_penalty.property(
+    "where the gradient is zero, the penalty's own gradient is 0, not NaN",
+    asks=("The penalty's own gradient is finite, also where the gradient is 0.",),
+)
 def at_zero(answer: Penalty, trial: Trial) -> None:
     trial.given("loss = ((x @ w) ** 2).sum() with w = 0: the gradient is 0 in every entry")
     x = torch.randn(5, 3, generator=trial.generator, dtype=torch.float64)
@@ -294,3 +347,47 @@ def at_zero(answer: Penalty, trial: Trial) -> None:
         "The gradient of the penalty",
         observed="nan" if found.isnan().any() else "other",
     )
+
+
+@gradient_penalty.property(
+    "a gradient that is a constant counts, too",
+    asks="The sum of the squares of all entries of the gradients of `loss` by `params`",
+    once_right=True,
+)
+def constants(answer: Penalty, trial: Trial) -> None:
+    net = Net(trial)
+    added = (
+        torch.randn(2, 3, 2, generator=trial.generator, dtype=torch.float64).transpose(0, 2).requires_grad_()
+    )
+    scale = torch.randn((), generator=trial.generator, dtype=torch.float64).requires_grad_()
+    trial.given("loss = net's loss + 3 * added.sum() + scale; the gradients of added and scale are constants")
+    params = [net.first, added, net.bias, scale]
+    loss = net.loss() + 3 * added.sum() + scale
+    want = penalty_of(loss, params)
+    got = given_penalty(answer, trial, loss, params)
+    trial.equal(got.detach(), want.detach(), "The penalty", observed="value")
+
+
+@gradient_penalty.property(
+    "when no parameter is used, the penalty is a tensor all the same",
+    asks=(
+        "One that the loss does not use counts as 0.",
+        "A tensor of 0 dimensions and of loss's dtype, also where no parameter is used.",
+    ),
+    once_right=True,
+)
+def nothing_used(answer: Penalty, trial: Trial) -> None:
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        trial.given(f"params = [unused], {dtype}: the loss uses none of them")
+        net = Net(trial, dtype)
+        try:
+            got = given_penalty(answer, trial, net.loss(), [net.unused])
+        except (RuntimeError, TypeError, AttributeError, ValueError, IndexError, UnboundLocalError) as error:
+            if isinstance(error, NotImplementedError):
+                raise
+            trial.fail(
+                f"The answer raised {type(error).__name__}: {error}",
+                expected=f"a 0 of {dtype}",
+                observed="raised",
+            )
+        trial.equal(got.detach(), torch.zeros((), dtype=dtype), "The penalty", observed="value")

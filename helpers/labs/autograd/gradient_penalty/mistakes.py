@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -99,20 +100,10 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def no_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """retain_graph=True keeps the graph of the loss; it does not record how the gradients were computed.
-    create_graph=True does, and keeps the graph, too.
+    """The gradients were computed without a history. create_graph=True records how they are computed, and keeps the
+    graph of the loss, too; retain_graph=True alone only keeps the graph.
     """
     return total(loss, (grad.square().sum() for grad in gradients(loss, params, create_graph=False)))
-
-
-@gradient_penalty.variant(no_create_graph)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    return total(loss, (grad.detach().square().sum() for grad in gradients(loss, params)))
-
-
-@gradient_penalty.variant(no_create_graph)
-def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    return total(loss, (grad.square().sum() for grad in gradients(loss, params))).detach()
 
 
 @gradient_penalty.variant(no_create_graph)
@@ -298,3 +289,184 @@ for known in ("no_create_graph", "mean_for_sum", "root_then_square"):
     gradient_penalty.add_variant(known, without_allow_unused(gradient_penalty.mistakes[known].answer))
 for form in gradient_penalty.mistakes["root_then_square"].variants[:1]:
     gradient_penalty.add_variant("root_then_square", without_allow_unused(form))
+
+
+def parts_of(loss: Tensor, params: Iterable[Tensor]) -> list[Tensor]:
+    """The squared length of each gradient."""
+    return [grad.square().sum() for grad in gradients(loss, params)]
+
+
+@gradient_penalty.mistake(breaks="; differentiable.")
+def history_cut_off(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The gradients were computed with create_graph=True, and their history was lost on the way to the penalty:
+    perhaps by detach, .data, .item() or a torch.no_grad() around the squares.
+    """
+    return total(loss, (grad.detach().square().sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.variant(history_cut_off)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    grads = torch.autograd.grad(loss, params, create_graph=True)
+    return total(loss, (grad.detach().square().sum() for grad in grads))
+
+
+@gradient_penalty.variant(history_cut_off)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    with torch.no_grad():
+        return sum(parts_of(loss, params))
+
+
+@gradient_penalty.mistake(breaks="A tensor of 0 dimensions")
+def a_python_number(loss: Tensor, params: Iterable[Tensor]) -> Any:
+    """The penalty is a Python number. It has no history: nothing can be trained on it."""
+    return total(loss, parts_of(loss, params)).item()
+
+
+@gradient_penalty.mistake(
+    breaks="A tensor of 0 dimensions and of loss's dtype, also where no parameter is used."
+)
+def python_zero_for_nothing(loss: Tensor, params: Iterable[Tensor]) -> Any:
+    """When the loss uses none of the parameters, the sum of nothing is the Python number 0. Begin with
+    loss.new_zeros(()), which has the dtype and the device of the loss.
+    """
+    return sum(parts_of(loss, params))
+
+
+@gradient_penalty.variant(python_zero_for_nothing)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Any:
+    return sum(parts_of(loss, params)) or 0.0
+
+
+@gradient_penalty.mistake(
+    breaks="A tensor of 0 dimensions and of loss's dtype, also where no parameter is used."
+)
+def float32_for_nothing(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """When the loss uses none of the parameters, the zero is float32 whatever the loss is: torch.zeros(()) does
+    not know the loss. loss.new_zeros(()) does.
+    """
+    return sum(parts_of(loss, params), torch.zeros(()))
+
+
+@gradient_penalty.mistake(
+    breaks="A tensor of 0 dimensions and of loss's dtype, also where no parameter is used."
+)
+def raises_for_nothing(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """When the loss uses none of the parameters, there is nothing to put together, and the call raises:
+    torch.cat and torch.stack take no empty list.
+    """
+    return torch.cat([grad.flatten() for grad in gradients(loss, params)]).square().sum()
+
+
+@gradient_penalty.variant(raises_for_nothing)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    first, *others = parts_of(loss, params)
+    return sum(others, first)
+
+
+@gradient_penalty.variant(raises_for_nothing)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return torch.stack(parts_of(loss, params)).sum()
+
+
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`"
+)
+def constants_left_out(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """A gradient that is a constant does not require grad, and was left out. It is a part of the length as
+    every other; only None is nothing.
+    """
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params) if grad.requires_grad))
+
+
+@gradient_penalty.mistake(breaks="No `.grad` is touched")
+def backward_without_history(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The penalty has no history, and .grad was filled: loss.backward() writes plain numbers there.
+    torch.autograd.grad(..., create_graph=True) returns gradients that can be trained on.
+    """
+    params = list(params)
+    loss.backward(retain_graph=True)
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.variant(backward_without_history)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    loss.backward()
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.variant(backward_without_history)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    params = list(params)
+    for param in params:
+        param.grad = None
+    loss.backward(retain_graph=True)
+    return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
+
+
+@gradient_penalty.mistake(breaks="The graph of the loss stays")
+def graph_freed(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """Computing the penalty freed what the graph of the loss had saved, so that no backward of the loss works
+    afterwards. create_graph=True keeps it, unless retain_graph=False is said as well.
+    """
+    found = torch.autograd.grad(loss, params, create_graph=True, retain_graph=False, allow_unused=True)
+    return total(loss, (grad.square().sum() for grad in found if grad is not None))
+
+
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`"
+)
+def loss_included(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The result is loss + penalty. Who calls this adds the loss: it would count twice."""
+    return total(loss, parts_of(loss, params)) + loss
+
+
+@gradient_penalty.mistake(breaks="of the gradients of `loss` by `params`")
+def parameters_squared(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """That is the squared length of the parameters, as in weight decay. The gradients' is asked for."""
+    return total(loss, (param.square().sum() for param in params))
+
+
+@gradient_penalty.mistake(breaks="The sum of the squares of all entries")
+def halved(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """A half stands before the sum. Some papers write it so; here it is the sum itself."""
+    return total(loss, parts_of(loss, params)) / 2
+
+
+@gradient_penalty.mistake(breaks="The sum of the squares of all entries")
+def absolute_values(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The absolute values were added up, not the squares."""
+    return total(loss, (grad.abs().sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake(breaks="The sum of the squares of all entries of the gradients")
+def not_squared(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The entries were added up as they are: entries of different signs cancel."""
+    return total(loss, (grad.sum() for grad in gradients(loss, params)))
+
+
+@gradient_penalty.mistake(breaks="The sum of the squares of all entries")
+def distance_from_one(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """(length - 1)² is the penalty of WGAN-GP, which holds the gradient's length at 1. Here it is length²."""
+    return (total(loss, parts_of(loss, params)).sqrt() - 1).square()
+
+
+@gradient_penalty.mistake(breaks="of all entries of the gradients")
+def last_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """Only the last gradient counts: perhaps each turn of a loop replaced what was there before."""
+    penalty = loss.new_zeros(())
+    for part in parts_of(loss, params):
+        penalty = part
+    return penalty
+
+
+@gradient_penalty.mistake(breaks="A tensor of 0 dimensions")
+def one_dimension(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The result has one dimension, of size 1. A loss has none: sum() without a dimension gives that."""
+    return total(loss, parts_of(loss, params)).reshape(1)
+
+
+@gradient_penalty.mistake(breaks="A tensor of 0 dimensions")
+def one_number_each(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """There is one number for each parameter. Add them up."""
+    return torch.stack(parts_of(loss, params))

@@ -27,7 +27,7 @@ numerical_grad = Exercise(
         "A copy that is contiguous for certain can be seen flat: `x.detach().clone(memory_format=torch.contiguous_format)` "
         "and `.view(-1)`, two names of one memory. Keep the old value of an entry, and write it back.",
         "For each i: `here = flat[i].item()`; `flat[i] = here + eps`, `above = fn(moved)`; `flat[i] = here - eps`, "
-        "`below = fn(moved)`; `flat[i] = here`; `(above - below) / (2 * eps)`. Another dtype than float64: ValueError.",
+        "`below = fn(moved)`; `flat[i] = here`; `(above - below) / (2 * eps)`.",
     ],
 )
 
@@ -61,16 +61,33 @@ def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor)
     trial.equal(got, want, "The gradient", rtol=1e-4, atol=1e-4, observed=kind)
 
 
-@numerical_grad.property("the gradient, for every shape: float64, shape of x")
+@numerical_grad.property(
+    "the gradient, for every shape: float64, shape of x",
+    asks=(
+        "The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i.",
+        "A float64 tensor of the shape of x",
+    ),
+)
 def shapes(answer: Answer, trial: Trial) -> None:
     for shape in [(4,), (3, 5), (2, 3, 2), (), (1, 1), (0,), (0, 3)]:
         x, c = drawn(trial, *shape), drawn(trial, *shape)
         trial.given(f"fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape {shape}, contiguous")
         want = slope_of_product_sum(c, x)
-        require_gradient(trial, trial.call(answer, product_sum(c), x), want, twice=2 * want, half=want / 2)
+        require_gradient(
+            trial,
+            trial.call(answer, product_sum(c), x),
+            want,
+            twice=2 * want,
+            half=want / 2,
+            negative=-want,
+            of_all=want.sum() + 0 * want,
+        )
 
 
-@numerical_grad.property("the gradient for an x that is not contiguous")
+@numerical_grad.property(
+    "the gradient for an x that is not contiguous",
+    asks="x may have any strides, also those of a transposed or an expanded tensor.",
+)
 def strides(answer: Answer, trial: Trial) -> None:
     base = drawn(trial, 4, 6)
     for name, x in (
@@ -83,7 +100,10 @@ def strides(answer: Answer, trial: Trial) -> None:
         require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x))
 
 
-@numerical_grad.property("the gradient for an expanded x, whose entries share memory")
+@numerical_grad.property(
+    "the gradient for an expanded x, whose entries share memory",
+    asks="x may have any strides, also those of a transposed or an expanded tensor.",
+)
 def expanded(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 3, 1).expand(3, 4), drawn(trial, 3, 4)
     trial.given("x = column.expand(3, 4): four entries of a row are one number in memory")
@@ -93,38 +113,61 @@ def expanded(answer: Answer, trial: Trial) -> None:
     )
 
 
-@numerical_grad.property("fn is asked at x + eps and x - eps in one entry, and nowhere else")
+@numerical_grad.property(
+    "fn is asked at x + eps and x - eps in one entry, and nowhere else",
+    asks="fn is called once at each of these 2 * x.numel() points, and nowhere else.",
+)
 def points(answer: Answer, trial: Trial) -> None:
-    for eps in (1e-3, 0.1):
-        x = 3 * drawn(trial, 2, 3)
-        moves: set[float] = set()
-        many: set[int] = set()
+    for eps in (1e-3, 0.1, None):
+        x, step = 3 * drawn(trial, 2, 3), eps or 1e-6
+        moves: list[list[float]] = []
 
-        def fn(at: Tensor, x: Tensor = x, eps: float = eps, moves: set = moves, many: set = many) -> Tensor:
-            step = (at.detach() - x).flatten()
-            many.add(int((step.abs() > 1e-12).sum()))
-            moves.update(round(value / eps, 4) for value in step.tolist() if abs(value) > 1e-12)
+        def fn(at: Tensor, x: Tensor = x, step: float = step, moves: list = moves) -> Tensor:
+            gaps = ((at.detach() - x) / step).flatten().tolist()
+            moves.append([round(gap, 3) for gap in gaps])
             return (at * at).sum() + at.sum() ** 2
 
-        trial.given(f"eps={eps}, fn writes down where it is asked")
-        trial.call(answer, fn, x, eps)
-        trial.true(
-            max(many, default=0) <= 1,
-            f"fn was asked at a point that differs from x in {max(many, default=0)} entries.",
-            expected="one entry moved, all others as in x",
-            got=f"{max(many, default=0)} entries moved",
-            observed=("entries", min(max(many, default=0), 2)),
+        trial.given(
+            f"x of shape (2, 3), eps={eps}, fn writes down where it is asked" if eps else "eps left out: 1e-6"
         )
+        trial.call(answer, fn, x, *([eps] if eps else []))
+        most = max((sum(gap != 0 for gap in gaps) for gaps in moves), default=0)
         trial.true(
-            moves <= {1.0, -1.0},
+            most <= 1,
+            f"fn was asked at a point that differs from x in {most} entries.",
+            expected="one entry moved, all others as in x",
+            got=f"{most} entries moved",
+            observed=("entries", min(most, 2)),
+        )
+        steps = sorted({gap for gaps in moves for gap in gaps if gap})
+        trial.true(
+            set(steps) <= {1.0, -1.0},
             "fn was asked at other distances from x than eps.",
             expected="x + eps and x - eps",
-            got=f"steps of {', '.join(f'{move:g} * eps' for move in sorted(moves)[:4])}",
-            observed=("steps", "many" if len(moves) > 2 else sorted(moves)),
+            got=f"steps of {', '.join(f'{gap:g} * eps' for gap in steps[:4])}",
+            observed=("steps", "many" if len(steps) > 2 else steps),
+        )
+        at_x = sum(not any(gaps) for gaps in moves)
+        trial.true(
+            not at_x,
+            f"fn was asked {at_x} times at x itself.",
+            expected="12 calls: at x + eps and x - eps for each of the 6 entries",
+            got=f"{len(moves)} calls",
+            observed="at x",
+        )
+        trial.true(
+            len(moves) == 12,
+            f"fn was asked {len(moves)} times.",
+            expected="12 calls: at x + eps and x - eps for each of the 6 entries",
+            got=f"{len(moves)} calls",
+            observed="calls",
         )
 
 
-@numerical_grad.property("the error falls with the square of eps")
+@numerical_grad.property(
+    "the error falls with the square of eps",
+    asks="by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i.",
+)
 def error_order(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 3, 4), drawn(trial, 3, 4)
     exact = 3 * c * x * x
@@ -167,7 +210,10 @@ def _is_float64(trial: Trial, got: Any, x: Tensor) -> None:
     )
 
 
-@numerical_grad.property("fn may be any code: torch is left inside")
+@numerical_grad.property(
+    "fn may be any code: torch is left inside",
+    asks="fn may be any code, with NumPy or `.item()` inside: autograd is not asked.",
+)
 def black_box(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 2, 3)
     weights = drawn(trial, 6).tolist()
@@ -182,15 +228,48 @@ def black_box(answer: Answer, trial: Trial) -> None:
     require_gradient(trial, trial.call(answer, fn, x), want)
 
 
-@numerical_grad.property("an x that requires grad is taken, and the result is off the graph")
+@numerical_grad.property(
+    "an x that requires grad is taken, and the result is off the graph",
+    asks="A float64 tensor of the shape of x that does not require grad, whatever fn computes with.",
+)
 def requires_grad(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
     trial.given("x requires grad")
     require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x.detach()))
     trial.true(x.grad is None, "x.grad was filled.", expected="None", got=x.grad, observed="x.grad")
+    trial.given("c, with which fn computes, requires grad; x does not")
+    x, c = drawn(trial, 2, 3), drawn(trial, 2, 3).requires_grad_()
+    require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x).detach())
+    trial.true(c.grad is None, "c.grad was filled.", expected="None", got=c.grad, observed="c.grad")
 
 
-@numerical_grad.property("x is as it was, also when fn raises")
+@numerical_grad.property(
+    "an x that requires grad can go to NumPy inside fn",
+    asks="What fn gets does not require grad, so that NumPy takes it.",
+    after=(requires_grad,),
+)
+def numpy_inside(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 2, 3).requires_grad_()
+    asked: list[bool] = []
+
+    def fn(at: Tensor) -> Tensor:
+        asked.append(at.requires_grad)
+        return torch.tensor(float((at.detach().numpy() ** 2).sum()), dtype=torch.float64)
+
+    trial.given("x requires grad; fn(x) = (x.numpy() ** 2).sum()")
+    got = trial.call(answer, fn, x)
+    trial.true(
+        not any(asked),
+        "What fn got requires grad, and .numpy() of such a tensor raises RuntimeError.",
+        expected="tensors that are cut off: x.detach()",
+        observed="requires grad",
+    )
+    require_gradient(trial, got, 2 * x.detach())
+
+
+@numerical_grad.property(
+    "x is as it was, also when fn raises", asks="x stays as it was, also when fn raises."
+)
 def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 2, 3)
     before = x.clone()
@@ -213,7 +292,9 @@ def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
     )
 
 
-@numerical_grad.property("autograd has no part in it")
+@numerical_grad.property(
+    "autograd has no part in it", asks="with NumPy or `.item()` inside: autograd is not asked."
+)
 def without_autograd(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3), drawn(trial, 2, 3)
     trial.given("fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape (2, 3)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -324,4 +325,107 @@ def not_moved_back(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
         above = float(fn(copy))
         copy[at] -= 2 * eps
         grad[at] = (above - float(fn(copy))) / (2 * eps)
+    return grad
+
+
+def differences(fn: Scalar, x: Tensor, eps: float, point: Any = moved) -> Tensor:
+    """Right, of which the way to a point is exchanged for a wrong one."""
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        grad[at] = (float(fn(point(x, at, eps))) - float(fn(point(x, at, -eps)))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake(breaks="fn is called once at each of these 2 * x.numel() points, and nowhere else.")
+def asked_at_x_too(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn was called at x itself, whose value central differences do not need. fn may be slow: a whole training run,
+    for instance.
+    """
+    fn(x.detach().clone())
+    return differences(fn, x, eps)
+
+
+@numerical_grad.variant(asked_at_x_too)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        here = float(fn(x.detach().clone()))
+        above, below = float(fn(moved(x, at, eps))), float(fn(moved(x, at, -eps)))
+        grad[at] = ((above - here) + (here - below)) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake(breaks="fn is called once at each of these 2 * x.numel() points, and nowhere else.")
+def asked_twice(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn was called more often than twice for each entry. Two values are all that a slope takes."""
+    differences(fn, x, eps)
+    return differences(fn, x, eps)
+
+
+@numerical_grad.mistake(breaks="What fn gets does not require grad, so that NumPy takes it.")
+def fn_gets_a_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Where x requires grad, x + step does, too, and so did what fn was given: `.numpy()` inside fn raises. Begin
+    with x.detach(), or work under torch.no_grad().
+    """
+
+    def point(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
+        return x + torch.zeros(x.shape, dtype=x.dtype).index_put(
+            [torch.tensor(i) for i in at], torch.tensor(step).to(x.dtype)
+        )
+
+    def stepped(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
+        return point(x, at, step) if at else x + step
+
+    return differences(lambda at: fn(at).detach(), x, eps, stepped)
+
+
+@numerical_grad.variant(fn_gets_a_graph)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    def point(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
+        copy = x.clone(memory_format=torch.contiguous_format)
+        copy[at] += step
+        return copy
+
+    return differences(lambda at: fn(at).detach(), x, eps, point)
+
+
+@numerical_grad.variant(result_on_the_graph)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        grad[at] = (fn(moved(x, at, eps)) - fn(moved(x, at, -eps))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake(breaks="(fn(x + eps e_i) - fn(x - eps e_i))")
+def sign_flipped(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The gradient has the wrong sign: what is below was not subtracted from what is above, but the other way."""
+    return -differences(fn, x, eps)
+
+
+@numerical_grad.mistake(breaks="for each entry i")
+def all_entries_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x + eps moves all entries at once: the slope is the sum of all slopes, the same for each entry."""
+    x = x.detach()
+    slope = (float(fn(x + eps)) - float(fn(x - eps))) / (2 * eps)
+    return torch.full(x.shape, slope, dtype=x.dtype)
+
+
+@numerical_grad.mistake(breaks="A float64 tensor of the shape of x")
+def flat_result(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The slopes are right and lie in one row. They belong into the shape of x."""
+    return differences(fn, x, eps).flatten()
+
+
+@numerical_grad.mistake(breaks="(fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps)")
+def one_copy_for_both(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Every slope is 0: both values came from one point. `up = down = x.clone()` are two names of one tensor, which
+    goes up and down again.
+    """
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        up = down = x.detach().clone(memory_format=torch.contiguous_format)
+        up[at] += eps
+        down[at] -= eps
+        grad[at] = (float(fn(up)) - float(fn(down))) / (2 * eps)
     return grad

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import Node
 
 from helpers.check.compare import difference
 from helpers.check.trial import Trial
@@ -37,12 +38,17 @@ def gradients(answer: Engine, trial: Trial, root: Tensor, grad_out: Tensor, **le
             "A key of the dict is no leaf that needs a gradient.",
             expected="tensors as keys, each of them a leaf with requires_grad",
             got=key,
-            observed=("key", _kind_of_key(key)),
+            observed=(
+                "keys",
+                sorted({"leaf" if id(each) in names else _kind_of_key(each) for each in found}),
+            ),
         )
     return {names[id(key)]: grad for key, grad in found.items()}
 
 
 def _kind_of_key(key: Any) -> str:
+    if isinstance(key, Node):
+        return "node"
     if not isinstance(key, Tensor):
         return type(key).__name__
     return "not a leaf" if not key.is_leaf else "no gradient needed" if not key.requires_grad else "other"

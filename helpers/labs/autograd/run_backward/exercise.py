@@ -23,7 +23,17 @@ from helpers.labs.autograd.run_backward.engines import (
     same_leaves,
     times_counted,
 )
-from helpers.labs.autograd.run_backward.inputs import Blend, Blocked, Halves, Log, Logged, grown, ladder, wide
+from helpers.labs.autograd.run_backward.inputs import (
+    Blend,
+    Blocked,
+    Halves,
+    Log,
+    Logged,
+    TwoDtypes,
+    grown,
+    ladder,
+    wide,
+)
 
 run_backward = Exercise(
     "03.run_backward",
@@ -45,7 +55,14 @@ run_backward = Exercise(
 )
 
 
-@run_backward.property("after a chain of operations the leaf has torch's gradient")
+@run_backward.property(
+    "chain: the leaf has torch's gradient",
+    asks=(
+        "The gradients of all leaves behind `root`, as torch.autograd.grad(..., allow_unused=True) computes them.",
+        "Leaf -> gradient.",
+        "Each gradient has the leaf's shape and dtype and does not require grad.",
+    ),
+)
 def chain(answer: Engine, trial: Trial) -> None:
     for shape in ((3, 4), (), (0, 4)):
         trial.given(f"root = sin(x * c).exp() with x of shape {shape}, float64; c needs no gradient")
@@ -63,14 +80,70 @@ def chain(answer: Engine, trial: Trial) -> None:
         )
 
 
-@run_backward.property("a leaf as root: its gradient is grad_out")
+@run_backward.property(
+    "a leaf as root: its gradient is grad_out",
+    asks="The gradients of all leaves behind `root`",
+)
 def leaf_as_root(answer: Engine, trial: Trial) -> None:
     trial.given("root = x itself, a leaf of shape (3, 4): x.grad_fn is None")
     x = leaf(trial, 3, 4)
     same(answer, trial, x, normal(trial, 3, 4), x=x)
 
 
-@run_backward.property("what is used several times gets the sum of the gradients of all uses")
+@run_backward.property(
+    "diamond: two edges from one node to the same node are two gradients",
+    asks="when all its gradients have come",
+)
+def double(answer: Engine, trial: Trial) -> None:
+    x, w, grad_out = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
+    c, d = normal(trial, 3, 4), normal(trial, 3, 4)
+    slope = grad_out * x.detach().cos()
+    parts = {"x": [2 * slope * x.detach().sin(), slope * c], "w": [2 * grad_out * w.detach(), grad_out * d]}
+    seen: set[tuple[str, str]] = set()
+
+    def far(value: Tensor) -> Tensor:
+        """The same value, two nodes later: what it sends comes late in most orders."""
+        return value.neg().neg()
+
+    # In both orders: which of the two operations is called first is up to the answer.
+    for text, joined in (
+        (
+            "(h * h + far(h * c)) + (w * w + far(w * d))",
+            lambda h: (h * h + far(h * c)) + (w * w + far(w * d)),
+        ),
+        (
+            "(far(h * c) + h * h) + (far(w * d) + w * w)",
+            lambda h: (far(h * c) + h * h) + (far(w * d) + w * w),
+        ),
+    ):
+        trial.given(f"root = {text} with h = sin(x), far(h) = h.neg().neg()")
+        root = joined(x.sin())
+        try:
+            found = gradients(answer, trial, root, grad_out, x=x, w=w)
+        except (LookupError, TypeError) as error:
+            seen.add(("the dict", f"{type(error).__name__} was raised"))
+            continue
+        seen |= {(name, "missing") for name in parts if name not in found}
+        seen |= {
+            (name, kind_of_times(times_counted(found[name], parts[name]))) for name in parts if name in found
+        }
+    wrong = sorted((name, kind) for name, kind in seen if kind != "once")
+    trial.given(
+        "root = (h * h + far(h * c)) + (w * w + far(w * d)), h = sin(x), far(h) = h.neg().neg(), and the same with its summands exchanged"
+    )
+    trial.true(
+        not wrong,
+        "Two edges lead from the node of h * h to the node of h, and one from h * c. "
+        + " ".join(f"Of {name}: {kind}." for name, kind in wrong),
+        expected="three gradients for h, and three for w; all of them come before the node is called",
+        observed=wrong,
+    )
+
+
+@run_backward.property(
+    "diamond: what is used several times gets the sum of the gradients of all uses",
+    asks="when all its gradients have come",
+)
 def shared(answer: Engine, trial: Trial) -> None:
     trial.given("root = h*c1 + h*c2 + h*c3 + w*d1 + w*d2 + w*d3 with h = sin(x); x and w are leaves")
     x, w, grad_out = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
@@ -100,39 +173,13 @@ def shared(answer: Engine, trial: Trial) -> None:
         trial.equal(found[name], grad, f"The gradient of {name}")
 
 
-@run_backward.property("a gradient has the shape of what its receiver gave to the forward operation")
-def shapes(answer: Engine, trial: Trial) -> None:
-    trial.given("root = a + b with a of shape (3, 1) and b of shape (1, 4)")
-    a, b, m, s = leaf(trial, 3, 1), leaf(trial, 1, 4), leaf(trial, 3, 4), leaf(trial)
-    for root, leaves in (
-        (a + b, {"a": a, "b": b}),
-        (m.sum(1, keepdim=True) + b, {"m": m, "b": b}),
-        ((m.sum() + s).sin() + b * a, {"m": m, "s": s, "a": a, "b": b}),
-    ):
-        grad_out = normal(trial, 3, 4)
-        want = expected(root, grad_out, **leaves)
-        found = gradients(answer, trial, root, grad_out, **leaves)
-        same_leaves(trial, found, want)
-        for name, grad in want.items():
-            got = found[name]
-            trial.equal(got, grad, f"The gradient of {name}", observed=kind_of_shape(got, grad))
-        trial.given(
-            "root = m.sum(1, keepdim=True) + b with m of shape (3, 4), b of shape (1, 4), and more of this kind"
-        )
-
-
-@run_backward.property("a gradient has the dtype of what its receiver gave to the forward operation")
-def dtypes(answer: Engine, trial: Trial) -> None:
-    single = torch.float32
-    a, b = leaf(trial, 3, 4, dtype=single), leaf(trial, 3, 4)
-    trial.given("root = a + b with a of float32 and b of float64")
-    same(answer, trial, a + b, normal(trial, 3, 4), a=a, b=b)
-    trial.given("root = (a @ m) + b with a and m of float32, b of float64")
-    m = leaf(trial, 4, 4, dtype=single)
-    same(answer, trial, a @ m + b, normal(trial, 3, 4), a=a, m=m, b=b)
-
-
-@run_backward.property("each output of a node has its own slot")
+@run_backward.property(
+    "slots: each result of a node has its own",
+    asks=(
+        "`grads` has one place for each result of the node, `len(node._input_metadata)`, None where nothing came.",
+        "What comes out belongs to `node.next_functions`, pairs of a receiver (or None) and a slot.",
+    ),
+)
 def slots(answer: Engine, trial: Trial) -> None:
     x, c = leaf(trial, 4, 3), normal(trial, 3)
     rows = x.unbind()
@@ -163,7 +210,53 @@ def slots(answer: Engine, trial: Trial) -> None:
         trial.equal(got, want["x"], "The gradient of x", observed=(description, "values"))
 
 
-@run_backward.property("nodes of custom Functions: no tensors among the arguments, unreduced gradients")
+@run_backward.property(
+    "shapes: a gradient has the shape of what its receiver gave to the forward operation",
+    asks=("Each gradient has the leaf's shape", "It is summed to the shape"),
+)
+def shapes(answer: Engine, trial: Trial) -> None:
+    trial.given("root = a + b with a of shape (3, 1) and b of shape (1, 4)")
+    a, b, m, s = leaf(trial, 3, 1), leaf(trial, 1, 4), leaf(trial, 3, 4), leaf(trial)
+    v = leaf(trial, 4)
+    for root, leaves in (
+        (a + b, {"a": a, "b": b}),
+        (m.sum(1, keepdim=True) + b, {"m": m, "b": b}),
+        ((m.sum() + s).sin() + b * a, {"m": m, "s": s, "a": a, "b": b}),
+        (v + b, {"v": v, "b": b}),  # as many entries, and a different shape
+    ):
+        grad_out = normal(trial, *root.shape)
+        want = expected(root, grad_out, **leaves)
+        found = gradients(answer, trial, root, grad_out, **leaves)
+        same_leaves(trial, found, want)
+        for name, grad in want.items():
+            got = found[name]
+            trial.equal(got, grad, f"The gradient of {name}", observed=kind_of_shape(got, grad))
+        trial.given(
+            "root = m.sum(1, keepdim=True) + b with m of shape (3, 4), b of shape (1, 4), and more of this kind"
+        )
+
+
+@run_backward.property(
+    "shapes: and its dtype",
+    asks=(
+        "Each gradient has the leaf's shape and dtype",
+        "It is summed to the shape and cast to the dtype in the receiver's `_input_metadata[slot]`.",
+    ),
+)
+def dtypes(answer: Engine, trial: Trial) -> None:
+    single = torch.float32
+    a, b = leaf(trial, 3, 4, dtype=single), leaf(trial, 3, 4)
+    trial.given("root = a + b with a of float32 and b of float64")
+    same(answer, trial, a + b, normal(trial, 3, 4), a=a, b=b)
+    trial.given("root = (a @ m) + b with a and m of float32, b of float64")
+    m = leaf(trial, 4, 4, dtype=single)
+    same(answer, trial, a @ m + b, normal(trial, 3, 4), a=a, m=m, b=b)
+
+
+@run_backward.property(
+    "nodes of custom Functions: no tensors among the arguments, unreduced gradients",
+    asks=("The gradients of all leaves behind `root`", "What comes out belongs to `node.next_functions`"),
+)
 def custom_functions(answer: Engine, trial: Trial) -> None:
     a, b, c = leaf(trial, 3, 4), leaf(trial, 1, 4), normal(trial, 4)
     trial.given(
@@ -180,10 +273,31 @@ def custom_functions(answer: Engine, trial: Trial) -> None:
     same(answer, trial, root, normal(trial, 3, 4), b=b)
 
 
+@run_backward.property(
+    "shapes: each result of a node has a shape and a dtype of its own",
+    asks="It is summed to the shape and cast to the dtype in the receiver's `_input_metadata[slot]`.",
+)
+def slot_shapes(answer: Engine, trial: Trial) -> None:
+    x, m, y = leaf(trial, 5), leaf(trial, 4, 3), leaf(trial, 3, dtype=torch.float32)
+    trial.given("a, b = x.split([2, 3]) with x of shape (5,); root = a.sum() * m + b with m of shape (4, 3)")
+    first, second = x.split([2, 3])
+    same(answer, trial, first.sum() * m + second, normal(trial, 4, 3), x=x, m=m)
+    trial.given("a, b = x.split([2, 3]) with x of shape (5,); root = b + m with m of shape (4, 3)")
+    same(answer, trial, x.split([2, 3])[1] + m, normal(trial, 4, 3), x=x, m=m)
+    trial.given(
+        "a custom Function with two results, float32 and float64; each is multiplied by float64 numbers"
+    )
+    short, long = TwoDtypes.apply(y)
+    same(answer, trial, short * m + long * m.detach(), normal(trial, 4, 3), y=y, m=m)
+
+
 # The walk itself - how often, in which order, what is left untouched.
 
 
-@run_backward.property("no gradient is edited after a node has returned it")
+@run_backward.property(
+    "no gradient is edited after a node has returned it",
+    asks="Neither `grad_out` nor a gradient that a node returned is edited.",
+)
 def not_edited(answer: Engine, trial: Trial) -> None:
     trial.given("root = s * 2, s = (h + u) + (h + v) + (h + w) + (z + u) + (z + v) + (z + w), h = sin(x)")
     x, z, u, v, w = (leaf(trial, 3, 4) for _ in range(5))
@@ -201,7 +315,11 @@ def not_edited(answer: Engine, trial: Trial) -> None:
 
 
 @run_backward.property(
-    "each node is called exactly once, when all its gradients are there, with grad mode off"
+    "each node is called exactly once, when all its gradients are there, with grad mode off",
+    asks=(
+        "Each other node is called once, with grad mode off, when all its gradients have come: `call_node(node, grads)`.",
+        "Every order is right in which no node is called too early.",
+    ),
 )
 def once(answer: Engine, trial: Trial) -> None:
     rungs = 7
@@ -245,14 +363,20 @@ def once(answer: Engine, trial: Trial) -> None:
     trial.equal(found["x"], want["x"], "The gradient of x", observed=(*state, "value"))
 
 
-@run_backward.property("a leaf that gets no gradient is not in the dict")
+@run_backward.property(
+    "a leaf that gets no gradient is not in the dict",
+    asks="A leaf that no gradient reaches is not in the dict.",
+)
 def nothing_arrives(answer: Engine, trial: Trial) -> None:
     trial.given("root = f(x, w), a custom Function whose backward returns None for w")
     x, w = leaf(trial, 3), leaf(trial, 3)
     same(answer, trial, Halves.apply(x, w, 0.5), normal(trial, 3), x=x, w=w)
 
 
-@run_backward.property("a gradient that is None has arrived, too")
+@run_backward.property(
+    "a gradient that is None has arrived, too",
+    asks="None counts as an arrival",
+)
 def none_arrives(answer: Engine, trial: Trial) -> None:
     trial.given(
         "root = blocked(h) + h * c + blocked(h) with h = sin(x); blocked is a custom Function, it returns None"
@@ -262,7 +386,10 @@ def none_arrives(answer: Engine, trial: Trial) -> None:
     same(answer, trial, Blocked.apply(h) + h * c + Blocked.apply(h), normal(trial, 3), x=x)
 
 
-@run_backward.property("a node that gets nothing but None is called all the same")
+@run_backward.property(
+    "a node that gets nothing but None is called all the same",
+    asks="None counts as an arrival; a node that received only None is called all the same.",
+)
 def none_only(answer: Engine, trial: Trial) -> None:
     trial.given(
         "root = blocked(f(x)) + w; blocked returns None, so f's node gets only that; f is a custom Function"
@@ -283,12 +410,32 @@ def none_only(answer: Engine, trial: Trial) -> None:
         trial.equal(found[name], grad, f"The gradient of {name}")
 
 
-@run_backward.property("no leaf's .grad is touched")
+@run_backward.property(
+    "None is handed over as None, not as zeros",
+    asks=(
+        "`grads` has one place for each result of the node, `len(node._input_metadata)`, None where nothing came.",
+        "A leaf that no gradient reaches is not in the dict.",
+    ),
+)
+def none_stays(answer: Engine, trial: Trial) -> None:
+    trial.given(
+        "root = blocked(x * c) + w; blocked is a custom Function that returns None, x * c is torch's node"
+    )
+    x, w, c = leaf(trial, 3), leaf(trial, 3), normal(trial, 3)
+    same(answer, trial, Blocked.apply(x * c) + w, normal(trial, 3), x=x, w=w)
+
+
+@run_backward.property(
+    "no leaf's .grad is touched, nor does it count",
+    asks="A leaf's node (it has `variable`) is not called, and no `.grad` is touched.",
+)
 def grad_untouched(answer: Engine, trial: Trial) -> None:
     trial.given("root = x * w.sin(), x.grad is None, w.grad holds a tensor of an earlier backward")
     x, w, kept = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
     w.grad, copy = kept, kept.clone()
-    gradients(answer, trial, x * w.sin(), normal(trial, 3, 4), x=x, w=w)
+    root, grad_out = x * w.sin(), normal(trial, 3, 4)
+    want = expected(root, grad_out, x=x, w=w)
+    found = gradients(answer, trial, root, grad_out, x=x, w=w)
     touched = [] if x.grad is None else ["x.grad was filled"]
     if w.grad is not kept or not torch.equal(kept, copy):
         touched.append("w.grad was changed")
@@ -298,9 +445,15 @@ def grad_untouched(answer: Engine, trial: Trial) -> None:
         expected="every .grad as it was: gradients go into the dict only",
         observed=touched,
     )
+    same_leaves(trial, found, want)
+    for name, grad in want.items():
+        trial.equal(found[name], grad, f"The gradient of {name}", observed=(name, "differs"))
 
 
-@run_backward.property("views and in-place edits")
+@run_backward.property(
+    "views and in-place edits",
+    asks="Every order is right in which no node is called too early.",
+)
 def views(answer: Engine, trial: Trial) -> None:
     x, y = leaf(trial, 4, 3), leaf(trial, 3)
     trial.given(
@@ -313,7 +466,10 @@ def views(answer: Engine, trial: Trial) -> None:
     same(answer, trial, row * 2, normal(trial, 3), x=x, y=y)
 
 
-@run_backward.property("a chain of 3,000 nodes")
+@run_backward.property(
+    "a chain of 3,000 nodes",
+    asks="3,000 nodes in a row must work.",
+)
 def depth(answer: Engine, trial: Trial) -> None:
     trial.given(
         "root = h + (-x); h is x after 3,000 operations, `-h` and `h + 0.1` in turn, and one more `-h`"
@@ -340,7 +496,10 @@ def _long(seed: int) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
     return x, root, grad_out, {"x": -2 * grad_out}
 
 
-@run_backward.property("random graphs: the same gradients as torch's")
+@run_backward.property(
+    "random graphs: the same gradients as torch's",
+    asks="The gradients of all leaves behind `root`, as torch.autograd.grad(..., allow_unused=True) computes them.",
+)
 def random_graphs(answer: Engine, trial: Trial) -> None:
     for turn in range(8):
         graph = grown(trial.random.randrange, 14, trial.generator)
@@ -379,7 +538,10 @@ def _wrong_leaf(answer: Engine, trial: Trial, root: Tensor, leaves: dict[str, Te
 _ENGINE = type(torch.autograd.Variable._execution_engine)
 
 
-@run_backward.property("the engine does the work itself")
+@run_backward.property(
+    "the engine does the work itself",
+    asks="torch's own engine is not called.",
+)
 def own_work(answer: Engine, trial: Trial) -> None:
     trial.given("root = x * w.sin(), with a look at which functions of torch are called")
     x, w = leaf(trial, 3), leaf(trial, 3)

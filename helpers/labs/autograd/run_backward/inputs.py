@@ -59,6 +59,22 @@ class Halves(Function):
         return grad * ctx.scale * (1 - x.tanh() ** 2), None, None
 
 
+class TwoDtypes(Function):
+    """Two results, of float32 and float64: the input times 2 and times 3."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+        return x.float() * 2, x.double() * 3
+
+    @staticmethod
+    def backward(ctx: Any, short: Tensor, long: Tensor) -> Tensor:
+        if (short.dtype, long.dtype) != (torch.float32, torch.float64):
+            raise RuntimeError(
+                f"gradients of float32 and float64 belong here, not {short.dtype} and {long.dtype}"
+            )
+        return short * 2 + long.float() * 3
+
+
 class Blocked(Function):
     """The identity, without a gradient."""
 

@@ -144,6 +144,17 @@ def not_reduced(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
+@run_backward.variant(not_reduced)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
+        wanted = node._input_metadata[slot]
+        return (grad.sum_to_size(wanted.shape) if grad.numel() > wanted.shape.numel() else grad).to(
+            wanted.dtype
+        )
+
+    return engine(root, grad_out, fit=fit)
+
+
 @run_backward.mistake()
 def reduced_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
     """Only the gradients of leaves were summed to their shape. A node between has an expected shape, too:
