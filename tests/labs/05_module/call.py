@@ -89,7 +89,7 @@ def of_objects(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             if new is None:
                 continue
             if each.with_kwargs:
-                if type(new) is not tuple or len(new) != 2:
+                if not isinstance(new, tuple) or len(new) != 2:
                     raise RuntimeError("expected (args, kwargs)")
                 args, kwargs = new
             else:

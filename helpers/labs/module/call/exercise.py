@@ -16,6 +16,13 @@ from helpers.labs.module.call.inputs import NOTHING, Boom, Hook, Inputs, Spy, en
 Answer = Callable[..., Any]
 
 
+class Both(NamedTuple):
+    """The pair of a pre-hook with with_kwargs, as a tuple of a class below tuple."""
+
+    args: tuple
+    kwargs: dict
+
+
 class Two(NamedTuple):
     """A tuple of a class below tuple."""
 
@@ -168,12 +175,13 @@ def falsy_results(answer: Answer, trial: Trial) -> None:
     ),
 )
 def keywords(answer: Answer, trial: Trial) -> None:
-    new = ((number(trial),), {"scale": number(trial), "shift": number(trial)})
+    new = (number(trial),), {"scale": number(trial), "shift": number(trial)}
+    again = Both((number(trial),), {"shift": number(trial)})
     inputs = [
         Hook("a", "pre", with_kwargs=True),
         Hook("b", "pre", with_kwargs=True, returns=new),
         Hook("c", "pre"),
-        Hook("d", "pre", with_kwargs=True),
+        Hook("d", "pre", with_kwargs=True, returns=again),
         Hook("e", "post", "global", with_kwargs=True),
         Hook("f", "post", with_kwargs=True),
         Hook("g", "post"),

@@ -188,14 +188,15 @@ CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over,
     "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError",
     asks=(
         "Before __init__ has run there are no dicts (a subclass forgot super().__init__(), or copy.deepcopy):",
-        "To assign a Parameter or a MiniModule, and to read a missing name, is then an AttributeError.",
+        "To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError.",
         "To assign anything else works: it is a plain attribute.",
     ),
     after=CORE,
 )
 def uninitialised(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
-    for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1")):
+    registered = [(f"register_{kind}", "a", "None") for kind in ("parameter", "buffer", "module")]
+    for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1"), *registered):
         plays(inputs, trial, [step], initialised=False)
     plays(inputs, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
 
@@ -329,10 +330,13 @@ def listed(answer: Any, trial: Trial) -> None:
     module = side.kind()
     has_dicts(trial, module)
     module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
+    module.w2 = side.values["p2"]
     module.register_buffer("b", side.values["t1"])
-    trial.given("m with a parameter w, a buffer b, a module child, a plain n, and scale in its class")
+    trial.given(
+        "m with the parameters w and w2, a buffer b, a module child, a plain n, and scale in its class"
+    )
     got = set(dir(module))
-    names = ("w", "b", "child", "n", "scale", "forward", "_parameters")
+    names = ("w", "w2", "b", "child", "n", "scale", "forward", "_parameters")
     missing = [name for name in names if name not in got]
     trial.true(not missing, f"dir(m) lacks {', '.join(missing)}.", observed=("lacks", missing))
 

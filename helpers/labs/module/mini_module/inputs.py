@@ -16,14 +16,22 @@ Step = tuple[str, ...]  # ("set", name, value), ("del", name), ("get", name), ("
 Result = tuple[str, Any]
 
 
+class Special(nn.Parameter):
+    """A class below Parameter."""
+
+
+class Other(Tensor):
+    """A class below Tensor."""
+
+
 class Inputs:
     """A class built on the answer, one built on nn.Module, and values that both are given, by name."""
 
     def __init__(self, answer: type, trial: Trial) -> None:
         p1, p2 = torch.randn(2, 2, 3, generator=trial.generator)
         t1, t2 = torch.randn(2, 3, generator=trial.generator)
-        shared = {"p1": nn.Parameter(p1), "p2": nn.Parameter(p2, requires_grad=False)}
-        shared |= {"t1": t1, "t2": t2.clone().requires_grad_()}
+        shared = {"p1": nn.Parameter(p1), "p2": Special(p2, requires_grad=False)}
+        shared |= {"t1": t1, "t2": t2.clone().as_subclass(Other).requires_grad_()}
         shared |= {"None": None, "3": 3, "'text'": "text"}
         self.theirs, self.ours = Side(nn.Module, shared), Side(answer, shared)
 

@@ -120,3 +120,11 @@ class NamesOfAnyType(Right):
 class _(Right):
     def is_text(self, name: Any) -> bool:
         return True
+
+
+@mini_module.mistake()
+class SomeNotInDir(Right):
+    """dir() leaves out entries that it should list: more than the names which begin with a digit."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in Right.__dir__(self) if not any(letter.isdigit() for letter in name)]

@@ -259,6 +259,31 @@ class AnNnModule(nn.Module):
 
 
 @mini_module.mistake()
+class TheVeryClass(Right):
+    """type(value) was compared with Parameter or Tensor. A class below counts as well: ask isinstance."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if (
+            isinstance(value, nn.Parameter)
+            and type(value) is not nn.Parameter
+            and "_parameters" in vars(self)
+        ):
+            if name in self._parameters:
+                raise TypeError(f"{name} is a parameter")
+            object.__setattr__(self, name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(TheVeryClass)
+class _(Right):
+    def register(self, place: str, name: str, value: Any) -> None:
+        if value is not None and place != "_modules" and type(value) not in (nn.Parameter, Tensor):
+            raise TypeError(f"{name} cannot be {type(value).__name__}")
+        Right.register(self, place, name, value)
+
+
+@mini_module.mistake()
 class NamesRefusedDifferently(Right):
     """A name that is taken, or none, was refused with an error of a different type. nn.Module raises KeyError."""
 
