@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_hook
 from torch.utils.hooks import RemovableHandle
 
 
@@ -23,9 +22,10 @@ class PlainRecorder:
         self.handles: list[RemovableHandle] = []
 
     def __enter__(self) -> PlainRecorder:
-        if not self.handles:
-            for name, module in self.model.named_modules():
-                self.handles.append(module.register_forward_hook(self.hook(name)))
+        if self.handles:
+            raise RuntimeError("on already")
+        for name, module in self.model.named_modules():
+            self.handles.append(module.register_forward_hook(self.hook(name)))
         return self
 
     def hook(self, name: str) -> Callable[[nn.Module, Any, Any], None]:
@@ -41,32 +41,43 @@ class PlainRecorder:
         self.handles.clear()
 
 
-class GlobalRecorder:
-    """One hook for all modules, which knows the names of its own; begins anew each time."""
+class CallRecorder:
+    """No hooks: nn.Module's call is replaced while the first of the recorders is on, and all that are on are told."""
+
+    on: list[CallRecorder] = []
+    real: Any = None
 
     def __init__(self, model: nn.Module) -> None:
-        self.names = {module: name for name, module in model.named_modules()}
+        self.names = {id(module): name for name, module in model.named_modules()}
         self.activations: dict[str, list[Tensor]] = {}
-        self.depth, self.handle = 0, None
 
-    def __enter__(self) -> GlobalRecorder:
-        self.depth += 1
-        if self.depth == 1:
+    def __enter__(self) -> CallRecorder:
+        if not CallRecorder.on:
+            CallRecorder.real = nn.Module.__call__
+
+            def told(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+                output = CallRecorder.real(module, *args, **kwargs)
+                for recorder in set(CallRecorder.on):
+                    recorder.note(module, output)
+                return output
+
+            nn.Module.__call__ = told
+        CallRecorder.on.append(self)
+        if CallRecorder.on.count(self) == 1:
             self.activations = {name: [] for name in self.names.values()}
-            self.handle = register_module_forward_hook(self.note)
         return self
 
-    def note(self, module: nn.Module, args: Any, output: Any) -> None:
-        name = self.names.get(module)
+    def note(self, module: nn.Module, output: Any) -> None:
+        name = self.names.get(id(module))
         if name is not None and torch.is_tensor(output):
             self.activations[name].append(
                 torch.empty_like(output, requires_grad=False).copy_(output.detach())
             )
 
     def __exit__(self, *error: object) -> bool:
-        self.depth -= 1
-        if self.depth == 0:
-            self.handle.remove()
+        CallRecorder.on.remove(self)
+        if not CallRecorder.on:
+            nn.Module.__call__ = CallRecorder.real
         return False
 
 
@@ -131,4 +142,4 @@ class GeneratorRecorder:
         return self._context.__exit__(*error) if self._depth == 0 else None
 
 
-RIGHT = [PlainRecorder, GlobalRecorder, StackRecorder, GeneratorRecorder]
+RIGHT = [PlainRecorder, CallRecorder, StackRecorder, GeneratorRecorder]

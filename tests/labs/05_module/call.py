@@ -89,7 +89,7 @@ def of_objects(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             if new is None:
                 continue
             if each.with_kwargs:
-                if type(new) is not tuple or len(new) != 2:
+                if not isinstance(new, tuple) or len(new) != 2:
                     raise RuntimeError("expected (args, kwargs)")
                 args, kwargs = new
             else:
@@ -213,7 +213,7 @@ def with_two_loops_each(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
 
 
 def in_three_parts(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-    """The parts are functions; the output of forward is what hooks see after an error. What is no pair fails to unpack."""
+    """The parts are functions; the output of forward is what hooks see after an error."""
     begun: set[int] = set()
 
     def before() -> None:
@@ -222,6 +222,8 @@ def in_three_parts(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             if id in module._forward_pre_hooks_with_kwargs:
                 got = hook(module, args, kwargs)
                 if got is not None:
+                    if not isinstance(got, tuple) or len(got) != 2:
+                        raise RuntimeError("no pair")
                     args, kwargs = got
             else:
                 got = hook(module, args)

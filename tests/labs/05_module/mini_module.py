@@ -16,6 +16,8 @@ class Plain:
             object.__setattr__(self, entries, {})
 
     def _check_name(self, name: str, entries: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError("a name is a str")
         if not name or "." in name:
             raise KeyError(f"{name!r} is no name for an entry")
         if hasattr(self, name) and name not in entries:
@@ -95,6 +97,8 @@ class ByTable:
         if place not in self.__dict__:
             raise AttributeError("call super().__init__() first")
         entries, others = self.__dict__[place], [at for at in self._table() if at != place]
+        if type(name) is not str:
+            raise TypeError(name)
         if name == "" or name.count("."):
             raise KeyError(name)
         if name not in entries:
@@ -180,6 +184,8 @@ class FromTheEntry:
             place = vars(self)[kind]
         except KeyError:
             raise AttributeError("before __init__") from None
+        if not hasattr(name, "isidentifier"):
+            raise TypeError("a name is a text")
         if name in place:
             return place
         if not name or set(name) & {"."} or name in dir(type(self)) or self._place(name):

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.module.call.inputs import Boom, Hook, Inputs, Spy, ending, played, require_same
+from helpers.labs.module.call.inputs import NOTHING, Boom, Hook, Inputs, Spy, ending, played, require_same
 
 Answer = Callable[..., Any]
+
+
+class Both(NamedTuple):
+    """The pair of a pre-hook with with_kwargs, as a tuple of a class below tuple."""
+
+    args: tuple
+    kwargs: dict
+
+
+class Two(NamedTuple):
+    """A tuple of a class below tuple."""
+
+    x: int
+    scale: int
+
 
 call = Exercise(
     "05.call",
@@ -36,11 +51,14 @@ call = Exercise(
 
 
 def number(trial: Trial) -> int:
-    """A random input; each is another one for a inputs with few of them."""
+    """A random input; a different one for each input."""
     return trial.random.randint(2, 99)
 
 
-@call.property("the hooks are called by the answer: module(...) runs nowhere inside")
+@call.property(
+    "the hooks are called by the answer: module(...) runs nowhere inside",
+    asks="The module itself is not called.",
+)
 def by_hand(answer: Answer, trial: Trial) -> None:
     module = Spy("module", [], Inputs([]))
     module.register_forward_hook(lambda *_: None)
@@ -56,12 +74,24 @@ def by_hand(answer: Answer, trial: Trial) -> None:
     )
 
 
-@call.property("without hooks, the result of forward")
+@call.property(
+    "without hooks, the result of forward",
+    asks=(
+        "What module(*args, **kwargs) does with forward hooks: every event in torch's order, the same result.",
+        "Then comes `module.forward`,",
+    ),
+)
 def no_hooks(answer: Answer, trial: Trial) -> None:
     require_same(answer, trial, Inputs([], (number(trial),), {"scale": number(trial)}))
 
 
-@call.property("global before own, pre-hooks before forward, each in its dict's order")
+@call.property(
+    "global before own, pre-hooks before forward, each in its dict's order",
+    asks=(
+        "First come the pre-hooks: those of `module_py._global_forward_pre_hooks`, then those of `module._forward_pre_hooks`, each in the order of its dict (id -> hook).",
+        "Then the hooks: those of `module_py._global_forward_hooks`, then those of `module._forward_hooks`.",
+    ),
+)
 def order(answer: Answer, trial: Trial) -> None:
     kinds = [("pre", "abcde"), ("post", "fghij")]
     trial.random.shuffle(kinds)
@@ -74,11 +104,24 @@ def order(answer: Answer, trial: Trial) -> None:
     require_same(answer, trial, Inputs(inputs, (number(trial),), {"shift": number(trial)}))
 
 
-@call.property("what a pre-hook returns becomes the arguments, for all that comes after it")
+@call.property(
+    "what a pre-hook returns becomes the arguments, for all that comes after it",
+    asks=(
+        "A pre-hook is called as hook(module, args).",
+        "What it returns becomes args, a bare value as a tuple of one;",
+        "Hooks get args, kwargs and output as those before them have left them.",
+    ),
+)
 def inputs(answer: Answer, trial: Trial) -> None:
-    for returned in (number(trial), (number(trial), number(trial)), [number(trial), number(trial)]):
+    some, more = number(trial), number(trial)
+    for returned, at_first in (
+        (some, None),
+        ((some, more), more),
+        ([some, more], (more,)),
+        (Two(some, more), Two(more, some)),
+    ):
         inputs = [
-            Hook("a", "pre", "global"),
+            Hook("a", "pre", "global", returns=NOTHING if at_first is None else at_first),
             Hook("b", "pre", returns=returned),
             Hook("c", "pre"),
             Hook("d", "post"),
@@ -86,7 +129,10 @@ def inputs(answer: Answer, trial: Trial) -> None:
         require_same(answer, trial, Inputs(inputs, (number(trial),), {"scale": number(trial)}))
 
 
-@call.property("what a hook returns becomes the result, for all that comes after it")
+@call.property(
+    "what a hook returns becomes the result, for all that comes after it",
+    asks=("A hook is called as hook(module, args, output),", "A value that is not None becomes the output."),
+)
 def results(answer: Answer, trial: Trial) -> None:
     for returned in (number(trial), (number(trial), None), [number(trial)]):
         inputs = [
@@ -99,29 +145,43 @@ def results(answer: Answer, trial: Trial) -> None:
         require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
-@call.property("only None means no change: 0, False and an empty list are values")
+@call.property(
+    "only None means no change: 0, False and an empty list are values",
+    asks="only None changes nothing.",
+)
 def falsy_inputs(answer: Answer, trial: Trial) -> None:
-    for returned in (0, False, []):
-        require_same(
-            answer, trial, Inputs([Hook("a", "pre", returns=returned), Hook("b", "pre")], (number(trial),))
-        )
+    for place in ("own", "global"):
+        for returned in (0, False, []):
+            hooks = [Hook("a", "pre", place, returns=returned), Hook("b", "pre")]
+            require_same(answer, trial, Inputs(hooks, (number(trial),)))
 
 
-@call.property("a result of 0, False or an empty list is a result, too")
+@call.property(
+    "a result of 0, False or an empty list is a result, too",
+    asks="A value that is not None becomes the output.",
+)
 def falsy_results(answer: Answer, trial: Trial) -> None:
-    for returned in (0, False, [], ()):
-        inputs = [Hook("a", "post", returns=returned), Hook("b", "post")]
-        require_same(answer, trial, Inputs(inputs, (number(trial),)))
+    for place in ("own", "global"):
+        for returned in (0, False, [], ()):
+            hooks = [Hook("a", "post", place, returns=returned), Hook("b", "post")]
+            require_same(answer, trial, Inputs(hooks, (number(trial),)))
 
 
-@call.property("hooks with with_kwargs see and replace the keyword arguments")
+@call.property(
+    "hooks with with_kwargs see and replace the keyword arguments",
+    asks=(
+        "If its id is in `module._forward_pre_hooks_with_kwargs`, it is called as hook(module, args, kwargs), and returns None or the tuple (args, kwargs);",
+        "or as hook(module, args, kwargs, output) if its id is in `module_py._global_forward_hooks_with_kwargs` or `module._forward_hooks_with_kwargs`.",
+    ),
+)
 def keywords(answer: Answer, trial: Trial) -> None:
-    new = ((number(trial),), {"scale": number(trial), "shift": number(trial)})
+    new = (number(trial),), {"scale": number(trial), "shift": number(trial)}
+    again = Both((number(trial),), {"shift": number(trial)})
     inputs = [
         Hook("a", "pre", with_kwargs=True),
         Hook("b", "pre", with_kwargs=True, returns=new),
         Hook("c", "pre"),
-        Hook("d", "pre", with_kwargs=True),
+        Hook("d", "pre", with_kwargs=True, returns=again),
         Hook("e", "post", "global", with_kwargs=True),
         Hook("f", "post", with_kwargs=True),
         Hook("g", "post"),
@@ -130,7 +190,10 @@ def keywords(answer: Answer, trial: Trial) -> None:
         require_same(answer, trial, Inputs(hooks, (number(trial),), {"scale": number(trial)}))
 
 
-@call.property("without an error an always_call hook is a hook like others, in its place")
+@call.property(
+    "without an error an always_call hook is a hook like others, in its place",
+    asks="Then the hooks: those of `module_py._global_forward_hooks`, then those of `module._forward_hooks`.",
+)
 def always_in_its_place(answer: Answer, trial: Trial) -> None:
     inputs = [
         Hook("a", "post", always=True, returns=number(trial)),
@@ -142,7 +205,10 @@ def always_in_its_place(answer: Answer, trial: Trial) -> None:
     require_same(answer, trial, Inputs(inputs, (number(trial),), {"shift": number(trial)}))
 
 
-@call.property("hooks may remove hooks: the list is made when its loop begins")
+@call.property(
+    "hooks may remove hooks: a dict is listed before its first hook runs",
+    asks="Hooks may remove hooks of their dict: a dict is listed before the first of its hooks runs, so a hook that is removed by an earlier one still runs.",
+)
 def removals(answer: Answer, trial: Trial) -> None:
     for kind in ("pre", "post"):
         for place in ("own", "global"):
@@ -165,7 +231,15 @@ def always_hooks(trial: Trial) -> list[Hook]:
     ]
 
 
-@call.property("forward raises: the always_call hooks run, with output None, and the error goes on")
+@call.property(
+    "forward raises: the always_call hooks run, with output None, and the error goes on",
+    asks=(
+        "When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
+        "They get args and kwargs as they are by then, and None as output if forward has not ended.",
+        "What they return does not end the error.",
+        "Then the first error is raised again, the same object.",
+    ),
+)
 def forward_raises(answer: Answer, trial: Trial) -> None:
     inputs = [Hook("a", "pre", with_kwargs=True, returns=((number(trial),), {"scale": number(trial)}))]
     args = (number(trial),)
@@ -175,14 +249,23 @@ def forward_raises(answer: Answer, trial: Trial) -> None:
     )
 
 
-@call.property("a pre-hook raises: the always_call hooks run as well, forward does not")
+@call.property(
+    "a pre-hook raises: the always_call hooks run as well, forward does not",
+    asks="When an Exception comes, wherever,",
+)
 def pre_hook_raises(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
         inputs = [Hook("a", "pre", place, raises=Boom("from a pre-hook")), Hook("b", "pre")]
         require_same(answer, trial, Inputs(inputs + always_hooks(trial), (number(trial),), {"shift": 2}))
 
 
-@call.property("a hook raises: the always_call hooks that have not run yet run")
+@call.property(
+    "a hook raises: the always_call hooks that have not run yet run",
+    asks=(
+        "When an Exception comes, wherever,",
+        "and that have not begun yet, are called once, global before own.",
+    ),
+)
 def hook_raises(answer: Answer, trial: Trial) -> None:
     inputs = [
         Hook("a", "post", "global", always=True, returns=number(trial)),
@@ -194,13 +277,19 @@ def hook_raises(answer: Answer, trial: Trial) -> None:
     require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
-@call.property("an always_call hook that raised is not called a second time")
+@call.property(
+    "an always_call hook that raised is not called a second time",
+    asks="and that have not begun yet, are called once, global before own.",
+)
 def always_hook_raises(answer: Answer, trial: Trial) -> None:
     inputs = [Hook("a", "post", always=True, raises=Boom("from a hook")), Hook("b", "post", always=True)]
     require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
-@call.property("an error of an always_call hook becomes a warning while another error is on its way")
+@call.property(
+    "an error of an always_call hook becomes a warning while a first error is on its way",
+    asks="An Exception of theirs becomes a warning (warnings.warn), and the next one runs.",
+)
 def second_error(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
         inputs = [
@@ -211,13 +300,43 @@ def second_error(answer: Answer, trial: Trial) -> None:
         require_same(answer, trial, Inputs(inputs, (number(trial),), raises=Boom("from forward")))
 
 
-@call.property("KeyboardInterrupt runs no hook")
+@call.property(
+    "KeyboardInterrupt and SystemExit run no hook",
+    asks="KeyboardInterrupt and its like run none of them, and come out as they are,",
+)
 def interrupted(answer: Answer, trial: Trial) -> None:
-    inputs = [Hook("a", "pre"), Hook("b", "post", always=True), Hook("c", "post", "global", always=True)]
-    require_same(answer, trial, Inputs(inputs, (number(trial),), raises=KeyboardInterrupt("stopped")))
+    watching = [Hook("b", "post", always=True), Hook("c", "post", "global", always=True)]
+    for stop in (KeyboardInterrupt("stopped"), SystemExit("stopped"), GeneratorExit("stopped")):
+        args = (number(trial),)
+        require_same(answer, trial, Inputs([Hook("a", "pre"), *watching], args, raises=stop))
+        require_same(answer, trial, Inputs([Hook("a", "pre", raises=stop), *watching], args))
+        require_same(answer, trial, Inputs([Hook("a", "post", "global", raises=stop), *watching], args))
 
 
-@call.property("random sets of hooks make the events of module(...)")
+@call.property(
+    "an always_call hook that is interrupted ends the call, also while an error is on its way",
+    asks="also when one of them raises it.",
+)
+def interrupted_on_the_way(answer: Answer, trial: Trial) -> None:
+    for place in ("own", "global"):
+        stop = Hook("a", "post", place, always=True, raises=KeyboardInterrupt("stopped"))
+        inputs = [stop, Hook("b", "post", always=True)]
+        require_same(answer, trial, Inputs(inputs, (number(trial),), raises=Boom("from forward")))
+
+
+@call.property(
+    "a forward that belongs to the instance is the one that runs",
+    asks="Then comes `module.forward`, the instance's own if it has one.",
+)
+def own_forward(answer: Answer, trial: Trial) -> None:
+    hooks = [Hook("a", "pre", returns=number(trial)), Hook("b", "post")]
+    require_same(answer, trial, Inputs(hooks, (number(trial),), {"shift": number(trial)}, own_forward=True))
+
+
+@call.property(
+    "random sets of hooks make the events of module(...)",
+    asks="What module(*args, **kwargs) does with forward hooks: every event in torch's order, the same result.",
+)
 def random_sets(answer: Answer, trial: Trial) -> None:
     for _ in range(12):
         require_same(answer, trial, random_scene(trial))
@@ -254,17 +373,28 @@ def random_hook(trial: Trial, name: str) -> Hook:
 
 
 @call.property(
-    "a pre-hook with with_kwargs that returns neither None nor two things is an error", once_right=True
+    "a pre-hook with with_kwargs that returns neither None nor two things is an error",
+    once_right=True,
+    asks="anything else is a RuntimeError.",
 )
 def not_a_pair(answer: Answer, trial: Trial) -> None:
-    for returned in (number(trial), (number(trial),)):
-        inputs = Inputs([Hook("a", "pre", with_kwargs=True, returns=returned)], (number(trial),))
+    some = number(trial)
+    no_pairs = (
+        some,
+        0,
+        (some,),
+        ((some,), {"scale": some}, some),
+        [(some,), {"scale": some}],
+        {"x": some, "scale": some},
+    )
+    for returned in no_pairs:
+        inputs = Inputs([Hook("a", "pre", with_kwargs=True, returns=returned)], (some,))
         trial.given(str(inputs))
         got = played(inputs, answer)
         trial.true(
-            isinstance(got.error, Exception),
+            isinstance(got.error, RuntimeError),
             "module(...) raises RuntimeError here: it expects a tuple (args, kwargs) from such a hook, or None.",
-            expected="an error",
+            expected="RuntimeError",
             got=ending(got, got),
-            observed=(type(got.error).__name__, len(got.log)),
+            observed=(type(got.error).__name__, type(returned).__name__, len(got.log)),
         )

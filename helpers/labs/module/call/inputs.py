@@ -22,7 +22,7 @@ class Boom(Exception):
 
 @dataclass
 class Hook:
-    """One hook of a inputs. kind: "pre" or "post"; removes: names of hooks that it removes when it runs."""
+    """One hook. kind: "pre" or "post"; removes: names of hooks that it removes when it runs."""
 
     name: str
     kind: str
@@ -60,10 +60,14 @@ class Inputs:
     kwargs: dict = field(default_factory=dict)
     raises: BaseException | None = None
     with_child: bool = False
+    own_forward: bool = False  # the module has a forward of its own, beside that of its class
 
     def __str__(self) -> str:
         listed = "; ".join(map(str, self.hooks)) or "no hooks"
         raised = f"; forward raises {type(self.raises).__name__}" if self.raises else ""
+        raised += (
+            "; module.forward = ..., a function that belongs to this one module" if self.own_forward else ""
+        )
         return f"call(module, {_arguments(self.args, self.kwargs)}), with {listed}{raised}"
 
 
@@ -84,6 +88,8 @@ class Spy(nn.Module):
         super().__init__()
         self.name, self.log, self.raises = name, log, inputs.raises
         self.child = Spy("child", log, Inputs([])) if inputs.with_child else None
+        if inputs.own_forward:
+            self.forward = self.own_forward
         self.ended = self.broken = False  # whether forward has given a result; whether a hook has raised
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -95,6 +101,11 @@ class Spy(nn.Module):
         result = total if self.child is None else self.child(total)
         self.ended = True
         return result
+
+    def own_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Twice what the forward of the class gives."""
+        self.log.append("the module's own forward is called")
+        return 2 * type(self).forward(self, *args, **kwargs)
 
 
 def played(inputs: Inputs, caller: Callable[..., Any]) -> Played:
@@ -178,10 +189,10 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
         zip([*want.log, "the call ends"], [*got.log, "the call ends"], strict=False), 1
     ):
         if need != have:
-            if _is_own_fault(got, want):
-                raise got.error
+            if _is_own_fault(got, want) or (have == "the call ends" and _is_foreign(got.error)):
+                raise got.error  # told with the line that raised
             trial.fail(
-                f"Event {at} is another one than in module(...).",
+                f"Event {at} is a different one than in module(...).",
                 expected=f"{at}. {need}",
                 got=f"{at}. {have}",
                 observed=("log", got.log, ending(got, want)),
@@ -195,6 +206,14 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
         expected=f"module(...) {message}",
         got=have,
         observed=("end", have),
+    )
+    is_the_same = got.result is want.result or not isinstance(want.result, list)
+    trial.true(
+        is_the_same,
+        "The call returned a copy of the result.",
+        expected="the very object that the last hook returned",
+        got="an equal one",
+        observed="a copy",
     )
     trial.true(
         got.warned >= want.warned,
@@ -212,12 +231,17 @@ def ending(happened: Played, want: Played) -> str:
         return f"returned {shown(happened.result)}"
     if error is want.error:
         return f"raised {type(error).__name__}: {error}"
-    return f"raised {'another ' if type(error) is type(want.error) is Boom else ''}{type(error).__name__}"
+    return f"raised {'a different ' if type(error) is type(want.error) is Boom else ''}{type(error).__name__}"
+
+
+def _is_foreign(error: BaseException | None) -> bool:
+    """Whether neither a hook nor forward of the check raised this."""
+    return isinstance(error, Exception) and not isinstance(error, Boom)
 
 
 def _is_own_fault(got: Played, want: Played) -> bool:
     """Whether the answer raised an error of its own: it is told with the line that raised."""
-    return isinstance(got.error, Exception) and want.error is None and not isinstance(got.error, Boom)
+    return want.error is None and _is_foreign(got.error)
 
 
 def _arguments(args: Any, kwargs: dict) -> str:

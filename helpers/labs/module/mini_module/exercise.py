@@ -34,26 +34,48 @@ mini_module = Exercise(
 )
 
 
-@mini_module.property("a Parameter that is assigned becomes an entry of _parameters, and is read back")
+@mini_module.property(
+    "a Parameter that is assigned becomes an entry of _parameters, and is read back",
+    asks=(
+        "Where nn.Module keeps parameters, buffers and children: a plain class with three dicts of its own.",
+        "`self.name = value`: the first rule that fits.",
+        "A Parameter becomes an entry of _parameters, by the rules of register_parameter;",
+        "The entry `name`, None too,",
+    ),
+)
 def parameters(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     plays(inputs, trial, [("set", "w", "p1"), ("get", "w"), ("set", "bias", "p2"), ("get", "bias")])
 
 
-@mini_module.property("a module that is assigned becomes an entry of _modules, and is read back")
+@mini_module.property(
+    "a module that is assigned becomes an entry of _modules, and is read back",
+    asks="A MiniModule becomes an entry of _modules;",
+)
 def modules(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     plays(inputs, trial, [("set", "child", "m1"), ("get", "child")])
 
 
-@mini_module.property("a tensor, a number or None under a new name is a plain attribute")
+@mini_module.property(
+    "a tensor, a number or None under a new name is a plain attribute",
+    asks="All else is a plain attribute, in __dict__: a Tensor, too, since only register_buffer makes a new buffer.",
+)
 def plain_attributes(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     steps = [("set", "t", "t1"), ("get", "t"), ("set", "n", "3"), ("set", "nothing", "None"), ("get", "n")]
     plays(inputs, trial, [*steps, ("set", "t", "t2"), ("set", "n", "t1"), ("get", "nothing")])
 
 
-@mini_module.property("register_parameter, register_buffer and register_module make entries, None among them")
+@mini_module.property(
+    "register_parameter, register_buffer and register_module make entries, None among them",
+    asks=(
+        "An entry is a name in one of the dicts: an nn.Parameter in _parameters, a Tensor in _buffers, a MiniModule in _modules, or None in any of them.",
+        "An entry of _parameters, new or in its old place;",
+        "An entry of _buffers, new or in its old place;",
+        "An entry of _modules, new or in its old place;",
+    ),
+)
 def registered(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
@@ -65,7 +87,14 @@ def registered(answer: Any, trial: Trial) -> None:
         )
 
 
-@mini_module.property("an entry takes another value of its kind, and None: then it stays an entry")
+@mini_module.property(
+    "an entry takes a different value of its kind, and None: then it stays an entry",
+    asks=(
+        "Where the name is an entry of _parameters, None is stored there,",
+        "Where the name is an entry of _modules, None is stored there,",
+        "Where the name is an entry of _buffers, a Tensor or None is stored there,",
+    ),
+)
 def taken_in(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     for kind, one, other in (("parameter", "p1", "p2"), ("buffer", "t1", "t2"), ("module", "m1", "m2")):
@@ -74,7 +103,14 @@ def taken_in(answer: Any, trial: Trial) -> None:
         plays(inputs, trial, [(f"register_{kind}", "a", "None"), ("set", "a", other), ("get", "a")])
 
 
-@mini_module.property("a Parameter or a module takes a name over, and what stood there is gone")
+@mini_module.property(
+    "a Parameter or a module takes a name over, and what stood there is gone",
+    asks=(
+        "what stood under the name in __dict__, _buffers or _modules goes.",
+        "what stood under the name in __dict__ or _buffers goes.",
+        "No name stands in two of the dicts, nor in a dict and in __dict__.",
+    ),
+)
 def taken_over(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     plays(inputs, trial, [("set", "a", "3"), ("set", "a", "p1"), ("get", "a")])
@@ -84,21 +120,34 @@ def taken_over(answer: Any, trial: Trial) -> None:
     plays(inputs, trial, [("set", "a", "m1"), ("set", "a", "p1"), ("get", "a")])
 
 
-@mini_module.property("what is of another kind than the entry is TypeError, and the entry stays")
+KINDLESS = ("t1", "3", "a function", "a class", "a layer")  # no module for the side that is given it
+
+
+@mini_module.property(
+    "what is of a different kind than the entry is TypeError, and the entry stays",
+    asks=(
+        "Where the name is an entry of _parameters, None is stored there, all else is TypeError.",
+        "Where the name is an entry of _modules, None is stored there, all else is TypeError.",
+        "Where the name is an entry of _buffers, a Tensor or None is stored there, all else is TypeError.",
+    ),
+)
 def refused(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     for first, *values in (
         (("register_parameter", "a", "p1"), "t1", "3", "m1"),
         (("register_parameter", "a", "None"), "t1", "m1"),
-        (("register_module", "a", "m1"), "t1", "3"),
+        (("register_module", "a", "m1"), *KINDLESS),
         (("register_module", "a", "None"), "'text'"),
-        (("register_buffer", "a", "t1"), "3", "'text'"),
+        (("register_buffer", "a", "t1"), "3", "'text'", "a function"),
     ):
         for value in values:
             plays(inputs, trial, [first, ("set", "a", value)])
 
 
-@mini_module.property("del takes an entry or a plain attribute away; then its name is free")
+@mini_module.property(
+    "del takes an entry or a plain attribute away; then its name is free",
+    asks="`del self.name`: an entry, or else a plain attribute;",
+)
 def deleted(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
@@ -108,7 +157,13 @@ def deleted(answer: Any, trial: Trial) -> None:
     plays(inputs, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
 
 
-@mini_module.property("a name that is nowhere is an AttributeError that tells the name")
+@mini_module.property(
+    "a name that is nowhere is an AttributeError that tells the name",
+    asks=(
+        "The entry `name`, None too, else AttributeError that tells the name.",
+        "AttributeError if there is neither.",
+    ),
+)
 def missing(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     plays(inputs, trial, [("get", "nowhere"), ("del", "nowhere")])
@@ -130,16 +185,27 @@ CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over,
 
 
 @mini_module.property(
-    "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError", after=CORE
+    "before __init__ a plain attribute can be set; entries, and missing names, are AttributeError",
+    asks=(
+        "Before __init__ has run there are no dicts (a subclass forgot super().__init__(), or copy.deepcopy):",
+        "To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError.",
+        "To assign anything else works: it is a plain attribute.",
+    ),
+    after=CORE,
 )
 def uninitialised(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
-    for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1")):
+    registered = [(f"register_{kind}", "a", "None") for kind in ("parameter", "buffer", "module")]
+    for step in (("get", "nowhere"), ("set", "w", "p1"), ("set", "child", "m1"), *registered):
         plays(inputs, trial, [step], initialised=False)
     plays(inputs, trial, [("set", "n", "3"), ("get", "n"), ("set", "t", "t1")], initialised=False)
 
 
-@mini_module.property("copy.deepcopy copies a module with all its entries", after=CORE)
+@mini_module.property(
+    "copy.deepcopy copies a module with all its entries",
+    asks="Before __init__ has run there are no dicts (a subclass forgot super().__init__(), or copy.deepcopy):",
+    after=CORE,
+)
 def copied(answer: Any, trial: Trial) -> None:
     side = Inputs(answer, trial).ours
     module = side.kind()
@@ -162,7 +228,12 @@ def copied(answer: Any, trial: Trial) -> None:
 
 
 @mini_module.property(
-    "a name that the class or another place has already is KeyError", after=(*CORE, uninitialised, copied)
+    "a name that the class or a different place has already is KeyError",
+    asks=(
+        "Whether an entry may be called so.",
+        'KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.',
+    ),
+    after=(*CORE, uninitialised, copied),
 )
 def taken_names(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
@@ -177,7 +248,9 @@ def taken_names(answer: Any, trial: Trial) -> None:
 
 
 @mini_module.property(
-    "the names '' and 'a.b' are KeyError", after=(*CORE, uninitialised, copied, taken_names)
+    "the names '' and 'a.b' are KeyError",
+    asks='KeyError if `name` is "", holds a dot,',
+    after=(*CORE, uninitialised, copied, taken_names),
 )
 def bad_names(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
@@ -189,17 +262,39 @@ def bad_names(answer: Any, trial: Trial) -> None:
 
 @mini_module.property(
     "what is of the wrong kind cannot be registered: TypeError",
+    asks=(
+        "TypeError unless a Parameter or None.",
+        "TypeError unless a Tensor or None.",
+        "TypeError unless a MiniModule or None.",
+    ),
     after=(*CORE, uninitialised, copied, taken_names, bad_names),
 )
 def wrong_kinds(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
-    for kind, values in (("parameter", ("t1", "3", "m1")), ("buffer", ("3", "m1")), ("module", ("t1", "3"))):
+    for kind, values in (("parameter", ("t1", "3", "m1")), ("buffer", ("3", "m1")), ("module", KINDLESS)):
         for value in values:
             plays(inputs, trial, [(f"register_{kind}", "a", value)])
 
 
 @mini_module.property(
+    "a name that is no str is TypeError",
+    asks="TypeError if `name` is no str.",
+    after=(*CORE, taken_names, bad_names, wrong_kinds),
+)
+def no_text(answer: Any, trial: Trial) -> None:
+    side = Inputs(answer, trial).ours
+    for name in (0, 3, None, b"w"):
+        for kind in ("parameter", "buffer", "module"):
+            trial.given(f"m.register_{kind}({name!r}, None)")
+            register = getattr(side.kind(), f"register_{kind}")
+            trial.raises(
+                TypeError, lambda register=register, name=name: register(name, None), f"for {name!r}"
+            )
+
+
+@mini_module.property(
     "an entry that is assigned again keeps its place in the order of its dict",
+    asks="An entry that is assigned again keeps its place in the order of its dict.",
     after=(
         *CORE,
         taken_names,
@@ -225,21 +320,31 @@ def order(answer: Any, trial: Trial) -> None:
         )
 
 
-@mini_module.property("dir() lists the entries, too", after=(*CORE, taken_names, bad_names, wrong_kinds))
+@mini_module.property(
+    "dir() lists the entries, too",
+    asks="All names of the class, of __dict__ and of the three dicts.",
+    after=(*CORE, taken_names, bad_names, wrong_kinds),
+)
 def listed(answer: Any, trial: Trial) -> None:
     side = Inputs(answer, trial).ours
     module = side.kind()
     has_dicts(trial, module)
     module.w, module.child, module.n = side.values["p1"], side.values["m1"], 3
+    module.w2 = side.values["p2"]
     module.register_buffer("b", side.values["t1"])
-    trial.given("m with a parameter w, a buffer b, a module child, a plain n, and scale in its class")
+    trial.given(
+        "m with the parameters w and w2, a buffer b, a module child, a plain n, and scale in its class"
+    )
     got = set(dir(module))
-    names = ("w", "b", "child", "n", "scale", "forward", "_parameters")
+    names = ("w", "w2", "b", "child", "n", "scale", "forward", "_parameters")
     missing = [name for name in names if name not in got]
     trial.true(not missing, f"dir(m) lacks {', '.join(missing)}.", observed=("lacks", missing))
 
 
-@mini_module.property("a plain class: the work is done here, and not by nn.Module")
+@mini_module.property(
+    "a plain class: the work is done here, and not by nn.Module",
+    asks="a plain class with three dicts of its own.",
+)
 def own_work(answer: Any, trial: Trial) -> None:
     names = ("__setattr__", "__getattr__", "__delattr__", "__dir__", "register_parameter", "register_buffer")
     side = Inputs(answer, trial).ours
@@ -274,7 +379,9 @@ def program(rng: random.Random, length: int) -> list[Step]:
 
 
 @mini_module.property(
-    "random programs leave the same names in the same places as on nn.Module", once_right=True
+    "random programs leave the same names in the same places as on nn.Module",
+    once_right=True,
+    asks="All errors are of nn.Module's types.",
 )
 def programs(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)

@@ -16,14 +16,22 @@ Step = tuple[str, ...]  # ("set", name, value), ("del", name), ("get", name), ("
 Result = tuple[str, Any]
 
 
+class Special(nn.Parameter):
+    """A class below Parameter."""
+
+
+class Other(Tensor):
+    """A class below Tensor."""
+
+
 class Inputs:
     """A class built on the answer, one built on nn.Module, and values that both are given, by name."""
 
     def __init__(self, answer: type, trial: Trial) -> None:
         p1, p2 = torch.randn(2, 2, 3, generator=trial.generator)
         t1, t2 = torch.randn(2, 3, generator=trial.generator)
-        shared = {"p1": nn.Parameter(p1), "p2": nn.Parameter(p2, requires_grad=False)}
-        shared |= {"t1": t1, "t2": t2.clone().requires_grad_()}
+        shared = {"p1": nn.Parameter(p1), "p2": Special(p2, requires_grad=False)}
+        shared |= {"t1": t1, "t2": t2.clone().as_subclass(Other).requires_grad_()}
         shared |= {"None": None, "3": 3, "'text'": "text"}
         self.theirs, self.ours = Side(nn.Module, shared), Side(answer, shared)
 
@@ -34,6 +42,9 @@ class Side:
     def __init__(self, base: Any, shared: dict[str, Any]) -> None:
         self.kind = node_of(base)
         self.values = shared | {"m1": self.kind(), "m2": self.kind()}
+        # a class of modules is no module; a layer of torch is none for MiniModule, an object that is called is none for torch
+        layer = Scales() if base is nn.Module else nn.ReLU()
+        self.values |= {"a function": forward, "a class": self.kind, "a layer": layer}
         self.own = set(vars(self.kind()))  # what any new module has in its __dict__
 
     def word(self, value: Any) -> str:
@@ -41,7 +52,7 @@ class Side:
         for name, known in self.values.items():
             if known is value:
                 return name
-        return f"another {type(value).__name__}"
+        return f"a different {type(value).__name__}"
 
     def taken(self, module: Any, step: Step) -> Result:
         """Takes a step: what it returned, or the error it raised."""
@@ -69,6 +80,18 @@ class Side:
         }
         plain = {name: self.word(value) for name, value in vars(module).items() if name not in self.own}
         return places | {"__dict__": plain}
+
+
+def forward(x: Tensor) -> Tensor:
+    """A function."""
+    return x
+
+
+class Scales:
+    """Can be called, and is no module."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x
 
 
 def node_of(base: Any) -> Any:
@@ -151,20 +174,20 @@ def plays(inputs: Inputs, trial: Trial, steps: Iterable[Step], *, initialised: b
             f"`{past[-1]}` {outcome(step, got)}; on nn.Module it {outcome(step, want)}.",
             expected=outcome(step, want),
             got=outcome(step, got),
-            observed=(*step, outcome(step, got), standing_of(pair[1]) if got[0] == "returned" else None),
+            observed=(*past, outcome(step, got), standing_of(pair[1]) if got[0] == "returned" else None),
         )
         if initialised:
-            same_standing(trial, pair, past[-1], step)
+            same_standing(trial, pair, past)
 
 
-def same_standing(trial: Trial, pair: list[tuple[Side, Any]], code: str, step: Step) -> None:
+def same_standing(trial: Trial, pair: list[tuple[Side, Any]], past: list[str]) -> None:
     """Wrong if a name stands elsewhere than on nn.Module, or something else under it."""
     want, got = (side.standing(module) for side, module in pair)
     off = [place for place in want if want[place] != got[place]]
     trial.true(
         not off,
-        f"After `{code}`, {' and '.join(off)} {'differ' if len(off) > 1 else 'differs'} from nn.Module's.",
+        f"After `{past[-1]}`, {' and '.join(off)} {'differ' if len(off) > 1 else 'differs'} from nn.Module's.",
         expected="; ".join(f"{place}: {want[place] or 'empty'}" for place in off),
         got="; ".join(f"{place}: {got[place] or 'empty'}" for place in off),
-        observed=(*step, [(place, sorted(map(list, got[place].items()))) for place in off]),
+        observed=(*past, [(place, sorted(map(list, got[place].items()))) for place in off]),
     )

@@ -19,6 +19,9 @@ class Right:
     def is_free(self, name: str, place: str) -> bool:
         return not hasattr(self, name) or name in vars(self)[place]
 
+    def is_text(self, name: Any) -> bool:
+        return isinstance(name, str)
+
     def is_a_name(self, name: str) -> bool:
         return bool(name) and "." not in name
 
@@ -28,6 +31,8 @@ class Right:
     def register(self, place: str, name: str, value: Any) -> None:
         if place not in vars(self):
             raise AttributeError("before __init__")
+        if not self.is_text(name):
+            raise TypeError("a name is a str")
         if not self.is_a_name(name) or not self.is_free(name, place):
             raise KeyError(name)
         if value is not None and not isinstance(value, self.kind(place)):

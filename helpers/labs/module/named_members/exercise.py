@@ -100,20 +100,28 @@ def deep(trial: Trial) -> Node:
     )
 
 
-@named_members.property("an iterator of pairs: a name and the object itself")
+@named_members.property(
+    "an iterator of pairs: a name and the object itself",
+    asks=(
+        "What named_parameters, named_buffers and named_modules yield, by one generator.",
+        "(name, member), the very object that the module holds.",
+    ),
+)
 def pairs(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, node({"w": parameter(2, generator=trial.generator)}), "parameters")
 
 
 @named_members.property(
-    "a module's own members first, then child after child, each with all below it; names with dots"
+    "a module's own members first, then child after child, each with all below it; names with dots",
+    asks="First a module's own, in the order of its dict, then child after child, each with all below it.",
 )
 def order(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, deep(trial))
 
 
 @named_members.property(
-    "frozen parameters and buffers that are not saved are members, too; plain tensors are none"
+    "frozen parameters and buffers that are not saved are members, too; plain tensors are none",
+    asks="nothing else is: no frozen parameter, no empty container.",
 )
 def every_entry(answer: Any, trial: Trial) -> None:
     g = trial.generator
@@ -126,7 +134,10 @@ def every_entry(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, module)
 
 
-@named_members.property("what is None is left out")
+@named_members.property(
+    "what is None is left out",
+    asks="Entries that are None are left out;",
+)
 def none_left_out(answer: Any, trial: Trial) -> None:
     g = trial.generator
     child = node({"bias": None, "weight": parameter(2, generator=g)}, {"mean": None})
@@ -137,6 +148,30 @@ def none_left_out(answer: Any, trial: Trial) -> None:
         children=children,
     )
     as_torch(answer, trial, module)
+
+
+class Falsy(Node):
+    """A module of length 0 with entries, as a container of one's own may be."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+@named_members.property(
+    "what Python takes for false is a member: an empty container, a parameter that is 0",
+    asks="nothing else is: no frozen parameter, no empty container.",
+)
+def falsy(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    zero = node({"w": nn.Parameter(torch.zeros(()))}, {"seen": torch.zeros(1), "no": torch.zeros(0)})
+    odd = Falsy()
+    odd.w, odd.child = parameter(2, generator=g), node({"b": parameter(2, generator=g)})
+    odd.register_buffer("mean", buffer(2, generator=g))
+    empty = {"chain": nn.Sequential(), "layers": nn.ModuleList(), "weights": nn.ParameterList()}
+    module = node({"v": parameter(2, generator=g)}, children={**empty, "zero": zero, "odd": odd})
+    as_torch(answer, trial, module)
+    as_torch(answer, trial, odd)
+    as_torch(answer, trial, nn.Sequential(), "modules")
 
 
 def tied(trial: Trial) -> Node:
@@ -151,12 +186,18 @@ def tied(trial: Trial) -> Node:
     )
 
 
-@named_members.property("what has several names comes once, under the first")
+@named_members.property(
+    "what has several names comes once, under the first",
+    asks="remove_duplicate: True: a member that is reached under several names comes once, under the first.",
+)
 def once(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, tied(trial))
 
 
-@named_members.property("two members of equal values are two")
+@named_members.property(
+    "two members of equal values are two",
+    asks="Entries that are None are left out; nothing else is: no frozen parameter, no empty container.",
+)
 def equal_values(answer: Any, trial: Trial) -> None:
     def bias(*shape: int) -> nn.Parameter:
         return nn.Parameter(torch.zeros(shape))
@@ -171,38 +212,99 @@ def equal_values(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, module)
 
 
-@named_members.property("remove_duplicate=False: what has several names comes under each")
+@named_members.property(
+    "remove_duplicate=False: what has several names comes under each",
+    asks="False: under each of them.",
+)
 def every_name(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, tied(trial), remove_duplicate=False)
 
 
-@named_members.property("recurse=False: the module's own members only")
+@named_members.property(
+    "recurse=False: the module's own members only",
+    asks='recurse: False: only the root\'s own parameters or buffers; of kind "modules" only the root itself.',
+)
 def own_only(answer: Any, trial: Trial) -> None:
     module = deep(trial)
     module.w = module.w2 = parameter(2, generator=trial.generator)
     as_torch(answer, trial, module, recurse=False)
-    as_torch(answer, trial, module, "parameters", "buffers", recurse=False, remove_duplicate=False)
-
-
-@named_members.property("a prefix stands before every name, with a dot between")
-def prefixed(answer: Any, trial: Trial) -> None:
-    for prefix in ("net", "net.block"):
-        as_torch(answer, trial, deep(trial), prefix=prefix)
-    as_torch(answer, trial, deep(trial), "parameters", "buffers", prefix="net", recurse=False)
-
-
-@named_members.property("a second call gives the same again")
-def again(answer: Any, trial: Trial) -> None:
-    module = tied(trial)
-    for _ in range(2):
-        as_torch(answer, trial, module, "parameters")
-
-
-WALKS = (pairs, order, every_entry, none_left_out, once, equal_values, every_name, own_only, prefixed, again)
+    as_torch(answer, trial, module, recurse=False, remove_duplicate=False)
 
 
 @named_members.property(
-    "one at a time: what stands further on is not looked at before it is asked for", after=WALKS
+    "a prefix stands before every name, with a dot between",
+    asks=(
+        "prefix: Stands before every name, with a dot between.",
+        'Of kind "modules" the root\'s own name is `prefix`.',
+    ),
+)
+def prefixed(answer: Any, trial: Trial) -> None:
+    for prefix in ("net", "net.block"):
+        as_torch(answer, trial, deep(trial), prefix=prefix)
+    as_torch(answer, trial, deep(trial), prefix="net", recurse=False)
+    as_torch(answer, trial, tied(trial), prefix="net", remove_duplicate=False)
+
+
+@named_members.property(
+    "a second call gives the same again",
+    asks="Each call begins anew, also while the generator of a different call is half read.",
+)
+def again(answer: Any, trial: Trial) -> None:
+    module = tied(trial)
+    for _ in range(2):
+        as_torch(answer, trial, module)
+
+
+@named_members.property(
+    "two walks at once do not know of each other",
+    asks="Each call begins anew, also while the generator of a different call is half read.",
+)
+def interleaved(answer: Any, trial: Trial) -> None:
+    module = tied(trial)
+    for kind, other in (("parameters", "parameters"), ("buffers", "modules"), ("modules", "modules")):
+        trial.given(
+            f"next() in turn on named_members(m, {kind!r}) and on named_members(m, {other!r}, prefix='net', "
+            f"remove_duplicate=False) of m = Node({outline(module)})"
+        )
+        wants = of_torch(module, kind), of_torch(module, other, prefix="net", remove_duplicate=False)
+        walks = [
+            iter(answer(module, kind)),
+            iter(answer(module, other, prefix="net", remove_duplicate=False)),
+        ]
+        got: tuple[list[str], list[str]] = ([], [])
+        for _ in range(max(map(len, wants))):
+            for names, walk in zip(got, walks, strict=True):
+                names += [name for name, _ in islice(walk, 1)]
+        for names, want, which in zip(got, wants, ("first", "second"), strict=True):
+            trial.true(
+                names == [name for name, _ in want],
+                f"The {which} walk gave different names than it gives alone.",
+                expected=", ".join(repr(name) for name, _ in want),
+                got=", ".join(map(repr, names)),
+                observed=(kind, other, which, names),
+            )
+
+
+WALKS = (
+    pairs,
+    order,
+    every_entry,
+    none_left_out,
+    falsy,
+    once,
+    equal_values,
+    every_name,
+    own_only,
+    prefixed,
+    again,
+    interleaved,
+)
+
+
+@named_members.property(
+    "one at a time: what stands further on is not looked at before it is asked for",
+    after=WALKS,
+    asks="It is a generator: what comes later is not looked at before it is asked for.",
 )
 def lazy(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
@@ -233,10 +335,13 @@ def lazy(answer: Any, trial: Trial) -> None:
         )
 
 
-@named_members.property("the walk is done here, and not by torch's own iterators")
+@named_members.property(
+    "the walk is done here, and not by torch's own iterators",
+    asks="It is written on `_parameters`, `_buffers` and `_modules`: none of torch's `named_...` is called, nor `parameters`, `buffers`, `modules`, `children`, `state_dict`.",
+)
 def own_work(answer: Any, trial: Trial) -> None:
     module = deep(trial)
-    names = ("parameters", "buffers", "modules")
+    names = ("parameters", "buffers", "modules", "children")
     functions = [getattr(nn.Module, f"{start}{name}") for start in ("", "named_") for name in names]
     with calls_to(*functions, nn.Module._named_members, nn.Module.state_dict) as seen:
         for kind in KINDS:
@@ -250,9 +355,13 @@ def own_work(answer: Any, trial: Trial) -> None:
     )
 
 
-@named_members.property("names, order and objects are torch's on random trees, for all options", after=WALKS)
+@named_members.property(
+    "names, order and objects are torch's on random trees, for all options",
+    after=WALKS,
+    asks="What named_parameters, named_buffers and named_modules yield, by one generator.",
+)
 def random_trees(answer: Any, trial: Trial) -> None:
     for (module,) in forest(trial.random, 3):
         for remove_duplicate in (True, False):
             as_torch(answer, trial, module, prefix="net", remove_duplicate=remove_duplicate)
-        as_torch(answer, trial, module, recurse=False)
+            as_torch(answer, trial, module, recurse=False, remove_duplicate=remove_duplicate)

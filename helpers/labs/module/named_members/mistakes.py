@@ -239,6 +239,47 @@ class _(Walk):
 
 
 @walks.mistake()
+class FalsyChildSkipped(Walk):
+    """A child that counts as false was passed over: an empty Sequential, ModuleList or ParameterList has length 0. Ask
+    `is not None`.
+    """
+
+    def children(self, module: nn.Module) -> Any:
+        return [(name, child) for name, child in module._modules.items() if child]
+
+
+@walks.variant(FalsyChildSkipped)
+class _(Walk):
+    """Asked when the module is entered, the root too."""
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if module:
+            yield from Walk.walk(self, module, prefix)
+
+
+@walks.mistake()
+class TruthOfAMember(Walk):
+    """Python was asked whether a member is true. For a tensor with several numbers that is an error, and one that is 0
+    is false. Ask `is not None`.
+    """
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if member and self.is_new(member):
+                yield self.joined(prefix, name), member
+
+
+@walks.mistake()
+class EmptyTensorLeftOut(Walk):
+    """A tensor without elements was left out: it is a parameter or a buffer all the same."""
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if member is not None and member.numel() and self.is_new(member):
+                yield self.joined(prefix, name), member
+
+
+@walks.mistake()
 class FrozenLeftOut(Walk):
     """Parameters that do not require grad were left out. They are parameters all the same: saved, moved,
     counted.
@@ -381,6 +422,21 @@ class ToldApartByAddress(ToldApartByValues):
 
 
 @walks.mistake()
+class OneMemoryForAllWalks(Walk):
+    """What has been seen is kept in one place for all calls and emptied when a call begins: a walk that is half read
+    loses its memory to the next one.
+    """
+
+    everything: list[Any] = []
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if not self.seen:
+            self.everything.clear()
+        self.seen = self.everything
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.mistake()
 class AlwaysOnce(Walk):
     """remove_duplicate=False changed nothing: state_dict needs all names of a tied weight, and asks for them
     so.
@@ -432,6 +488,15 @@ class RecurseIgnored(Walk):
 
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
         self.recurse = True
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.variant(RecurseIgnored)
+class _(Walk):
+    """Of kind "modules" only."""
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        self.recurse = self.recurse or self.kind == "modules"
         yield from Walk.walk(self, module, prefix)
 
 

@@ -9,23 +9,23 @@ hooked = Prediction(
     "One pre-hook, two hooks",
     {
         "A": Choice(
-            "40 and 1",
-            "1 + 1 before forward; then the hook that was put in front, + 2; then * 10. `forward` knows of no hook.",
+            "40",
+            "1 + 1 before forward; then the hook that was put in front, + 2; then * 10.",
         ),
         "B": Choice(
-            "22 and 1",
+            "22",
             "That is the order of registration, * 10 and then + 2. `prepend=True` puts the later one in front.",
             "in_order_of_registration",
         ),
         "C": Choice(
-            "40 and 40",
-            "Hooks belong to the call of the module. `m.forward(x)` is a plain method and goes past them.",
-            "forward_runs_hooks",
+            "20: each hook gets what `forward` gave, and the one that runs last has the last word.",
+            "Each hook gets the output as the hooks before it have left it.",
+            "hooks_get_forwards_output",
         ),
         "D": Choice(
-            "22 and 2",
-            "`m.forward(x)` calls no hook at all, no pre-hook either, and the prepended hook comes first in the call.",
-            "forward_runs_pre_hooks",
+            "30: a pre-hook must return a tuple of arguments; a bare tensor is none, and changes nothing.",
+            "A bare value is wrapped into a tuple of one, and becomes the arguments.",
+            "bare_value_dropped",
         ),
     },
 )

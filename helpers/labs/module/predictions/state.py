@@ -38,23 +38,23 @@ tied = Prediction(
     "Counting a tied weight",
     {
         "A": Choice(
-            "7 and 10: there are two names, as before.",
-            "The walk of `parameters()` remembers the objects that it has met, and skips the second name.",
-            "names_are_counted",
+            "9 entries: it makes the same walk, and a file needs each number once.",
+            "A file must fill every name: the state dict never looks whether it has met a tensor before.",
+            "state_dict_removes_duplicates",
         ),
         "B": Choice(
-            "6 and 10: the walk reports an object once, the state dict keeps every name.",
+            "10 entries, two of them in one memory.",
             "An optimizer must not step twice; a file must fill every name. So the two walks differ.",
         ),
         "C": Choice(
-            "6 and 9: one parameter less, and one entry less.",
-            "The state dict never looks whether it has met a tensor before: the shared one stands there twice.",
-            "state_dict_removes_duplicates",
+            "10 entries; the second one is a copy, so that each name can be loaded by itself.",
+            "A state dict copies nothing: each entry shares its memory with the model, and these two with each other.",
+            "state_dict_copies",
         ),
         "D": Choice(
-            "7 and 9: `parameters()` walks over names, the state dict over tensors.",
-            "It is the other way round.",
-            "the_wrong_walk_remembers",
+            "9 entries; the second name is noted in `_metadata`, and a load follows it.",
+            "`_metadata` holds versions and knows nothing of names that share a tensor: both stand in the dict.",
+            "ties_are_noted",
         ),
     },
 )

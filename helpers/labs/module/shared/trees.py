@@ -120,9 +120,22 @@ def forest(rng: random.Random, trees: int, count: int = 1, *, ties: bool = True)
 
 
 def outline(module: nn.Module) -> str:
-    """The tree in one line, for a report: its names, with None where an entry is none."""
-    parts = [name if value is not None else f"{name}=None" for name, value in module._parameters.items()]
-    parts += [name if value is not None else f"{name}=None" for name, value in module._buffers.items()]
-    for name, child in module._modules.items():
-        parts.append(f"{name}=None" if child is None else f"{name}({outline(child)})")
+    """The tree in one line, for a report: its names, with `=None` where an entry is none, and `=encoder.w` where it is the
+    object that stood there first.
+    """
+    return _outlined(module, "", {})
+
+
+def _outlined(module: nn.Module, prefix: str, first: dict[int, str]) -> str:
+    parts = []
+    for name, value in [*module._parameters.items(), *module._buffers.items(), *module._modules.items()]:
+        path = prefix + name
+        if value is None:
+            parts.append(f"{name}=None")
+        elif first.setdefault(id(value), path) != path:
+            parts.append(f"{name}={first[id(value)]}")
+        elif isinstance(value, nn.Module):
+            parts.append(f"{name}({_outlined(value, path + '.', first)})")
+        else:
+            parts.append(name)
     return ", ".join(parts)

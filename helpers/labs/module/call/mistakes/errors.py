@@ -263,3 +263,16 @@ class ErrorAsOutput(Call):
     def failed(self, error: Exception) -> None:
         self.result = error if self.result is None else self.result
         super().failed(error)
+
+
+@call.mistake()
+class InterruptBecomesAWarning(Call):
+    """An always_call hook was interrupted, and that became a warning like an error (a bare except, or except
+    BaseException, around it). Who presses stop wants to stop: catch Exception.
+    """
+
+    def last_call(self, id: int, hook: Any) -> None:
+        try:
+            self.called(id, hook)
+        except BaseException as error:
+            self.warn(error)  # type: ignore[arg-type]

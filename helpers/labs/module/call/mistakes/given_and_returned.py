@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch.nn.modules.module as hooks
@@ -227,3 +228,47 @@ class BareValueFromAKwargsHook(Call):
             self.args, self.kwargs = got
         else:
             self.args = self.as_args(got)
+
+
+@call.mistake()
+class ForwardOfTheClass(Call):
+    """The forward of the class was called. An instance may have one of its own (a compiled one, a wrapped one):
+    module.forward finds it.
+    """
+
+    def forward(self) -> None:
+        self.result = type(self.module).forward(self.module, *self.args, **self.kwargs)
+
+
+@call.mistake()
+class PairUnpackedUnasked(Call):
+    """A pre-hook with with_kwargs that returns no pair got an error of a different type, perhaps that of taking it apart.
+    torch raises RuntimeError, which names the rule.
+    """
+
+    def replace_both(self, got: Any) -> None:
+        self.args, self.kwargs = got
+
+
+@call.variant(PairUnpackedUnasked)
+class _(Call):
+    def replace_both(self, got: Any) -> None:
+        if not isinstance(got, tuple) or len(got) != 2:
+            raise TypeError("no pair")
+        self.args, self.kwargs = got
+
+
+@call.variant(PairUnpackedUnasked)
+class _(Call):
+    def replace_both(self, got: Any) -> None:
+        if not isinstance(got, tuple) or len(got) != 2:
+            raise ValueError("no pair")
+        self.args, self.kwargs = got
+
+
+@call.mistake()
+class ResultCopied(Call):
+    """The call returned an equal object in place of the one that the last hook gave."""
+
+    def whole(self) -> Any:
+        return copy.copy(super().whole())

@@ -116,6 +116,33 @@ class _(Right):
         self._modules[name] = value
 
 
+@mini_module.variant(OldEntryLeft)
+class _(Right):
+    """Only what stood in _buffers is left."""
+
+    def clear(self, name: str, place: str) -> None:
+        for entries in (
+            vars(self),
+            *(vars(self)[other] for other in DICTS if other not in (place, "_buffers")),
+        ):
+            entries.pop(name, None)
+
+
+@mini_module.variant(OldEntryLeft)
+class _(Right):
+    """The same, past the check of the name."""
+
+    def clear(self, name: str, place: str) -> None:
+        for entries in (
+            vars(self),
+            *(vars(self)[other] for other in DICTS if other not in (place, "_buffers")),
+        ):
+            entries.pop(name, None)
+
+    def is_free(self, name: str, place: str) -> bool:
+        return not hasattr(type(self), name)
+
+
 @mini_module.mistake()
 class KeptInTwoPlaces(Right):
     """Besides the entry, the value was stored as a plain attribute by super().__setattr__. Reading works; but

@@ -37,9 +37,7 @@ class _(Right):
 
 @mini_module.mistake()
 class AnyNameAccepted(Right):
-    """The names '' and 'a.b' were accepted. A state dict joins names with dots: 'a.b' would be read as b
-    inside of a.
-    """
+    """'' or 'a.b' was accepted as a name. A state dict joins names with dots: 'a.b' would be read as b inside of a."""
 
     def is_a_name(self, name: str) -> bool:
         return True
@@ -105,3 +103,28 @@ class AssignedWithoutACheck(Right):
             self._parameters[name] = value
         else:
             Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class NamesOfAnyType(Right):
+    """A name that is no str was not refused as such: nn.Module raises TypeError before it asks anything else."""
+
+    def is_text(self, name: Any) -> bool:
+        return True
+
+    def is_a_name(self, name: Any) -> bool:
+        return bool(name) and "." not in str(name)
+
+
+@mini_module.variant(NamesOfAnyType)
+class _(Right):
+    def is_text(self, name: Any) -> bool:
+        return True
+
+
+@mini_module.mistake()
+class SomeNotInDir(Right):
+    """dir() leaves out entries that it should list: more than the names which begin with a digit."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in Right.__dir__(self) if not any(letter.isdigit() for letter in name)]

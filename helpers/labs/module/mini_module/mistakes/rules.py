@@ -73,8 +73,8 @@ class NothingBeforeInit(Right):
 
 @mini_module.mistake()
 class TensorOverAParameter(Right):
-    """Over a Parameter something else was accepted. self.w = self.w * 0.5 then silently drops the weight from
-    parameters(); torch raises TypeError.
+    """Over a Parameter something else was accepted (perhaps over a child or a buffer, too). self.w = self.w * 0.5 then
+    silently drops the weight from parameters(); torch raises TypeError.
     """
 
     def over_parameter(self, name: str, value: Any) -> None:
@@ -117,8 +117,8 @@ class _(Right):
 
 @mini_module.mistake()
 class AnythingOverABuffer(Right):
-    """Under the name of a buffer a number was stored. .to() and state_dict() expect a tensor or None among
-    the buffers.
+    """Under the name of a buffer something was accepted that is neither a tensor nor None. .to() and state_dict() expect one
+    of these among the buffers.
     """
 
     def over_buffer(self, name: str, value: Any) -> None:
@@ -133,6 +133,79 @@ class _(Right):
         else:
             del self._buffers[name]
             object.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class AnythingOverAModule(Right):
+    """Over a child something was accepted that is neither a module, a Parameter nor None: the child is gone, or its dict
+    holds what is no module. torch raises TypeError.
+    """
+
+    def over_module(self, name: str, value: Any) -> None:
+        if value is None:
+            self.register_module(name, None)
+        else:
+            del self._modules[name]
+            object.__setattr__(self, name, value)
+
+
+@mini_module.variant(AnythingOverAModule)
+class _(Right):
+    def over_module(self, name: str, value: Any) -> None:
+        self._modules[name] = value
+
+
+@mini_module.variant(AnythingOverAModule)
+class _(Right):
+    def over_module(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class WhatIsCalledIsAModule(Right):
+    """Something that can be called, or that is an nn.Module, was taken for a MiniModule. Ask isinstance(value, MiniModule)."""
+
+    def is_module(self, value: Any) -> bool:
+        return callable(value)
+
+    def register_module(self, name: str, value: Any) -> None:
+        if self.is_module(value):
+            self.register(name=name, place="_modules", value=None)
+            self._modules[name] = value
+        else:
+            self.register("_modules", name, value)
+
+
+@mini_module.variant(WhatIsCalledIsAModule)
+class _(WhatIsCalledIsAModule):
+    def is_module(self, value: Any) -> bool:
+        return isinstance(value, nn.Module)
+
+
+@mini_module.mistake()
+class ModuleOverAParameter(Right):
+    """A module took the name of a Parameter. "Is the name a parameter?" is asked before "is the value a module?", and only
+    a Parameter or None may follow a Parameter.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Right) and "_parameters" in vars(self):
+            self.add_module_entry(name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(ModuleOverAParameter)
+class _(Right):
+    """The parameter's entry stays beside it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Right) and "_parameters" in vars(self):
+            for entries in (vars(self), self._buffers):
+                entries.pop(name, None)
+            self._modules[name] = value
+        else:
+            Right.__setattr__(self, name, value)
 
 
 @mini_module.mistake()
@@ -159,8 +232,8 @@ class _(Right):
 
 @mini_module.mistake()
 class AnyKindRegistered(Right):
-    """register_parameter took a plain tensor (or register_module a tensor). Then parameters() holds what no
-    optimizer accepts, and the error comes far away from this line.
+    """A register method took a value of the wrong kind: a plain tensor as a parameter, something else than a MiniModule as a
+    module. Then parameters() or modules() holds what nobody expects there, and the error comes far away from this line.
     """
 
     def kind(self, place: str) -> Any:
@@ -183,3 +256,61 @@ class AnyKindRegistered(Right):
 @mini_module.mistake()
 class AnNnModule(nn.Module):
     """The class inherits from nn.Module, or borrows its methods, and so builds nothing of it."""
+
+
+@mini_module.mistake()
+class TheVeryClass(Right):
+    """type(value) was compared with Parameter or Tensor. A class below counts as well: ask isinstance."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if (
+            isinstance(value, nn.Parameter)
+            and type(value) is not nn.Parameter
+            and "_parameters" in vars(self)
+        ):
+            if name in self._parameters:
+                raise TypeError(f"{name} is a parameter")
+            object.__setattr__(self, name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(TheVeryClass)
+class _(Right):
+    def register(self, place: str, name: str, value: Any) -> None:
+        if value is not None and place != "_modules" and type(value) not in (nn.Parameter, Tensor):
+            raise TypeError(f"{name} cannot be {type(value).__name__}")
+        Right.register(self, place, name, value)
+
+
+@mini_module.mistake()
+class NamesRefusedDifferently(Right):
+    """A name that is taken, or none, was refused with an error of a different type. nn.Module raises KeyError."""
+
+    error: Any = ValueError
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        try:
+            Right.register(self, place, name, value)
+        except KeyError:
+            raise self.error(name) from None
+
+
+for other in (AttributeError, NameError, RuntimeError, TypeError):
+    mini_module.variant(NamesRefusedDifferently)(type("_", (NamesRefusedDifferently,), {"error": other}))
+
+
+@mini_module.mistake()
+class KindsRefusedDifferently(Right):
+    """A value of the wrong kind was refused with an error of a different type. nn.Module raises TypeError."""
+
+    error: Any = ValueError
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, self.kind(place)):
+            raise self.error(name)
+        Right.register(self, place, name, value)
+
+
+for other in (AttributeError, KeyError, RuntimeError):
+    mini_module.variant(KindsRefusedDifferently)(type("_", (KindsRefusedDifferently,), {"error": other}))
