@@ -148,7 +148,14 @@ def _named(value: Any) -> Any:
     return plain(value)
 
 
-@fetch.property("a batch: its samples, read in the order of `index`, go to collate_fn as one list")
+@fetch.property(
+    "a batch: its samples, read in the order of `index`, go to collate_fn as one list",
+    asks=(
+        "A batch of a dataset without `__getitems__`: the list of its samples, read in the order of `index`.",
+        "Each is called once, with one argument; what `collate_fn` returns is returned as it is.",
+        "`index` is left as it is.",
+    ),
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     values = some_samples(9)
     values[3] = None
@@ -166,7 +173,10 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         )
 
 
-@fetch.property("a batch of one sample, or of none, is a list, too")
+@fetch.property(
+    "a batch of one sample, or of none, is a list, too",
+    asks="A batch of a dataset without `__getitems__`: the list of its samples, read in the order of `index`.",
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     values = some_samples(9)
     for index in ([trial.random.randrange(1, 9)], [0], []):
@@ -182,7 +192,13 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         )
 
 
-@fetch.property("no batching: dataset[index] goes to collate_fn, too")
+@fetch.property(
+    "no batching: dataset[index] goes to collate_fn, too",
+    asks=(
+        "What a map-style dataset gives for one index, or for one batch of them, through `collate_fn`.",
+        "One index: `collate_fn` is given the sample dataset[index]",
+    ),
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     values = some_samples(9)
     values[4] = None
@@ -193,7 +209,10 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         fetched(trial, answer, Log(values), index, False, [("one", index)], values[index])
 
 
-@fetch.property("auto_collation decides, not the type of index")
+@fetch.property(
+    "auto_collation decides, not the type of index",
+    asks="`auto_collation` alone says whether `index` is a batch: the type of `index` does not tell.",
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     one, other = trial.random.sample(range(100), 2)
     samples = {name: Other(f"sample_{name}") for name in ("cat", "", one, other)}
@@ -212,7 +231,13 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         fetched(trial, answer, Log(samples), index, True, asked, [samples[key] for key in index])
 
 
-@fetch.property("__getitems__ reads a batch in one call; what it gives goes to collate_fn as it is")
+@fetch.property(
+    "__getitems__ reads a batch in one call; what it gives goes to collate_fn as it is",
+    asks=(
+        "A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.",
+        "Each is called once, with one argument; what `collate_fn` returns is returned as it is.",
+    ),
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     values = some_samples(9)
     index = trial.random.sample(range(9), 4)
@@ -227,7 +252,10 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
             fetched(trial, answer, log, index[:count], True, [("many", index[:count])], bulk)
 
 
-@fetch.property("__getitems__ is not called for a single index")
+@fetch.property(
+    "__getitems__ is not called for a single index",
+    asks="`collate_fn` is given the sample dataset[index]; `__getitems__` is not called.",
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     values = some_samples(9)
     for index in (0, trial.random.randrange(1, 9)):
@@ -237,7 +265,10 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         fetched(trial, answer, log, index, False, [("one", index)], values[index])
 
 
-@fetch.property("__getitems__ is looked up on the object: a wrapper hands it on")
+@fetch.property(
+    "__getitems__ is looked up on the object: a wrapper hands it on",
+    asks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.",
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     values = some_samples(9)
     index = trial.random.sample(range(9), 3)
@@ -257,7 +288,7 @@ class FaultInside(AttributeError):
     """An AttributeError from inside a dataset's own code."""
 
 
-@fetch.property("an error of the dataset comes through")
+@fetch.property("an error of the dataset comes through", asks="Errors of the dataset come through.")
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     for error in (Lost, KeyError, IndexError, TypeError):
         for auto, index in ((True, [1, 0, 2]), (False, 0)):
@@ -318,7 +349,9 @@ def _comes_through(
     )
 
 
-@fetch.property("the answer reads and collates itself")
+@fetch.property(
+    "the answer reads and collates itself", asks="torch's fetchers and collate functions are not called."
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     trial.given("a list of five numbers; index = [1, 3], then 2")
     own = (_MapDatasetFetcher.__init__, _MapDatasetFetcher.fetch, default_collate, default_convert)

@@ -26,7 +26,7 @@ shard = Exercise(
     processes=True,
     seconds=10,
     hints=[
-        "Each worker has a copy of the data set and runs all of its __iter__. Which function tells code of a data set "
+        "Each worker has a copy of the dataset and runs all of its __iter__. Which function tells code of a dataset "
         "in which worker it runs, and what does it give outside of a worker?",
         "With n workers, worker 0 may take items 0, n, 2n, ..., worker 1 items 1, n + 1, ...: nobody needs a length.",
         "itertools.islice(iterable, start, None, step) takes every step-th item and keeps none. get_worker_info() is "
@@ -83,7 +83,10 @@ def _iterator(found: Any, trial: Trial) -> Iterator[Any]:
     return iter(found)
 
 
-@shard.property("outside of a worker all items come")
+@shard.property(
+    "outside of a worker all items come",
+    asks="all of it outside of a worker, where get_worker_info() is None.",
+)
 def _(answer: Any, trial: Trial) -> None:
     start = trial.random.randrange(100)
     trial.given("a stream of 7 items in the main process, where get_worker_info() is None")
@@ -97,7 +100,14 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
-@shard.property("over all workers each item comes once, in the stream's order in each")
+@shard.property(
+    "over all workers each item comes once, in the stream's order in each",
+    asks=(
+        "This worker's part of a stream",
+        "Over the workers of one loader each item comes once, in each worker in the stream's order.",
+        "No worker gets more than one item more than another.",
+    ),
+)
 def _(answer: Any, trial: Trial) -> None:
     start = trial.random.randrange(100)
     for num_workers, length in ((3, 10), (2, 7), (1, 4), (4, 2), (3, 0)):
@@ -134,7 +144,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@shard.property("nothing is kept: a stream without end, whose length nobody asks")
+@shard.property(
+    "nothing is kept: a stream without end, whose length nobody asks",
+    asks="The stream is gone through once; for an item at most `num_workers` items beyond it are read.",
+)
 def _(answer: Any, trial: Trial) -> None:
     for id, num_workers in ((None, 1), (0, 3), (2, 3)):
         where = "the main process" if id is None else f"worker {id} of {num_workers}"
@@ -166,22 +179,59 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int) -> bool:
-    """Whether worker 0 gets other items as part of another rank."""
+@contextmanager
+def as_rank(rank: int, world_size: int) -> Iterator[None]:
+    """As if in a process of a distributed run."""
     environ = dict(os.environ)
-    asked = {"is_initialized": lambda: True, "get_rank": lambda *group: 1, "get_world_size": lambda *group: 2}
+    asked = {
+        "is_initialized": lambda: True,
+        "get_rank": lambda *group: rank,
+        "get_world_size": lambda *group: world_size,
+    }
     old = {name: getattr(torch.distributed, name) for name in asked}
-    os.environ |= {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world_size)}
     try:
         for name, function in asked.items():
             setattr(torch.distributed, name, function)
-        got = part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers)
+        yield
     finally:
         for name, function in old.items():
             setattr(torch.distributed, name, function)
         os.environ.clear()
         os.environ |= environ
-    return got != first
+
+
+def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int) -> bool:
+    """Whether worker 0 gets other items as part of a different rank."""
+    with as_rank(1, 2):
+        return part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers) != first
+
+
+@shard.property("ranks are not looked at", asks="Ranks are not looked at.")
+def _(answer: Any, trial: Trial) -> None:
+    found = []
+    for id, num_workers in ((None, 1), (0, 2), (1, 2)):
+        where = "in the main process" if id is None else f"in worker {id} of {num_workers}"
+        alone = _items(answer, trial, id, num_workers)
+        trial.given(f"a stream of 9 items {where}, as rank 1 of 2: RANK=1, WORLD_SIZE=2, get_rank() is 1")
+        with as_rank(1, 2):
+            got = _items(answer, trial, id, num_workers)
+        if got != alone:
+            found.append((where, alone, got))
+    if found:
+        where, alone, got = found[0]
+        trial.fail(
+            f"As rank 1 of 2 there come other items than in a run of one process, {where}.",
+            expected=f"{alone}: each rank has a stream of its own; who shares one deals it out before",
+            got=got,
+            observed=[(where, len(got), got[:1] == alone[:1]) for where, alone, got in found],
+        )
+
+
+def _items(answer: Any, trial: Trial, id: int | None, num_workers: int) -> list[Any]:
+    if id is None:
+        return list(itertools.islice(_iterator(trial.call(answer, Counted(9)), trial), 500))
+    return part(answer, trial, Counted(9), id, num_workers)
 
 
 class _Sharded(IterableDataset):
@@ -192,7 +242,11 @@ class _Sharded(IterableDataset):
         return iter(self.answer(Counted(self.length)))
 
 
-@shard.property("a real DataLoader with two workers", changes=("torch RNG", "signal handlers"))
+@shard.property(
+    "a real DataLoader with two workers",
+    asks="Over the workers of one loader each item comes once, in each worker in the stream's order.",
+    changes=("torch RNG", "signal handlers"),
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("DataLoader(..., batch_size=None, num_workers=2), a stream of 9 items")
     methods = torch.multiprocessing.get_all_start_methods()

@@ -36,6 +36,27 @@ def _(dataset: Any) -> Iterator[Any]:
     return islice(dataset, torch.distributed.get_rank(), None, torch.distributed.get_world_size())
 
 
+@shard.mistake(breaks="Ranks are not looked at.")
+def dealt_by_rank_too(dataset: Any) -> Iterator[Any]:
+    """The part depends on the rank as well: right where each rank is to get its own part, and not what is asked
+    here. Where the ranks' streams differ already, items are lost.
+    """
+    info = get_worker_info()
+    id, workers = (info.id, info.num_workers) if info else (0, 1)
+    rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    return islice(dataset, rank * workers + id, None, ranks * workers)
+
+
+@shard.variant(dealt_by_rank_too)
+def _(dataset: Any) -> Iterator[Any]:
+    info = get_worker_info()
+    id, workers = (info.id, info.num_workers) if info else (0, 1)
+    if torch.distributed.is_initialized():
+        id += torch.distributed.get_rank() * workers
+        workers *= torch.distributed.get_world_size()
+    return islice(dataset, id, None, workers)
+
+
 @shard.mistake()
 def worker_zero_takes_all(dataset: Any) -> Iterator[Any]:
     """`if info and info.id` is false for worker 0, whose id is 0: it takes the whole stream."""
