@@ -67,7 +67,7 @@ def as_worker(id: int, num_workers: int, dataset: Any) -> Iterator[None]:
 
 def part(answer: Any, trial: Trial, dataset: Any, id: int, num_workers: int, take: int | None = 500) -> list:
     """What one worker gets."""
-    with as_worker(id, num_workers, dataset):
+    with as_worker(id, num_workers, Counted(9, 5)):  # a loader's dataset is seldom the stream itself
         found = trial.call(answer, dataset)
         return list(itertools.islice(_iterator(found, trial), take))
 
@@ -96,8 +96,31 @@ def _(answer: Any, trial: Trial) -> None:
         "Without workers the stream does not come whole and in its order.",
         expected=str(list(range(start, start + 7 * STEP, STEP))),
         got=got,
-        observed=("main", [(value - start) / STEP for value in got if isinstance(value, int)]),
+        observed=("main", places(got, start)),
     )
+
+
+def places(got: list[Any], start: int) -> Any:
+    """Which items of the stream these are; of other things their types."""
+    if other := sorted({type(value).__name__ for value in got if type(value) is not int}):
+        return other
+    return [(value - start) / STEP for value in got]
+
+
+def kind_of(parts: list[list[Any]], want: list[int], start: int) -> Any:
+    """In words, how the items were dealt out; where there is no word for it, which of them came."""
+    if all(each == want for each in parts):
+        return "all of it in each worker"
+    if len(parts) > 1 and all(each == parts[0] for each in parts):
+        return "the same part in each worker"
+    return [places(each, start) for each in parts]
+
+
+def kind_of_parts(parts: list[list[Any]], want: list[int]) -> str:
+    """In words, how items were dealt that come once each, to parts of unequal size."""
+    if want in parts:
+        return "worker 0 alone" if parts[0] == want else "a different worker alone"
+    return "blocks" if sum(parts, []) == want else "mixed"
 
 
 @shard.property(
@@ -107,31 +130,43 @@ def _(answer: Any, trial: Trial) -> None:
         "Over the workers of one loader each item comes once, in each worker in the stream's order.",
         "No worker gets more than one item more than another.",
     ),
+    once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
-    start = trial.random.randrange(100)
+    start = 3 * trial.random.randrange(40) + 1  # who deals by the value gives nothing to worker 0
     for num_workers, length in ((3, 10), (2, 7), (1, 4), (4, 2), (3, 0)):
         trial.given(f"a stream of {length} items under {num_workers} workers")
         parts = [part(answer, trial, Counted(length, start), id, num_workers) for id in range(num_workers)]
-        all_items = sorted(value for each in parts for value in each)
+        all_items = sorted((value for each in parts for value in each), key=str)
         want = list(range(start, start + length * STEP, STEP))
-        twice = len(all_items) > len(set(all_items))
-        lost = bool(set(want) - set(all_items))
+        twice = any(all_items.count(item) > 1 for item in want)
+        lost = any(item not in all_items for item in want)
+        other = any(item not in want for item in all_items)
         trial.true(
-            all_items == want,
+            all_items == sorted(want, key=str),
             "Over all workers some items "
             + " and some ".join(
-                filter(None, ("come more than once" if twice else "", "never come" if lost else ""))
+                word
+                for word, so in (
+                    ("come more than once", twice),
+                    ("never come", lost),
+                    ("are not the stream's", other),
+                )
+                if so
             )
             + ".",
             expected="each item in one worker",
             got="\n".join(f"worker {id}: {each}" for id, each in enumerate(parts)),
-            observed=("parts", parts, _by_rank(answer, trial, parts[0], length, num_workers)),
+            observed=(
+                kind_of(parts, want, start),
+                bool(want) and _by_rank(answer, trial, parts[0], length, num_workers),
+            ),
         )
         trial.true(
             all(each == sorted(each) for each in parts),
             "A worker's items do not come in the order of the stream.",
-            got=parts,
+            expected="in each worker the order of the stream",
+            got="\n".join(f"worker {id}: {each}" for id, each in enumerate(parts)),
             observed="order",
         )
         sizes = [len(each) for each in parts]
@@ -140,13 +175,14 @@ def _(answer: Any, trial: Trial) -> None:
             "The parts are of unequal size: some workers are idle while others work.",
             expected="parts that differ by one item at most",
             got=sizes,
-            observed=("sizes", sizes),
+            observed=("sizes", kind_of_parts(parts, want)),
         )
 
 
 @shard.property(
     "nothing is kept: a stream without end, whose length nobody asks",
     asks="The stream is gone through once; for an item at most `num_workers` items beyond it are read.",
+    once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
     for id, num_workers in ((None, 1), (0, 3), (2, 3)):
@@ -160,22 +196,24 @@ def _(answer: Any, trial: Trial) -> None:
                 got = part(answer, trial, dataset, id, num_workers, 4)
         except MemoryError:
             trial.fail(
-                "The whole stream is read before the first item comes.",
+                "2000 items of a stream without end were read, and 4 items had not come.",
                 expected="items as they come",
+                got="the stream read on and on",
                 observed="all read",
             )
         needed = got[-1] // STEP + 1 if got else 0
         trial.true(
             dataset.read <= needed + num_workers,
-            f"{dataset.read} items had been read for {len(got)}.",
-            expected=f"{needed}",
-            observed=("read", dataset.read, where),
+            f"For {len(got)} items of this part {dataset.read} items of the stream had been read.",
+            expected=f"{needed} suffice, {needed + num_workers} are allowed",
+            got=dataset.read,
+            observed="far ahead",
         )
         trial.true(
             dataset.begun == 1,
             f"The stream was begun {dataset.begun} times.",
             expected="once",
-            observed=("begun", dataset.begun),
+            observed="begun more than once",
         )
 
 
@@ -189,7 +227,9 @@ def as_rank(rank: int, world_size: int) -> Iterator[None]:
         "get_world_size": lambda *group: world_size,
     }
     old = {name: getattr(torch.distributed, name) for name in asked}
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world_size)}
+    ranks = ("RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+    sizes = ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
+    os.environ |= dict.fromkeys(ranks, str(rank)) | dict.fromkeys(sizes, str(world_size))
     try:
         for name, function in asked.items():
             setattr(torch.distributed, name, function)
@@ -207,7 +247,7 @@ def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_worke
         return part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers) != first
 
 
-@shard.property("ranks are not looked at", asks="Ranks are not looked at.")
+@shard.property("ranks are not looked at", asks="Ranks are not looked at.", once_right=True)
 def _(answer: Any, trial: Trial) -> None:
     found = []
     for id, num_workers in ((None, 1), (0, 2), (1, 2)):
@@ -221,10 +261,10 @@ def _(answer: Any, trial: Trial) -> None:
     if found:
         where, alone, got = found[0]
         trial.fail(
-            f"As rank 1 of 2 there come other items than in a run of one process, {where}.",
+            f"As rank 1 of 2 different items come than in a run of one process, {where}.",
             expected=f"{alone}: each rank has a stream of its own; who shares one deals it out before",
             got=got,
-            observed=[(where, len(got), got[:1] == alone[:1]) for where, alone, got in found],
+            observed="other items",
         )
 
 
@@ -232,6 +272,126 @@ def _items(answer: Any, trial: Trial, id: int | None, num_workers: int) -> list[
     if id is None:
         return list(itertools.islice(_iterator(trial.call(answer, Counted(9)), trial), 500))
     return part(answer, trial, Counted(9), id, num_workers)
+
+
+class Given(IterableDataset):
+    """A stream of these items; after them it raises `error`, if there is one."""
+
+    def __init__(self, items: list[Any], error: Exception | None = None) -> None:
+        self.items, self.error = items, error
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.items
+        if self.error:
+            raise self.error
+
+
+def missing(got: list[Any], items: list[Any]) -> list[str]:
+    """What came less often than it stands there."""
+    seen, wanted = list(map(repr, got)), list(map(repr, items))
+    return sorted(name for name in set(wanted) if seen.count(name) < wanted.count(name))
+
+
+@shard.property(
+    "an item may be anything: None, 0, a dict, the same as before",
+    asks="An item may be anything, and is passed on as it is.",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    items: list[Any] = [None, 0, "", [], "cat", "cat", {"x": 1}, False, "cat"]
+    trial.random.shuffle(items)
+    for id, num_workers in ((None, 1), (0, 2), (1, 2)):
+        where = "the main process" if id is None else f"worker {id} of {num_workers}"
+        trial.given(f"a stream of {items} in {where}")
+        want = items[id or 0 :: num_workers]
+        dataset = Given(items)
+        try:
+            got = (
+                list(itertools.islice(_iterator(trial.call(answer, dataset), trial), 500))
+                if id is None
+                else part(answer, trial, dataset, id, num_workers)
+            )
+        except NotImplementedError:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:
+            trial.fail(
+                f"The answer raised {type(error).__name__} for items that are not numbers: {error}.",
+                expected=str(want),
+                got=type(error).__name__,
+                observed="raised",
+            )
+        alike = len(got) == len(want) or id is not None
+        trial.true(
+            alike and all(any(one is item for item in items) for one in got),
+            "Some items do not come as they are in the stream.",
+            expected=str(want),
+            got=str(got),
+            observed=("fewer", missing(got, items)) if len(got) < len(want) else "other",
+        )
+        if id == 0:
+            first = got
+        elif id == 1:
+            trial.true(
+                len(first) + len(got) == len(items) and abs(len(first) - len(got)) <= 1,
+                "Some items come in no worker, or in both.",
+                expected=f"{len(items)} items in two parts",
+                got=f"worker 0: {first}\nworker 1: {got}",
+                observed=("parts", missing(first + got, items)),
+            )
+
+
+@shard.property(
+    "an error of the stream comes through",
+    asks="An error of the stream comes through, after the items before it.",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    for error in (OSError, RuntimeError, ValueError, IndexError, TypeError):
+        for id, num_workers in ((None, 1), (1, 2)):
+            where = "the main process" if id is None else f"worker {id} of {num_workers}"
+            trial.given(f"a stream that raises {error.__name__} after 6 items, in {where}")
+            raised = error("the connection is gone")
+            got: list[Any] = []
+            dataset = Given(list(range(6)), raised)
+            try:
+                if id is None:
+                    for item in _iterator(trial.call(answer, dataset), trial):
+                        got.append(item)
+                else:
+                    with as_worker(id, num_workers, dataset):
+                        for item in _iterator(trial.call(answer, dataset), trial):
+                            got.append(item)
+            except error as came:
+                trial.true(
+                    came is raised,
+                    f"The stream raised {error.__name__}, and a different error came.",
+                    expected=f"{error.__name__}: {raised}",
+                    got=f"{type(came).__name__}: {came}",
+                    observed="a different error",
+                )
+                trial.true(
+                    len(got) >= 5 // num_workers,
+                    f"The stream gave 6 items before its error, and {len(got)} of this part came.",
+                    expected="the items of this part, then the error",
+                    got=str(got),
+                    observed="too early",
+                )
+                continue
+            except NotImplementedError:
+                raise
+            except Exception as came:
+                trial.fail(
+                    f"The stream raised {error.__name__}, and a different error came.",
+                    expected=f"{error.__name__}: {raised}",
+                    got=f"{type(came).__name__}: {came}",
+                    observed="a different error",
+                )
+            trial.fail(
+                f"The stream raised {error.__name__}, and the answer hid it: the stream looks finished.",
+                expected=error.__name__,
+                got=f"{got}, and no error",
+                observed="hidden",
+            )
 
 
 class _Sharded(IterableDataset):
@@ -246,6 +406,7 @@ class _Sharded(IterableDataset):
     "a real DataLoader with two workers",
     asks="Over the workers of one loader each item comes once, in each worker in the stream's order.",
     changes=("torch RNG", "signal handlers"),
+    once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
     trial.given("DataLoader(..., batch_size=None, num_workers=2), a stream of 9 items")
