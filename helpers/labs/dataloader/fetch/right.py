@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
-
-Collate = Callable[[Any], Any]
 
 
 def read_batch(dataset: Any, index: Iterable[Any]) -> Any:

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from helpers.labs.dataloader.batch_sampler.exercise import batch_sampler
+from helpers.labs.dataloader.batch_sampler.right import in_batches
 
 Batches = Iterator[list[int]]
-from helpers.labs.dataloader.batch_sampler.right import in_batches
 
 
 @batch_sampler.mistake()

@@ -12,9 +12,10 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader
 
 from helpers.labs.dataloader.batch_sampler.exercise import batch_sampler
+from helpers.labs.dataloader.batch_sampler.right import in_batches
 
 Batches = Iterator[list[int]]
-from helpers.labs.dataloader.batch_sampler.right import in_batches
+_KEPT: list[int] = []
 
 
 @batch_sampler.mistake()

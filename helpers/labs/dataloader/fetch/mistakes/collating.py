@@ -12,9 +12,9 @@ from torch.utils.data import default_collate, default_convert
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
 from helpers.labs.dataloader.fetch.exercise import fetch
+from helpers.labs.dataloader.fetch.right import read_batch
 
 Collate = Callable[[Any], Any]
-from helpers.labs.dataloader.fetch.right import read_batch
 
 
 @fetch.mistake()

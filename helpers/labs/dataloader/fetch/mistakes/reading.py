@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from helpers.labs.dataloader.fetch.exercise import fetch
+from helpers.labs.dataloader.fetch.right import read, read_batch
 
 Collate = Callable[[Any], Any]
-from helpers.labs.dataloader.fetch.right import read, read_batch
 
 
 @fetch.mistake()
