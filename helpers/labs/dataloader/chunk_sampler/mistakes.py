@@ -234,7 +234,9 @@ class ChunkOrderFixed(Right):
 
 @chunk_sampler.mistake()
 class ChunkOrderDrawnOnce(Right):
-    """The order of the chunks was drawn from the seed alone, once and for all epochs."""
+    """The chunks come in one order for ever, perhaps drawn once in __init__ or kept from the first iteration: set_epoch is to
+    change it.
+    """
 
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return np.random.default_rng(self.seed).permutation(len(self.lengths)).tolist()
@@ -626,10 +628,8 @@ class OnlyAfterSetEpoch(Right):
         return iter(self.order)
 
 
-@chunk_sampler.mistake()
-class FirstOrderKept(Right):
-    """The order of the first iteration is kept, and set_epoch changes nothing after it."""
-
+@chunk_sampler.variant(ChunkOrderDrawnOnce)
+class _(Right):
     order: list[int] | None = None
 
     def __iter__(self) -> Iterator[Any]:
