@@ -53,7 +53,7 @@ GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
 @chunk_sampler.property(
     "each index comes once",
     asks=(
-        "Shuffles the chunks and the indices within each chunk, anew in each epoch; reads stay in a chunk.",
+        "Shuffles the chunks and the indices within each chunk, anew in each epoch.",
         "Iterating gives each index once, as a Python int.",
         "The list `lengths` stays as it is.",
     ),

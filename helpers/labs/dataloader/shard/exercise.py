@@ -85,12 +85,22 @@ def _iterator(found: Any, trial: Trial) -> Iterator[Any]:
 
 @shard.property(
     "outside of a worker all items come",
-    asks="all of it outside of a worker, where get_worker_info() is None.",
+    asks="all of it outside of a worker (get_worker_info() is None).",
 )
 def _(answer: Any, trial: Trial) -> None:
     start = trial.random.randrange(100)
     trial.given("a stream of 7 items in the main process, where get_worker_info() is None")
-    got = list(itertools.islice(_iterator(trial.call(answer, Counted(7, start)), trial), 500))
+    found = trial.call(answer, Counted(7, start))
+    if found is None:
+        with as_worker(0, 1, Counted(9, 5)):
+            never = trial.call(answer, Counted(7, start)) is None
+        trial.fail(
+            "shard returned None" + (", also in a worker." if never else " outside of a worker."),
+            expected="an iterator over all items",
+            got="None",
+            observed=("None", never),
+        )
+    got = list(itertools.islice(_iterator(found, trial), 500))
     trial.true(
         got == list(range(start, start + 7 * STEP, STEP)),
         "Without workers the stream does not come whole and in its order.",
