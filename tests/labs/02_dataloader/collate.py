@@ -53,7 +53,7 @@ def collate_by_match(samples: list) -> Any:
         case str() | bytes():
             return list(samples)
         case dict() as first:
-            batch = first.copy()
+            batch = copy.copy(first)
             for key in first:
                 batch[key] = collate_by_match([one[key] for one in samples])
             return batch
