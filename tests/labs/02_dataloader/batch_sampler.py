@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,9 +23,7 @@ def batches_by_a_loop(sampler: Iterable[int], batch_size: int, drop_last: bool) 
 
 
 def batches_by_islice(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
-    """Slices of one iterator, after a test of the arguments."""
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be 1 or more, got {batch_size}")
+    """Slices of one iterator."""
     indices = iter(sampler)
     while batch := list(itertools.islice(indices, batch_size)):
         if drop_last and len(batch) < batch_size:
@@ -117,6 +116,25 @@ class BatchesAsAnIterable(Sampler):
                 yield batch
 
 
+def batches_by_groups(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
+    """Neighbours whose places give the same quotient."""
+    for _, group in itertools.groupby(enumerate(sampler), lambda numbered: numbered[0] // batch_size):
+        batch = [index for _, index in group]
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
+def batches_by_a_queue(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[list[int]]:
+    """Indices go in on the one side of a deque and out on the other one."""
+    waiting: deque[int] = deque()
+    for index in sampler:
+        waiting.append(index)
+        if len(waiting) == batch_size:
+            yield [waiting.popleft() for _ in range(batch_size)]
+    if waiting and not drop_last:
+        yield [*waiting]
+
+
 RIGHT = [
     batches_by_a_loop,
     batches_by_islice,
@@ -127,4 +145,6 @@ RIGHT = [
     batches_without_none,
     batches_until_empty,
     BatchesAsAnIterable,
+    batches_by_groups,
+    batches_by_a_queue,
 ]

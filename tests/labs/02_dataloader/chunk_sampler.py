@@ -48,7 +48,7 @@ class ChunksByNumPy:
     def __iter__(self) -> Iterator[int]:
         self.rng.seed(self.seed * 10_007 + self.epoch)
         for chunk in self.rng.permutation(len(self.borders) - 1):
-            yield from self.rng.permutation(np.arange(self.borders[chunk], self.borders[chunk + 1]))
+            yield from self.rng.permutation(np.arange(self.borders[chunk], self.borders[chunk + 1])).tolist()
 
 
 class ChunksAsLists:

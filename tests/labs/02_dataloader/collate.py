@@ -53,7 +53,10 @@ def collate_by_match(samples: list) -> Any:
         case str() | bytes():
             return list(samples)
         case dict() as first:
-            return type(first)((key, collate_by_match([one[key] for one in samples])) for key in first)
+            batch = copy.copy(first)
+            for key in first:
+                batch[key] = collate_by_match([one[key] for one in samples])
+            return batch
         case tuple() as first if hasattr(first, "_fields"):
             return first._make(map(collate_by_match, zip(*samples, strict=True)))
         case list() | tuple():

@@ -62,4 +62,16 @@ class FetchByAClass:
         return at_once(list(index))
 
 
-RIGHT = [fetch_by_branches, fetch_by_a_reader, fetch_by_map, FetchByAClass]
+def fetch_by_cases(dataset: Any, index: Any, auto_collation: bool, collate_fn: Callable) -> Any:
+    """A table of the two questions."""
+    match auto_collation, getattr(dataset, "__getitems__", None):
+        case False, _:
+            data = dataset[index]
+        case _, None:
+            data = [*map(dataset.__getitem__, index)]
+        case _, at_once:
+            data = at_once(index)
+    return collate_fn(data)
+
+
+RIGHT = [fetch_by_branches, fetch_by_a_reader, fetch_by_map, FetchByAClass, fetch_by_cases]

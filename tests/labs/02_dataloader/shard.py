@@ -38,4 +38,47 @@ def shard_by_compress(dataset):
     return itertools.compress(dataset, itertools.cycle([id == info.id for id in range(info.num_workers)]))
 
 
-RIGHT = [shard_by_slice, shard_by_remainder, shard_by_rounds, shard_by_compress]
+def shard_by_skipping(dataset):
+    """The others' items are stepped over."""
+    info = get_worker_info()
+    id, num_workers = (info.id, info.num_workers) if info else (0, 1)
+    items, end = iter(dataset), object()
+    steps = id
+    while True:
+        for _ in range(steps):
+            if next(items, end) is end:
+                return
+        for item in items:
+            yield item
+            break
+        else:
+            return
+        steps = num_workers - 1
+
+
+class ShardAsAnObject:
+    """An iterator by hand."""
+
+    def __init__(self, dataset):
+        info = get_worker_info()
+        self.id, self.num_workers = (info.id, info.num_workers) if info else (0, 1)
+        self.items = enumerate(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        while True:
+            place, item = next(self.items)
+            if place % self.num_workers == self.id:
+                return item
+
+
+RIGHT = [
+    shard_by_slice,
+    shard_by_remainder,
+    shard_by_rounds,
+    shard_by_compress,
+    shard_by_skipping,
+    ShardAsAnObject,
+]

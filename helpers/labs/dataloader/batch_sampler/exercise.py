@@ -30,7 +30,7 @@ batch_sampler = Exercise(
     ],
 )
 
-SIZES = ((0, 3), (1, 1), (1, 4), (6, 3), (7, 3), (8, 3), (5, 1), (5, 5), (3, 7))  # indices, batch_size
+SIZES = ((7, 3), (0, 3), (1, 1), (1, 4), (6, 3), (8, 3), (5, 1), (5, 5), (3, 7))  # indices, batch_size
 
 
 class TooFar(Exception):
@@ -113,30 +113,68 @@ def message_of(got: list[Any], want: list[list[Any]], drop_last: bool) -> str:
 
 
 def compared(trial: Trial, cases: Iterable[tuple[str, list[Any], list[list[Any]], bool]]) -> None:
-    """Wrong if some case (what is given, got, wanted, drop_last) is; the observation is what came in all of those."""
+    """Wrong if some case (what is given, got, wanted, drop_last) is."""
     found = [case for case in cases if not same(case[1], case[2])]
     if found:
         given, got, want, drop_last = found[0]
         trial.given(given)
         trial.fail(
-            message_of(got, want, drop_last),
-            expected=shown(want),
-            got=shown(got),
-            observed=[plain(got) for _, got, _, _ in found],
+            message_of(got, want, drop_last), expected=shown(want), got=shown(got), observed=kind_of(found)
         )
 
 
-@batch_sampler.property("every index once, in order; the last short batch is given or dropped as asked")
+def kind_of(found: list[tuple[str, list[Any], list[list[Any]], bool]]) -> Any:
+    """What tells mistakes apart: a kind of container, a kind of order; else what came in all of these cases."""
+    if kinds := sorted({type(batch).__name__ for _, got, _, _ in found for batch in got} - {"list"}):
+        return "no list", kinds, [len(got) for _, got, _, _ in found] if kinds == ["int"] else []
+    pairs = [(got, want) for _, got, want, _ in found]
+    if all(_all_alike(_backwards, got, want) for got, want in pairs):
+        return "backwards in each batch"
+    if all(_all_alike(_mixed, got, want) for got, want in pairs):
+        return "a different order in a batch"
+    as_long = all(list(map(len, got)) == list(map(len, want)) for got, want in pairs)
+    if as_long and all(_mixed(sum(got, []), sum(want, [])) for got, want in pairs):
+        return "the sampler's indices in a different order"
+    return [plain(got) for got, _ in pairs]
+
+
+def _all_alike(alike: Callable[..., bool], got: list[Any], want: list[list[Any]]) -> bool:
+    return len(got) == len(want) and all(alike(a, b) for a, b in zip(got, want, strict=True))
+
+
+def _backwards(batch: list[Any], wanted: list[Any]) -> bool:
+    return batch[::-1] == wanted
+
+
+def _mixed(batch: list[Any], wanted: list[Any]) -> bool:
+    return len(batch) == len(wanted) and all(index in batch for index in wanted)
+
+
+@batch_sampler.property(
+    "every index once, in order; the last short batch is given or dropped as asked",
+    asks=(
+        "The indices of `sampler` in lists of `batch_size`, in the sampler's order.",
+        "A last batch that is shorter than `batch_size` is left out if `drop_last` says so. No batch is empty.",
+        "and a list that is given as sampler stays as it is",
+    ),
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     cases = []
     first = 0
+    earlier: set[int] = set()
     for (count, batch_size), drop_last in itertools.product(SIZES, (False, True)):
         sampler = trial.random.sample(range(first, first + count), count)
+        if 0 in sampler:  # not as the last: who takes it for the end loses what follows
+            sampler.insert(2, sampler.pop(sampler.index(0)))
         first += count  # no index of one call is one of another: what is kept between calls shows
         before = list(sampler)
         given = f"sampler = {before}, batch_size = {batch_size}, drop_last = {drop_last}"
         trial.given(given)
-        got = arrivals(answer(sampler, batch_size, drop_last), trial, count + 2)
+        result = answer(sampler, batch_size, drop_last)
+        if result is None:  # where other calls gave something, that tells more
+            compared(trial, cases)
+            trial.given(given)
+        got = arrivals(result, trial, count + 2)
         trial.true(
             sampler == before,
             "The batches are right, but the answer changed the list that it was given as sampler.",
@@ -144,19 +182,26 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
             got=sampler,
             observed="sampler changed",
         )
-        foreign = [index for batch in got if type(batch) is list for index in batch if index not in before]
+        kept = [index for batch in got if type(batch) is list for index in batch if _is_in(index, earlier)]
+        earlier.update(before)
         trial.true(
-            not foreign,
-            f"Indices came that this sampler does not give: {shown(foreign)}. Something is kept from call to call.",
+            not kept,
+            f"Indices of an earlier call came: {shown(kept)}. Something is kept from call to call.",
             expected=shown(batches_of(before, batch_size, drop_last)),
             got=got,
-            observed="foreign indices",
+            observed="indices of an earlier call",
         )
         cases.append((given, got, batches_of(before, batch_size, drop_last), drop_last))
     compared(trial, cases)
 
 
-@batch_sampler.property("two calls have nothing in common")
+def _is_in(index: Any, known: set[int]) -> bool:
+    return type(index) is int and index in known
+
+
+@batch_sampler.property(
+    "two calls have nothing in common", asks="Calls have nothing in common.", once_right=True
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     trial.given("two iterators over two samplers, asked in turns; batch_size = 3, drop_last = True")
     first, second = range(100, 108), range(200, 207)
@@ -179,7 +224,40 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     )
 
 
-@batch_sampler.property("any iterable will do as sampler, and it is gone through once")
+@batch_sampler.property(
+    "an index that the sampler gives twice comes twice",
+    asks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.",
+    once_right=True,
+)
+def _(answer: Callable[..., Any], trial: Trial) -> None:
+    one, other = trial.random.sample(range(1, 50), 2)
+    cases = []
+    for sampler, batch_size in (
+        ([one, one, other, one, other], 2),
+        ([other, one, other, one, one, one, 0], 3),
+    ):
+        given = f"sampler = {sampler}, batch_size = {batch_size}, drop_last = False"
+        trial.given(given)
+        got = arrivals(answer(list(sampler), batch_size, False), trial, 9)
+        cases.append((given, got, batches_of(sampler, batch_size, False), False))
+    found = [case for case in cases if not same(case[1], case[2])]
+    if found:
+        given, got, want, _ = found[0]
+        trial.given(given)
+        trial.fail(
+            "The sampler gives some indices more than once, as sampling with replacement does, and here they do not "
+            "come as it gave them.",
+            expected=shown(want),
+            got=shown(got),
+            observed="fewer" if len(sum(got, [])) < len(sum(want, [])) else kind_of(found),
+        )
+
+
+@batch_sampler.property(
+    "any iterable will do as sampler, and it is gone through once",
+    asks="The sampler is gone through once",
+    once_right=True,
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     count, batch_size = trial.random.choice(((7, 3), (9, 4), (8, 5)))
     indices = trial.random.sample(range(count), count)
@@ -187,24 +265,35 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     cases = []
     for word, sampler in (
         ("a generator", (index for index in indices)),
-        ("an object that has __iter__ and nothing else", Source(indices)),
+        ("an object that has __iter__ and nothing else", source := Source(indices)),
+        ("a tuple", tuple(indices)),
     ):
         given = f"sampler = {word} that gives {indices}, batch_size = {batch_size}, drop_last = False"
         trial.given(given)
         got = arrivals(answer(sampler, batch_size, False), trial, count + 2)
         cases.append((given, got, wanted, False))
+    given = f"sampler = range({count}), batch_size = {batch_size}, drop_last = False"
+    trial.given(given)
+    got = arrivals(answer(range(count), batch_size, False), trial, count + 2)
+    cases.append((given, got, batches_of(list(range(count)), batch_size, False), False))
     compared(trial, cases)
-    starts = sampler.starts
+    trial.given(cases[1][0])
+    starts = source.starts
     trial.true(
         starts == 1,
-        f"The sampler was gone through {starts} times. A RandomSampler draws another order each time.",
+        f"The sampler was gone through {starts} times. A RandomSampler draws a new order each time.",
         expected="one iteration over the sampler",
         observed=("starts", starts),
     )
 
 
 @batch_sampler.property(
-    "lazy: nothing is read before a batch is asked for, and never more than batch_size ahead"
+    "lazy: nothing is read before a batch is asked for, and never more than batch_size ahead",
+    asks=(
+        "Nothing is read before the first batch is asked for.",
+        "When batch k is given away, k + 1 batches have been read at most.",
+    ),
+    once_right=True,
 )
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     extra: list[int] = []
@@ -241,7 +330,11 @@ def _read(extra: list[int], batch_size: int) -> str:
     )
 
 
-@batch_sampler.property("each batch is a list of its own")
+@batch_sampler.property(
+    "each batch is a list of its own",
+    asks="Each batch is a new list: the caller may keep it or edit it.",
+    once_right=True,
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     count, batch_size = trial.random.choice(((7, 3), (9, 2), (11, 4)))
     trial.given(
@@ -272,67 +365,122 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         "The caller edited a batch, and the next ones changed with it.",
         expected=shown(as_they_came),
         got=got,
-        observed=("edited", plain(got)),
+        observed="edited",
     )
 
 
-@batch_sampler.property("an index is passed on as it is: a number of any kind, a key")
+class Key:
+    """An index of a class of its own, as a dataset may have them."""
+
+    def __repr__(self) -> str:
+        return "Key()"
+
+
+@batch_sampler.property(
+    "an index is passed on as it is: a number of any kind, a key",
+    asks='An index is passed on as it is: an int of any kind, a key such as "cat".',
+    once_right=True,
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
-    keys: list[Any] = [
-        "cat",
-        0,
-        np.int64(trial.random.randrange(1000, 2000)),
-        "",
-        ("a", 1),
-        False,
-        2**70,
-    ]
+    number = np.int64(trial.random.randrange(1000, 2000))
+    keys: list[Any] = ["cat", 0, number, "", ("a", 1), False, 2**70, Key()]
     trial.random.shuffle(keys)
     given = f"sampler = {keys}, batch_size = 3, drop_last = False"
     trial.given(given)
-    compared(
-        trial, [(given, arrivals(answer(list(keys), 3, False), trial, 10), batches_of(keys, 3, False), False)]
-    )
+    wanted = batches_of(keys, 3, False)
+    try:
+        got = arrivals(answer(list(keys), 3, False), trial, 10)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        trial.fail(
+            f"The answer raised {type(error).__name__} for indices that are not all ints: {shown(str(error), 120)}.",
+            expected=shown(wanted),
+            got=type(error).__name__,
+            observed="raised",
+        )
+    if not same(got, wanted):
+        came = sum((batch for batch in got if type(batch) is list), [])
+        equal = len(came) == len(keys) and all(a == b for a, b in zip(came, keys, strict=True))
+        changed = [type(b).__name__ for a, b in zip(came, keys, strict=False) if a is not b]
+        trial.fail(
+            f"{' and '.join(sorted(set(changed)))}: not the object itself came, but a different one."
+            if len(came) == len(keys)
+            else message_of(got, wanted, False),
+            expected=shown(wanted),
+            got=shown(got),
+            observed=("other objects", equal, sorted(set(changed)))
+            if len(came) == len(keys)
+            else kind_of([(given, got, wanted, False)]),
+        )
 
 
 class Broken(Exception):
     """What a sampler raises."""
 
 
-@batch_sampler.property("an error in the sampler comes through, after the batches before it")
+ERRORS = (Broken, RuntimeError, IndexError, KeyError, TypeError, ValueError, OSError, AssertionError)
+
+
+@batch_sampler.property(
+    "an error in the sampler comes through, after the batches before it",
+    asks="An error in the sampler comes through after the last full batch, or one batch earlier.",
+    once_right=True,
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
-    batch_size = trial.random.randrange(2, 5)
-    full = trial.random.randrange(2, 4)
-    count = full * batch_size + 1
+    batch_size, full = trial.random.randrange(2, 5), trial.random.randrange(2, 4)
+    for error in ERRORS:
+        for rest in (1, 0):
+            _comes_through(trial, answer, error, batch_size, full, full * batch_size + rest)
+
+
+def _comes_through(
+    trial: Trial, answer: Callable[..., Any], error: type[Exception], batch_size: int, full: int, count: int
+) -> None:
+    raised = error("no more indices: the file is gone")
 
     def indices() -> Iterator[int]:
         yield from range(count)
-        raise Broken("no more indices: the file is gone")
+        raise raised
 
-    trial.given(f"a sampler that raises after {count} indices, batch_size = {batch_size}, drop_last = False")
+    trial.given(
+        f"a sampler that raises {error.__name__} after {count} indices, batch_size = {batch_size}, drop_last = False"
+    )
     got: list[Any] = []
     wanted = batches_of(list(range(count)), batch_size, True)
+    expected = f"{shown(wanted)}, then the sampler's {error.__name__}"
     try:
         for batch in itertools.islice(iterated(answer(indices(), batch_size, False), trial), full + 2):
             got.append(list(batch))
-    except Broken:
+    except Exception as came:
+        if isinstance(came, NotImplementedError):
+            raise
+        trial.true(
+            came is raised,
+            f"The sampler raised {error.__name__}, and a different error came: {type(came).__name__}.",
+            expected=expected,
+            got=f"{type(came).__name__}: {shown(str(came), 120)}",
+            observed="a different error",
+        )
         trial.true(
             got in (wanted, wanted[:-1]),  # who reads a batch ahead meets the error a batch earlier
-            f"Before the error {len(wanted)} full batch(es) can be given, and {len(got)} came.",
-            expected=shown(wanted),
+            f"Before the error {len(wanted)} full batches can be given, and {len(got)} batches came.",
+            expected=expected,
             got=got,
-            observed=("before", plain(got)),
+            observed=("before", "a short one" if got[:-1] == wanted else len(got) - len(wanted)),
         )
         return
     trial.fail(
-        "The sampler raised, and the answer hid it: the epoch looks finished.",
-        expected="the sampler's error",
-        got=shown(got),
-        observed=("hidden", plain(got)),
+        f"The sampler raised {error.__name__}, and the answer hid it: the epoch looks finished.",
+        expected=expected,
+        got=f"{shown(got)}, and no error",
+        observed="hidden",
     )
 
 
-@batch_sampler.property("the answer cuts the batches itself")
+@batch_sampler.property(
+    "the answer cuts the batches itself", asks="torch's BatchSampler is not called.", once_right=True
+)
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     trial.given("sampler = range(7), batch_size = 3, drop_last = False")
     with calls_to(BatchSampler.__iter__) as seen:

@@ -32,7 +32,7 @@ from helpers.labs.dataloader.chunk_sampler.orders import (
 chunk_sampler = Exercise(
     "02.chunk_sampler",
     "Shuffled chunks",
-    objective="Shuffle a data set that lies in chunks without jumping between chunks, anew in each epoch, alike in each process.",
+    objective="Shuffle a dataset that lies in chunks without jumping between chunks, anew in each epoch, alike in each process.",
     minutes=20,
     difficulty="medium",
     core=False,
@@ -50,10 +50,17 @@ chunk_sampler = Exercise(
 GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
 
 
-@chunk_sampler.property("each index comes once, as an int")
+@chunk_sampler.property(
+    "each index comes once",
+    asks=(
+        "Shuffles the chunks and the indices within each chunk, anew in each epoch.",
+        "Iterating gives each index once, as a Python int.",
+        "The list `lengths` stays as it is.",
+    ),
+)
 def _(answer: type, trial: Trial) -> None:
     found: dict[str, tuple[str, list[Any], int]] = {}
-    local = True
+    local, alike = True, False
     for lengths in ([3, 1, 4], [5], [2, 0, 3], [], [0], [1, 1, 1, 1], [4, 4, 4]):
         seed, total = some_seed(trial), sum(lengths)
         for epoch in (None, 3):
@@ -63,14 +70,19 @@ def _(answer: type, trial: Trial) -> None:
             local = local and all(isinstance(index, int) and index < max(lengths, default=0) for index in got)
             for kind in faults(got, total):
                 found.setdefault(kind, (given, got, total))
+                alike = alike or lengths in ([5], [4, 4, 4])
     if found:
         kind, (given, got, total) = next(iter(found.items()))
         trial.given(given)
         wanted = f"the numbers 0 to {total - 1} in some order, each an int" if total else "no index"
-        trial.fail(f"{kind.capitalize()}.", expected=wanted, got=shown(got), observed=(local, sorted(found)))
+        trial.fail(
+            f"{kind.capitalize()}.", expected=wanted, got=shown(got), observed=(local, alike, sorted(found))
+        )
 
 
-@chunk_sampler.property("len() is the number of indices")
+@chunk_sampler.property(
+    "len() is the number of indices", asks="len() is the number of indices.", once_right=True
+)
 def _(answer: type, trial: Trial) -> None:
     for lengths in ([3, 1, 4], [2, 0, 3], []):
         trial.given(f"ChunkSampler({lengths}, 1)")
@@ -88,7 +100,11 @@ def _(answer: type, trial: Trial) -> None:
         )
 
 
-@chunk_sampler.property("a chunk is read to its end before the next: as many switches as chunks, less one")
+@chunk_sampler.property(
+    "a chunk is read to its end before the next: as many switches as chunks, less one",
+    asks="All indices of one chunk come before those of the next one.",
+    once_right=True,
+)
 def _(answer: type, trial: Trial) -> None:
     found: dict[str, tuple[str, str, list[Any]]] = {}
     for lengths in ([20, 11, 16, 13], [12, 12, 12], [9, 0, 13, 11]):
@@ -120,11 +136,18 @@ def _(answer: type, trial: Trial) -> None:
         )
 
 
-@chunk_sampler.property("the epoch decides, and so does the seed, from epoch 0 on")
+@chunk_sampler.property(
+    "the epoch decides, and so does the seed, from epoch 0 on",
+    asks=(
+        "The orders differ from epoch to epoch and from seed to seed.",
+        "Chooses the epoch for the next iterations; a new sampler stands at epoch 0.",
+    ),
+    once_right=True,
+)
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [4, 5, 3], some_seed(trial)
     # Seeds that differ by more than any epoch: seed + epoch, which torch itself uses, is allowed.
-    seeds = [seed + 100 * more for more in range(8)]
+    seeds = [seed + 101 * more for more in range(8)]
     found = []
     for description, runs in (
         (f"seed {seed}, epochs 0 to 7", [(seed, epoch) for epoch in range(8)]),
@@ -145,14 +168,18 @@ def _(answer: type, trial: Trial) -> None:
         ]
         description, orders = found[0]
         trial.given(f"ChunkSampler({lengths}, seed): {description}")
-        message = "All of these give one order."
+        message = f"All of these give one order: {description}."
         kinds = [each.split(",")[0].partition(" ")[0] + each.partition(",")[2] for each, _ in found]
         trial.fail(
-            message, expected="another order each time", got=shown(orders), observed=(kinds, unshuffled)
+            message, expected="a different order each time", got=shown(orders), observed=(kinds, unshuffled)
         )
 
 
-@chunk_sampler.property("the chunks come in every order, and in another one in each epoch")
+@chunk_sampler.property(
+    "the chunks come in every order, and in a different one in each epoch",
+    asks="The order of the chunks is random, and so is the order within each chunk, which differs from chunk to chunk.",
+    once_right=True,
+)
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [2, 3, 2, 4], some_seed(trial)
     trial.given(f"ChunkSampler({lengths}, {seed}), epochs 0 to 79: the order of the four chunks")
@@ -170,7 +197,11 @@ def _(answer: type, trial: Trial) -> None:
     shuffling(trial, "The order of the chunks", orders_of, seed)
 
 
-@chunk_sampler.property("inside a chunk every order comes, another one in each epoch and in each chunk")
+@chunk_sampler.property(
+    "inside a chunk every order comes, a different one in each epoch and in each chunk",
+    asks="The order of the chunks is random, and so is the order within each chunk, which differs from chunk to chunk.",
+    once_right=True,
+)
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [4, 4, 4], some_seed(trial)
     trial.given(
@@ -199,47 +230,76 @@ def _(answer: type, trial: Trial) -> None:
     )
 
 
-@chunk_sampler.property("each epoch has an order of its own")
+@chunk_sampler.property(
+    "each epoch has an order of its own, and so has each seed",
+    asks="The orders differ from epoch to epoch and from seed to seed.",
+    once_right=True,
+)
 def _(answer: type, trial: Trial) -> None:
-    lengths, seed = [3, 2, 4, 2, 3], some_seed(trial)
-    trial.given(f"ChunkSampler({lengths}, {seed}), epochs 0 to 11")
-    orders = orders_for(answer, trial, lengths, [(seed, epoch) for epoch in range(12)])
-    alike = [epoch for epoch, pair in enumerate(itertools.pairwise(orders)) if pair[0] == pair[1]]
-    trial.true(
-        len(alike) < 6,
-        f"Epochs {alike[:1]} and the one after it, and other such pairs, have one order.",
-        expected="another order in each epoch",
-        got=orders[:2],
-        observed="alike",
-    )
+    lengths, seed = (
+        [5, 6, 4, 7, 3],
+        some_seed(trial),
+    )  # two of these orders are alike by chance once in 10**12 times
+    numbers = [*range(12), 100, 1000, 2000]
+    for what, runs in (
+        ("epoch", [(seed, epoch) for epoch in numbers]),
+        ("seed", [(seed, 0) for seed in numbers]),
+    ):
+        given = f"ChunkSampler({lengths}, {seed}), epochs {numbers}"
+        trial.given(given if what == "epoch" else f"ChunkSampler({lengths}, seed), seeds {numbers}, epoch 0")
+        orders = dict(zip(numbers, orders_for(answer, trial, lengths, runs), strict=True))
+        alike = [pair for pair in itertools.combinations(numbers, 2) if orders[pair[0]] == orders[pair[1]]]
+        if alike:
+            one, other = alike[0]
+            trial.fail(
+                f"{what.capitalize()}s {one} and {other} have one order"
+                + (f", and {len(alike) - 1} more pairs." if alike[1:] else "."),
+                expected=f"a different order for each {what}",
+                got=orders[one],
+                observed=(what, "0 and 1" if alike == [(0, 1)] else "several pairs"),
+            )
 
 
 @chunk_sampler.property(
-    "lengths, seed and epoch decide alone: again, later, and in every process", changes=GLOBAL
+    "lengths, seed and epoch decide alone: again, later, and in every process",
+    asks=(
+        "The order depends on lengths, seed and epoch alone: it is the same in every process, and comes again.",
+        "No global generator is used or moved.",
+    ),
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [6, 4, 7], some_seed(trial)
     total = sum(lengths)
-    with elsewhere(trial.random):
+
+    def made_at(epoch: int) -> Any:
         sampler = answer(list(lengths), seed)
-        sampler.set_epoch(2)
+        sampler.set_epoch(epoch)
+        return sampler
+
+    here = trial.random.getrandbits(60)
+    with elsewhere(here):
+        sampler = made_at(2)
         first = order(sampler, total)
         again = order(sampler, total)
         sampler.set_epoch(5)
         order(sampler, total)
         sampler.set_epoch(2)
         back = order(sampler, total)
-        new = answer(list(lengths), seed)
-        new.set_epoch(2)
+        new = made_at(2)
         other_object = order(new, total)
         new.set_epoch(3)
         next_epoch = order(new, total)
-    with elsewhere(trial.random):
-        new = answer(list(lengths), seed)
-        new.set_epoch(2)
-        other_process = order(new, total)
+    with elsewhere(here, rank=1):
+        other_rank = order(made_at(2), total)
+    with elsewhere(here, process=4242):
+        other_id = order(made_at(2), total)
+    with elsewhere(trial.random.getrandbits(60)):
+        other_process = order(made_at(2), total)
     for word, got in (
-        ("in another process", other_process),
+        ("on a different rank", other_rank),
+        ("in a process of a different number", other_id),
+        ("in a different process", other_process),
         ("of a second sampler with the same arguments", other_object),
         ("gone through a second time", again),
         ("after set_epoch(5) and set_epoch(2)", back),
@@ -247,14 +307,19 @@ def _(answer: type, trial: Trial) -> None:
         trial.given(f"ChunkSampler({lengths}, {seed}), set_epoch(2)")
         trial.true(
             got == first,
-            f"The order is another one {word}. Ranks that shuffle in different ways, and a run that is resumed, see some samples twice.",
-            expected="the same order",
-            got="another order",
-            observed=(word, bool(got), back == first, again == next_epoch),
+            f"The order is a different one {word}. Where ranks shuffle differently, or a run is resumed, some samples "
+            "are seen twice.",
+            expected=f"the same order: {shown(first)}",
+            got=shown(got),
+            observed=(word, bool(got), back == first, again == next_epoch, other_object == first),
         )
 
 
-@chunk_sampler.property("two iterations at once do not disturb each other, and a DataLoader takes it")
+@chunk_sampler.property(
+    "two iterations at once do not disturb each other, and a DataLoader takes it",
+    asks="Iterations do not disturb each other.",
+    once_right=True,
+)
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [3, 5, 2], some_seed(trial)
     trial.given(f"sampler = ChunkSampler({lengths}, {seed}); two iterators over it, asked in turns")
@@ -275,4 +340,21 @@ def _(answer: type, trial: Trial) -> None:
         "A DataLoader with this sampler does not give every sample once.",
         expected="3 batches with every sample once, as ints",
         got=got,
+    )
+
+
+@chunk_sampler.property(
+    "an index is a Python int", asks="Iterating gives each index once, as a Python int.", once_right=True
+)
+def _(answer: type, trial: Trial) -> None:
+    lengths, seed = [3, 5, 2], some_seed(trial)
+    trial.given(f"ChunkSampler({lengths}, {seed})")
+    got = order(made(answer, trial, lengths, seed), sum(lengths))
+    kinds = sorted({type(index).__name__ for index in got if type(index) is not int})
+    trial.true(
+        not kinds,
+        f"An index is of type {' and '.join(kinds)}: json refuses it, and a checkpoint that holds it needs NumPy to be read.",
+        expected="Python's ints: int(index), or .tolist() of the array",
+        got=shown(got),
+        observed="not Python's",
     )

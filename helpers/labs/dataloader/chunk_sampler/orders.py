@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import os
 import random
 import time
 from collections import Counter
@@ -150,19 +151,22 @@ def shuffling(
 
 
 @contextmanager
-def elsewhere(source: random.Random) -> Iterator[None]:
-    """As if in another process: another salt in the hashes of text, another time, global generators elsewhere."""
-    usual, now = builtins.hash, time.time
-    salt = source.getrandbits(60)
+def elsewhere(salt: int, rank: int = 0, process: int = 4241) -> Iterator[None]:
+    """As if in a process of its own: a salt in the hashes of text, a time, global generators, a rank, a number."""
+    usual, now, number, environ = builtins.hash, time.time, os.getpid, dict(os.environ)
     random.seed(salt)
     np.random.seed(salt % 2**32)
     torch.default_generator.manual_seed(salt)
     builtins.hash = lambda value: usual((salt, value)) if _holds_text(value) else usual(value)
     time.time = lambda: 1.7e9 + salt % 10**6
+    os.getpid = lambda: process
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
     try:
         yield
     finally:
-        builtins.hash, time.time = usual, now
+        builtins.hash, time.time, os.getpid = usual, now, number
+        os.environ.clear()
+        os.environ |= environ
 
 
 def _holds_text(value: Any) -> bool:

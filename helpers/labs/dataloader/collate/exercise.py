@@ -7,7 +7,7 @@ by an accident of how torch transposes, and both pass here.
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
@@ -124,10 +124,12 @@ def _(answer: Any, trial: Trial) -> None:
     compared(answer, trial, [[{"x": one, "y": 0.5}, {"y": 1.5, "x": two}]])
 
 
-@collate.property("a dict of another class keeps its class")
+@collate.property("a dict of a different class keeps its class")
 def _(answer: Any, trial: Trial) -> None:
     for kind in (OrderedDict, Row):
         compared(answer, trial, [[kind(x=trial.random.random(), y=at) for at in range(2)]])
+    rows = [defaultdict(list, x=trial.random.random(), y=at) for at in range(2)]
+    compared(answer, trial, [rows])
 
 
 @collate.property("a namedtuple gives the same namedtuple")
@@ -196,6 +198,18 @@ def _(answer: Any, trial: Trial) -> None:
     refused(answer, trial, [([], (IndexError, ValueError, RuntimeError))], "a batch without samples")
 
 
+def how_changed(samples: list[Any], before: list[Any]) -> str:
+    """In words, what became of the samples."""
+    if len(samples) != len(before):
+        return "the list holds a different number of samples"
+    lost = any(len(now) < len(then) for now, then in zip(samples, before, strict=True))
+    if lost or any("boxes" in now and not now["boxes"] for now in samples if isinstance(now, dict)):
+        return "samples lack items that they had"
+    if outline(samples[1:]) == outline(before[1:]):
+        return "the first sample holds something else"
+    return "samples hold something else, or stand in a different order"
+
+
 @collate.property("the samples are left as they were")
 def _(answer: Any, trial: Trial) -> None:
     one, two = (some_tensor(trial, (2,), torch.float32) for _ in range(2))
@@ -208,12 +222,13 @@ def _(answer: Any, trial: Trial) -> None:
         before, text = copy.deepcopy(samples), described(samples)
         trial.given(f"samples = {text}")
         batch_of(answer, trial, samples)
+        how = how_changed(samples, before)
         trial.true(
             outline(samples) == outline(before),
-            "The batch was written into a sample: the dataset's own object is spoilt, and the next epoch reads a batch there.",
+            f"After the call {how}: the dataset's own object is spoilt, and the next epoch reads something else there.",
             expected=f"samples = {text}",
             got=samples,
-            observed="samples changed",
+            observed=("samples changed", how),
         )
 
 

@@ -26,7 +26,7 @@ shard = Exercise(
     processes=True,
     seconds=10,
     hints=[
-        "Each worker has a copy of the data set and runs all of its __iter__. Which function tells code of a data set "
+        "Each worker has a copy of the dataset and runs all of its __iter__. Which function tells code of a dataset "
         "in which worker it runs, and what does it give outside of a worker?",
         "With n workers, worker 0 may take items 0, n, 2n, ..., worker 1 items 1, n + 1, ...: nobody needs a length.",
         "itertools.islice(iterable, start, None, step) takes every step-th item and keeps none. get_worker_info() is "
@@ -67,7 +67,7 @@ def as_worker(id: int, num_workers: int, dataset: Any) -> Iterator[None]:
 
 def part(answer: Any, trial: Trial, dataset: Any, id: int, num_workers: int, take: int | None = 500) -> list:
     """What one worker gets."""
-    with as_worker(id, num_workers, dataset):
+    with as_worker(id, num_workers, Counted(9, 5)):  # a loader's dataset is seldom the stream itself
         found = trial.call(answer, dataset)
         return list(itertools.islice(_iterator(found, trial), take))
 
@@ -83,45 +83,100 @@ def _iterator(found: Any, trial: Trial) -> Iterator[Any]:
     return iter(found)
 
 
-@shard.property("outside of a worker all items come")
+@shard.property(
+    "outside of a worker all items come",
+    asks="all of it outside of a worker (get_worker_info() is None).",
+)
 def _(answer: Any, trial: Trial) -> None:
     start = trial.random.randrange(100)
     trial.given("a stream of 7 items in the main process, where get_worker_info() is None")
-    got = list(itertools.islice(_iterator(trial.call(answer, Counted(7, start)), trial), 500))
+    found = trial.call(answer, Counted(7, start))
+    if found is None:
+        with as_worker(0, 1, Counted(9, 5)):
+            never = trial.call(answer, Counted(7, start)) is None
+        trial.fail(
+            "shard returned None" + (", also in a worker." if never else " outside of a worker."),
+            expected="an iterator over all items",
+            got="None",
+            observed=("None", never),
+        )
+    got = list(itertools.islice(_iterator(found, trial), 500))
     trial.true(
         got == list(range(start, start + 7 * STEP, STEP)),
         "Without workers the stream does not come whole and in its order.",
         expected=str(list(range(start, start + 7 * STEP, STEP))),
         got=got,
-        observed=("main", [(value - start) / STEP for value in got if isinstance(value, int)]),
+        observed=("main", places(got, start)),
     )
 
 
-@shard.property("over all workers each item comes once, in the stream's order in each")
+def places(got: list[Any], start: int) -> Any:
+    """Which items of the stream these are; of other things their types."""
+    if other := sorted({type(value).__name__ for value in got if type(value) is not int}):
+        return other
+    return [(value - start) / STEP for value in got]
+
+
+def kind_of(parts: list[list[Any]], want: list[int], start: int) -> Any:
+    """In words, how the items were dealt out; where there is no word for it, which of them came."""
+    if all(each == want for each in parts):
+        return "all of it in each worker"
+    if len(parts) > 1 and all(each == parts[0] for each in parts):
+        return "the same part in each worker"
+    return [places(each, start) for each in parts]
+
+
+def kind_of_parts(parts: list[list[Any]], want: list[int]) -> str:
+    """In words, how items were dealt that come once each, to parts of unequal size."""
+    if want in parts:
+        return "worker 0 alone" if parts[0] == want else "a different worker alone"
+    return "blocks" if sum(parts, []) == want else "mixed"
+
+
+@shard.property(
+    "over all workers each item comes once, in the stream's order in each",
+    asks=(
+        "This worker's part of a stream",
+        "Over the workers of one loader each item comes once, in each worker in the stream's order.",
+        "No worker gets more than one item more than another.",
+    ),
+    once_right=True,
+)
 def _(answer: Any, trial: Trial) -> None:
-    start = trial.random.randrange(100)
+    start = 3 * trial.random.randrange(40) + 1  # who deals by the value gives nothing to worker 0
     for num_workers, length in ((3, 10), (2, 7), (1, 4), (4, 2), (3, 0)):
         trial.given(f"a stream of {length} items under {num_workers} workers")
         parts = [part(answer, trial, Counted(length, start), id, num_workers) for id in range(num_workers)]
-        all_items = sorted(value for each in parts for value in each)
+        all_items = sorted((value for each in parts for value in each), key=str)
         want = list(range(start, start + length * STEP, STEP))
-        twice = len(all_items) > len(set(all_items))
-        lost = bool(set(want) - set(all_items))
+        twice = any(all_items.count(item) > 1 for item in want)
+        lost = any(item not in all_items for item in want)
+        other = any(item not in want for item in all_items)
         trial.true(
-            all_items == want,
+            all_items == sorted(want, key=str),
             "Over all workers some items "
             + " and some ".join(
-                filter(None, ("come more than once" if twice else "", "never come" if lost else ""))
+                word
+                for word, so in (
+                    ("come more than once", twice),
+                    ("never come", lost),
+                    ("are not the stream's", other),
+                )
+                if so
             )
             + ".",
             expected="each item in one worker",
             got="\n".join(f"worker {id}: {each}" for id, each in enumerate(parts)),
-            observed=("parts", parts, _by_rank(answer, trial, parts[0], length, num_workers)),
+            observed=(
+                kind_of(parts, want, start),
+                bool(want) and _by_rank(answer, trial, parts[0], length, num_workers),
+            ),
         )
         trial.true(
             all(each == sorted(each) for each in parts),
             "A worker's items do not come in the order of the stream.",
-            got=parts,
+            expected="in each worker the order of the stream",
+            got="\n".join(f"worker {id}: {each}" for id, each in enumerate(parts)),
             observed="order",
         )
         sizes = [len(each) for each in parts]
@@ -130,11 +185,15 @@ def _(answer: Any, trial: Trial) -> None:
             "The parts are of unequal size: some workers are idle while others work.",
             expected="parts that differ by one item at most",
             got=sizes,
-            observed=("sizes", sizes),
+            observed=("sizes", kind_of_parts(parts, want)),
         )
 
 
-@shard.property("nothing is kept: a stream without end, whose length nobody asks")
+@shard.property(
+    "nothing is kept: a stream without end, whose length nobody asks",
+    asks="The stream is gone through once; for an item at most `num_workers` items beyond it are read.",
+    once_right=True,
+)
 def _(answer: Any, trial: Trial) -> None:
     for id, num_workers in ((None, 1), (0, 3), (2, 3)):
         where = "the main process" if id is None else f"worker {id} of {num_workers}"
@@ -147,41 +206,202 @@ def _(answer: Any, trial: Trial) -> None:
                 got = part(answer, trial, dataset, id, num_workers, 4)
         except MemoryError:
             trial.fail(
-                "The whole stream is read before the first item comes.",
+                "2000 items of a stream without end were read, and 4 items had not come.",
                 expected="items as they come",
+                got="the stream read on and on",
                 observed="all read",
             )
         needed = got[-1] // STEP + 1 if got else 0
         trial.true(
             dataset.read <= needed + num_workers,
-            f"{dataset.read} items had been read for {len(got)}.",
-            expected=f"{needed}",
-            observed=("read", dataset.read, where),
+            f"For {len(got)} items of this part {dataset.read} items of the stream had been read.",
+            expected=f"{needed} suffice, {needed + num_workers} are allowed",
+            got=dataset.read,
+            observed="far ahead",
         )
         trial.true(
             dataset.begun == 1,
             f"The stream was begun {dataset.begun} times.",
             expected="once",
-            observed=("begun", dataset.begun),
+            observed="begun more than once",
         )
 
 
-def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int) -> bool:
-    """Whether worker 0 gets other items as part of another rank."""
+@contextmanager
+def as_rank(rank: int, world_size: int) -> Iterator[None]:
+    """As if in a process of a distributed run."""
     environ = dict(os.environ)
-    asked = {"is_initialized": lambda: True, "get_rank": lambda *group: 1, "get_world_size": lambda *group: 2}
+    asked = {
+        "is_initialized": lambda: True,
+        "get_rank": lambda *group: rank,
+        "get_world_size": lambda *group: world_size,
+    }
     old = {name: getattr(torch.distributed, name) for name in asked}
-    os.environ |= {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
+    ranks = ("RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+    sizes = ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
+    os.environ |= dict.fromkeys(ranks, str(rank)) | dict.fromkeys(sizes, str(world_size))
     try:
         for name, function in asked.items():
             setattr(torch.distributed, name, function)
-        got = part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers)
+        yield
     finally:
         for name, function in old.items():
             setattr(torch.distributed, name, function)
         os.environ.clear()
         os.environ |= environ
-    return got != first
+
+
+def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int) -> bool:
+    """Whether worker 0 gets other items as part of a different rank."""
+    with as_rank(1, 2):
+        return part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers) != first
+
+
+@shard.property("ranks are not looked at", asks="Ranks are not looked at.", once_right=True)
+def _(answer: Any, trial: Trial) -> None:
+    found = []
+    for id, num_workers in ((None, 1), (0, 2), (1, 2)):
+        where = "in the main process" if id is None else f"in worker {id} of {num_workers}"
+        alone = _items(answer, trial, id, num_workers)
+        trial.given(f"a stream of 9 items {where}, as rank 1 of 2: RANK=1, WORLD_SIZE=2, get_rank() is 1")
+        with as_rank(1, 2):
+            got = _items(answer, trial, id, num_workers)
+        if got != alone:
+            found.append((where, alone, got))
+    if found:
+        where, alone, got = found[0]
+        trial.fail(
+            f"As rank 1 of 2 different items come than in a run of one process, {where}.",
+            expected=f"{alone}: each rank has a stream of its own; who shares one deals it out before",
+            got=got,
+            observed="other items",
+        )
+
+
+def _items(answer: Any, trial: Trial, id: int | None, num_workers: int) -> list[Any]:
+    if id is None:
+        return list(itertools.islice(_iterator(trial.call(answer, Counted(9)), trial), 500))
+    return part(answer, trial, Counted(9), id, num_workers)
+
+
+class Given(IterableDataset):
+    """A stream of these items; after them it raises `error`, if there is one."""
+
+    def __init__(self, items: list[Any], error: Exception | None = None) -> None:
+        self.items, self.error = items, error
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.items
+        if self.error:
+            raise self.error
+
+
+def missing(got: list[Any], items: list[Any]) -> list[str]:
+    """What came less often than it stands there."""
+    seen, wanted = list(map(repr, got)), list(map(repr, items))
+    return sorted(name for name in set(wanted) if seen.count(name) < wanted.count(name))
+
+
+@shard.property(
+    "an item may be anything: None, 0, a dict, the same as before",
+    asks="An item may be anything, and is passed on as it is.",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    items: list[Any] = [None, 0, "", [], "cat", "cat", {"x": 1}, False, "cat"]
+    trial.random.shuffle(items)
+    for id, num_workers in ((None, 1), (0, 2), (1, 2)):
+        where = "the main process" if id is None else f"worker {id} of {num_workers}"
+        trial.given(f"a stream of {items} in {where}")
+        want = items[id or 0 :: num_workers]
+        dataset = Given(items)
+        try:
+            got = (
+                list(itertools.islice(_iterator(trial.call(answer, dataset), trial), 500))
+                if id is None
+                else part(answer, trial, dataset, id, num_workers)
+            )
+        except NotImplementedError:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:
+            trial.fail(
+                f"The answer raised {type(error).__name__} for items that are not numbers: {error}.",
+                expected=str(want),
+                got=type(error).__name__,
+                observed="raised",
+            )
+        alike = len(got) == len(want) or id is not None
+        trial.true(
+            alike and all(any(one is item for item in items) for one in got),
+            "Some items do not come as they are in the stream.",
+            expected=str(want),
+            got=str(got),
+            observed=("fewer", missing(got, items)) if len(got) < len(want) else "other",
+        )
+        if id == 0:
+            first = got
+        elif id == 1:
+            trial.true(
+                len(first) + len(got) == len(items) and abs(len(first) - len(got)) <= 1,
+                "Some items come in no worker, or in both.",
+                expected=f"{len(items)} items in two parts",
+                got=f"worker 0: {first}\nworker 1: {got}",
+                observed=("parts", missing(first + got, items)),
+            )
+
+
+@shard.property(
+    "an error of the stream comes through",
+    asks="An error of the stream comes through, after the items before it.",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    for error in (OSError, RuntimeError, ValueError, IndexError, TypeError):
+        for id, num_workers in ((None, 1), (1, 2)):
+            where = "the main process" if id is None else f"worker {id} of {num_workers}"
+            trial.given(f"a stream that raises {error.__name__} after 6 items, in {where}")
+            raised = error("the connection is gone")
+            got: list[Any] = []
+            dataset = Given(list(range(6)), raised)
+            try:
+                if id is None:
+                    for item in _iterator(trial.call(answer, dataset), trial):
+                        got.append(item)
+                else:
+                    with as_worker(id, num_workers, dataset):
+                        for item in _iterator(trial.call(answer, dataset), trial):
+                            got.append(item)
+            except error as came:
+                trial.true(
+                    came is raised,
+                    f"The stream raised {error.__name__}, and a different error came.",
+                    expected=f"{error.__name__}: {raised}",
+                    got=f"{type(came).__name__}: {came}",
+                    observed="a different error",
+                )
+                trial.true(
+                    len(got) >= 5 // num_workers,
+                    f"The stream gave 6 items before its error, and {len(got)} of this part came.",
+                    expected="the items of this part, then the error",
+                    got=str(got),
+                    observed="too early",
+                )
+                continue
+            except NotImplementedError:
+                raise
+            except Exception as came:
+                trial.fail(
+                    f"The stream raised {error.__name__}, and a different error came.",
+                    expected=f"{error.__name__}: {raised}",
+                    got=f"{type(came).__name__}: {came}",
+                    observed="a different error",
+                )
+            trial.fail(
+                f"The stream raised {error.__name__}, and the answer hid it: the stream looks finished.",
+                expected=error.__name__,
+                got=f"{got}, and no error",
+                observed="hidden",
+            )
 
 
 class _Sharded(IterableDataset):
@@ -192,7 +412,12 @@ class _Sharded(IterableDataset):
         return iter(self.answer(Counted(self.length)))
 
 
-@shard.property("a real DataLoader with two workers", changes=("torch RNG", "signal handlers"))
+@shard.property(
+    "a real DataLoader with two workers",
+    asks="Over the workers of one loader each item comes once, in each worker in the stream's order.",
+    changes=("torch RNG", "signal handlers"),
+    once_right=True,
+)
 def _(answer: Any, trial: Trial) -> None:
     trial.given("DataLoader(..., batch_size=None, num_workers=2), a stream of 9 items")
     methods = torch.multiprocessing.get_all_start_methods()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -15,9 +16,7 @@ from helpers.labs.dataloader.shard.exercise import shard
 
 @shard.mistake()
 def not_sharded(dataset: Any) -> Iterator[Any]:
-    """Each worker runs the whole __iter__ of its own copy: with n workers every item comes n times, without a
-    warning.
-    """
+    """Each worker gets every item of its own copy: with n workers each item comes n times, without a warning."""
     return iter(dataset)
 
 
@@ -36,9 +35,30 @@ def _(dataset: Any) -> Iterator[Any]:
     return islice(dataset, torch.distributed.get_rank(), None, torch.distributed.get_world_size())
 
 
+@shard.mistake(breaks="Ranks are not looked at.")
+def dealt_by_rank_too(dataset: Any) -> Iterator[Any]:
+    """The part depends on the rank as well: right where each rank is to get its own part, and not what is asked here.
+    Where the ranks' streams differ already, items are lost.
+    """
+    info = get_worker_info()
+    id, workers = (info.id, info.num_workers) if info else (0, 1)
+    rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    return islice(dataset, rank * workers + id, None, ranks * workers)
+
+
+@shard.variant(dealt_by_rank_too)
+def _(dataset: Any) -> Iterator[Any]:
+    info = get_worker_info()
+    id, workers = (info.id, info.num_workers) if info else (0, 1)
+    if torch.distributed.is_initialized():
+        id += torch.distributed.get_rank() * workers
+        workers *= torch.distributed.get_world_size()
+    return islice(dataset, id, None, workers)
+
+
 @shard.mistake()
 def worker_zero_takes_all(dataset: Any) -> Iterator[Any]:
-    """`if info and info.id` is false for worker 0, whose id is 0: it takes the whole stream."""
+    """Worker 0 gets the whole stream. Perhaps `if info and info.id`: that is false for worker 0, whose id is 0."""
     info = get_worker_info()
     if info is None or not info.id:
         return iter(dataset)
@@ -47,14 +67,14 @@ def worker_zero_takes_all(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def start_lost(dataset: Any) -> Iterator[Any]:
-    """Every worker takes items 0, n, 2n, ...: the start of the slice is the worker's number."""
+    """All workers get the same items, perhaps since their slices begin at one place: the start is the worker's number."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, 0, None, info.num_workers)
 
 
 @shard.mistake()
 def counted_from_one(dataset: Any) -> Iterator[Any]:
-    """Worker numbers start at 0; counted from 1, item 0 is nobody's."""
+    """Item 0 is nobody's, as if worker numbers started at 1: they start at 0."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.id + 1, None, info.num_workers)
 
@@ -76,8 +96,8 @@ def no_info_not_handled(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def list_of_all(dataset: Any) -> Iterator[Any]:
-    """list(dataset) reads the whole stream into each worker's memory, before the first item; an endless one
-    never ends.
+    """The stream is read on and on before an item comes, perhaps by list(dataset): an endless one never ends, and a long
+    one lies in each worker's memory.
     """
     info = get_worker_info()
     return iter(dataset) if info is None else iter(list(dataset)[info.id :: info.num_workers])
@@ -95,7 +115,9 @@ def blocks_by_length(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def blocks_by_counting(dataset: Any) -> Iterator[Any]:
-    """To count a stream is to read it: once for the length, once more for the items."""
+    """Each worker gets a block of neighbours, and the blocks are not of equal size. Blocks need the length, which a stream
+    does not have: to count it is to read it.
+    """
     info = get_worker_info()
     if info is None:
         return iter(dataset)
@@ -105,8 +127,8 @@ def blocks_by_counting(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_random_choice(dataset: Any) -> Iterator[Any]:
-    """Drawing for each item whether it is one's own gives each worker other draws: some items come twice,
-    some never.
+    """Some items come twice and some never, as if each worker drew for each item whether it is its own: each draws for
+    itself.
     """
     info = get_worker_info()
     if info is None:
@@ -120,10 +142,279 @@ def by_random_choice(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_the_items_value(dataset: Any) -> Iterator[Any]:
-    """`item % n == id` deals by what an item holds: it fails for anything but numbers, and deals even numbers
-    to one worker.
+    """Items are dealt by what they hold, perhaps `item % n == id`: it fails for anything but numbers, and deals even
+    numbers to one worker. Their places count.
     """
     info = get_worker_info()
     for item in dataset:
         if info is None or item % info.num_workers == info.id:
             yield item
+
+
+# Spellings, and more that is lost or changed.
+
+
+def id_and_workers() -> tuple[int, int]:
+    """Who this is, and of how many."""
+    info = get_worker_info()
+    return (info.id, info.num_workers) if info else (0, 1)
+
+
+@shard.variant(counted_from_one)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return islice(dataset, id + 1, None, workers)
+
+
+@shard.variant(list_of_all)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return iter(list(dataset)[id::workers])
+
+
+@shard.variant(list_of_all)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    total = sum(1 for _ in dataset)
+    return (item for place, item in enumerate(dataset) if place < total and place % workers == id)
+
+
+@shard.variant(blocks_by_counting)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    items = list(dataset)
+    size = -(-len(items) // workers)
+    return iter(items[id * size : (id + 1) * size])
+
+
+@shard.variant(blocks_by_length)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return (item for place, item in enumerate(dataset) if place < len(dataset) and place % workers == id)
+
+
+@shard.variant(blocks_by_length)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    size = -(-len(dataset) // workers)
+    return islice(dataset, id * size, (id + 1) * size)
+
+
+@shard.variant(by_the_items_value)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return (item for item in dataset if item % workers == id)
+
+
+@shard.variant(by_the_items_value)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return (item for item in dataset if hash(item) % workers == id)
+
+
+@shard.mistake()
+def not_a_stream_outside(dataset: Any) -> Any:
+    """Outside of a worker shard gives something that is no stream, perhaps None from a bare `return`: with num_workers=0 the
+    loader fails.
+    """
+    info = get_worker_info()
+    return info and islice(dataset, info.id, None, info.num_workers)
+
+
+@shard.mistake()
+def the_loaders_dataset(dataset: Any) -> Any:
+    """The items of a different stream came, perhaps of info.dataset: that is the loader's dataset, whose __iter__ may be what
+    called this function. Read what the function is given.
+    """
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(info.dataset, info.id, None, info.num_workers)
+
+
+@shard.mistake()
+def step_one_too_small(dataset: Any) -> Any:
+    """The step is one less than the number of workers: items come twice."""
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(dataset, info.id, None, max(1, info.num_workers - 1))
+
+
+@shard.mistake()
+def step_one_too_large(dataset: Any) -> Any:
+    """The step is one more than the number of workers: some items are nobody's."""
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(dataset, info.id, None, info.num_workers + 1)
+
+
+@shard.variant(step_one_too_large)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return islice(dataset, id, None, workers + 1)
+
+
+@shard.mistake()
+def worker_zero_only(dataset: Any) -> Any:
+    """Worker 0 gets the whole stream, and the others nothing: each item comes once, and one worker does all the work."""
+    id, workers = id_and_workers()
+    return iter(dataset) if id == 0 else iter(())
+
+
+@shard.mistake()
+def last_round_lost(dataset: Any) -> Any:
+    """The last items are lost where there is not one for each worker."""
+    id, workers = id_and_workers()
+    items = iter(dataset)
+    while len(several := list(islice(items, workers))) == workers:
+        yield several[id]
+
+
+@shard.variant(last_round_lost)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return (several[id] for several in zip(*[iter(dataset)] * workers, strict=False))
+
+
+@shard.mistake()
+def read_far_ahead(dataset: Any) -> Any:
+    """Many items are read for the next one: who waits for a slow stream waits for all of them."""
+    id, workers = id_and_workers()
+    items = iter(dataset)
+    while several := list(islice(items, 16 * workers)):
+        yield from several[id::workers]
+
+
+@shard.mistake()
+def unequal_parts(dataset: Any) -> Any:
+    """Each item comes once, but a worker gets two items more than a different one, or still more: perhaps items are dealt in
+    blocks, by chance, or with a step that is too small. A slow worker then waits alone.
+    """
+    id, workers = id_and_workers()
+    items, place = iter(dataset), 0
+    while several := list(islice(items, 2)):
+        if place % workers == id:
+            yield from several
+        place += 1
+
+
+@shard.mistake()
+def backwards(dataset: Any) -> Any:
+    """A worker's items come in a different order than in the stream."""
+    id, workers = id_and_workers()
+    return (
+        [item for place, item in enumerate(dataset) if place % workers == id][::-1]
+        if get_worker_info()
+        else iter(dataset)
+    )
+
+
+@shard.mistake()
+def numbered(dataset: Any) -> Any:
+    """Each item came with its number, as enumerate gives it: the item alone is wanted."""
+    id, workers = id_and_workers()
+    return (pair for pair in enumerate(dataset) if pair[0] % workers == id)
+
+
+@shard.mistake()
+def lists(dataset: Any) -> Any:
+    """Each item came in a list of its own. Perhaps `yield [item]`, or a slice of a round."""
+    id, workers = id_and_workers()
+    return ([item] for place, item in enumerate(dataset) if place % workers == id)
+
+
+@shard.mistake()
+def none_for_the_others(dataset: Any) -> Any:
+    """For the items of the other workers None came: they are to be left out."""
+    info = get_worker_info()
+    for place, item in enumerate(dataset):
+        yield item if info is None or place % info.num_workers == info.id else None
+
+
+@shard.mistake()
+def stop_for_step(dataset: Any) -> Any:
+    """Few items come, as if the number of workers were the end of the slice: islice(items, start, stop, step)."""
+    id, workers = id_and_workers()
+    return islice(dataset, id, workers)
+
+
+@shard.variant(stop_for_step)
+def _(dataset: Any) -> Any:
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(dataset, info.id, info.num_workers)
+
+
+@shard.mistake()
+def start_and_step_swapped(dataset: Any) -> Any:
+    """The worker's number is taken for the step, and the number of workers for the start."""
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(dataset, info.num_workers, None, info.id or 1)
+
+
+@shard.mistake()
+def asked_by_index(dataset: Any) -> Any:
+    """dataset[i] asks for an index, and a stream has none: it can only be gone through."""
+    id, workers = id_and_workers()
+    place = id
+    while True:
+        try:
+            yield dataset[place]
+        except IndexError:
+            return
+        place += workers
+
+
+@shard.mistake()
+def false_items_lost(dataset: Any) -> Any:
+    """Items that are false (0, None, an empty list) are lost: the place decides, not the item."""
+    id, workers = id_and_workers()
+    return (item for place, item in enumerate(dataset) if place % workers == id and item)
+
+
+@shard.variant(false_items_lost)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return (item for place, item in enumerate(dataset) if place % workers == id and item is not None)
+
+
+@shard.mistake()
+def equal_items_once(dataset: Any) -> Any:
+    """An item that equals an earlier one is lost, or the answer needs items that can be hashed."""
+    id, workers = id_and_workers()
+    seen: list[Any] = []
+    for item in dataset:
+        if item not in seen:
+            seen.append(item)
+            if (len(seen) - 1) % workers == id:
+                yield item
+
+
+@shard.mistake()
+def error_taken_for_the_end(dataset: Any) -> Any:
+    """An error of the stream was taken for its end: the epoch looks finished, and is not."""
+    id, workers = id_and_workers()
+    with contextlib.suppress(Exception):
+        yield from islice(dataset, id, None, workers)
+
+
+@shard.mistake()
+def different_error(dataset: Any) -> Any:
+    """The stream's error was replaced by a different one: who catches the stream's never sees it."""
+    id, workers = id_and_workers()
+    try:
+        yield from islice(dataset, id, None, workers)
+    except Exception as error:
+        raise RuntimeError("the stream failed") from error
+
+
+@shard.variant(unequal_parts)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return (item for place, item in enumerate(dataset) if place % max(1, workers - 1) == id)
+
+
+@shard.variant(equal_items_once)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    seen: set[Any] = set()
+    for item in dataset:
+        if item not in seen:
+            seen.add(item)
+            if (len(seen) - 1) % workers == id:
+                yield item

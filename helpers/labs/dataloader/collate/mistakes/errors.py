@@ -187,7 +187,7 @@ class NothingRaisesStopIteration(Right):
 
 @objects.mistake()
 class FirstSampleOverwritten(Right):
-    """The batch was put into the first sample's own dict or list. Work on a copy."""
+    """The first sample was changed, perhaps because the batch was put into its own dict or list. Work on a copy."""
 
     def mappings(self, samples: Sequence[Any]) -> Any:
         batch = samples[0]
@@ -235,3 +235,25 @@ class TensorsOfStructuresOnly(Right):
     def columns(self, samples: Sequence[Any]) -> Any:
         columns = [list(column) for column in zip(*samples, strict=False)]
         return [torch.stack(column) if isinstance(column[0], Tensor) else self(column) for column in columns]
+
+
+@objects.mistake()
+class ItemsTakenOut(Right):
+    """The samples lack items after the call, perhaps taken out by pop: they are the dataset's own, and the next epoch needs
+    them. Read, and leave them there.
+    """
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({key: self([sample.pop(key) for sample in samples]) for key in list(samples[0])})
+        return batch
+
+
+@objects.mistake()
+class ClassCalledWithADict(Right):
+    """The batch of a defaultdict raises TypeError, perhaps since its class was called with a dict: the first argument of
+    defaultdict is the factory. Copy the first sample, and update the copy.
+    """
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return type(samples[0])({key: self([sample[key] for sample in samples]) for key in samples[0]})

@@ -178,8 +178,10 @@ class BytesTakenApart(Right):
         return samples if isinstance(samples[0], str) else self.sequences(samples)
 
 
-@objects.variant(BytesTakenApart)
-class _(Right):
+@objects.mistake()
+class BytesRefused(Right):
+    """The answer raises for bytes, which are collated as text is: isinstance(first, (str, bytes))."""
+
     def text(self, samples: Sequence[Any]) -> Any:
         return samples if isinstance(samples[0], str) else self.others(samples)
 

@@ -1,4 +1,4 @@
-"""What people write for 02.fetch, and why it is wrong."""
+"""What people write for 02.fetch: what collate_fn is given, and the ways to read."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from torch.utils.data import default_collate, default_convert
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
 from helpers.labs.dataloader.fetch.exercise import fetch
+from helpers.labs.dataloader.fetch.right import read_batch
 
 Collate = Callable[[Any], Any]
-
-
-def read_batch(dataset: Any, index: Iterable[Any]) -> Any:
-    """A batch, read as it should be."""
-    if hasattr(dataset, "__getitems__"):
-        return dataset.__getitems__(index)
-    return [dataset[one] for one in index]
 
 
 @fetch.mistake()
@@ -111,11 +105,8 @@ def tuple_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn:
     return collate_fn(tuple(dataset[one] for one in index))
 
 
-@fetch.mistake()
-def one_sample_is_no_list(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """itemgetter(3, 1) gives a tuple, itemgetter(3) gives the sample itself: a last batch of one changes its
-    kind, and an empty one raises.
-    """
+@fetch.variant(tuple_to_collate)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -123,8 +114,9 @@ def one_sample_is_no_list(dataset: Any, index: Any, auto_collation: bool, collat
     return collate_fn(itemgetter(*index)(dataset))
 
 
-@fetch.variant(one_sample_is_no_list)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+@fetch.mistake()
+def one_sample_is_no_list(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """A batch of one sample is no list here, but the sample itself: the last batch of an epoch changes its kind."""
     if not auto_collation:
         return collate_fn(dataset[index])
     samples = read_batch(dataset, index)
@@ -175,8 +167,8 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def none_samples_dropped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """Whether a sample that is None is left out is for collate_fn to say; here the batch silently gets
-    smaller.
+    """A sample that is None was left out. Whether it is to be left out is for collate_fn to say; here the batch silently
+    gets smaller.
     """
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -198,9 +190,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def bad_samples_skipped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """An error in __getitem__ was caught, and the sample left out: half of the data may be gone, and training
-    goes on.
-    """
+    """An error of the dataset was caught, and nobody is told: half of the data may be gone, and training goes on."""
     if not auto_collation:
         return collate_fn(dataset[index])
     if hasattr(dataset, "__getitems__"):
@@ -251,9 +241,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def getitems_made_a_list(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """list(...) around __getitems__ spoils what it gives: of a dict of ready columns the keys are left, of a
-    tensor its rows.
-    """
+    """What __getitems__ gives was made a list: of a dict of ready columns the keys are left, of a tensor its rows."""
     return collate_fn(list(read_batch(dataset, index)) if auto_collation else dataset[index])
 
 
@@ -266,13 +254,8 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def calls_torchs_fetcher(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """It works, and shows nothing: _MapDatasetFetcher is what this exercise takes apart. Its fetch has eight
-    lines.
-    """
+    """It works, and shows nothing: torch's fetchers and collate functions are what this exercise takes apart."""
     return _MapDatasetFetcher(dataset, auto_collation, collate_fn, drop_last=False).fetch(index)
-
-
-# The dataset is asked in a wrong way.
 
 
 @fetch.mistake()
@@ -317,8 +300,8 @@ def getitems_for_each_sample(dataset: Any, index: Any, auto_collation: bool, col
 
 @fetch.mistake()
 def getitems_of_the_class(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """__getitems__ was looked up on the class. It is no method of Python's own, and a wrapper that hands
-    attributes on by __getattr__ has it on the object only.
+    """A __getitems__ that is on the object only was not found, perhaps because it was looked up on the class. A wrapper
+    that hands attributes on by __getattr__ has it so.
     """
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -423,8 +406,8 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def repeated_index_read_once(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """A sampler with replacement gives an index twice in a batch, and augmentation makes two samples of it; a
-    set or dict keeps one.
+    """An index that stands twice in the batch was read once. A sampler with replacement gives such batches, and
+    augmentation makes two samples of one index; a set, a dict or a cache keeps one.
     """
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -441,113 +424,3 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
         return collate_fn(dataset.__getitems__(index))
     samples = {one: dataset[one] for one in dict.fromkeys(index)}
     return collate_fn([samples[one] for one in index])
-
-
-@fetch.mistake()
-def read_in_another_order(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """The indices were sorted: the samples no longer stand where the sampler put them."""
-    return collate_fn(read_batch(dataset, sorted(index)) if auto_collation else dataset[index])
-
-
-@fetch.variant(read_in_another_order)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    if not auto_collation:
-        return collate_fn(dataset[index])
-    if hasattr(dataset, "__getitems__"):
-        return collate_fn(dataset.__getitems__(index))
-    return collate_fn([dataset[one] for one in sorted(index)])
-
-
-@fetch.mistake()
-def read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """The sample is read once to look at it and once more to take it: twice the work, and the augmentation of
-    the second reading is another one.
-    """
-    if not auto_collation:
-        return collate_fn(dataset[index])
-    if hasattr(dataset, "__getitems__"):
-        return collate_fn(dataset.__getitems__(index))
-    return collate_fn([dataset[one] for one in index if dataset[one] is not None])
-
-
-@fetch.mistake()
-def missing_method_by_except(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """`except AttributeError` around the call also catches a fault inside the dataset's own __getitems__,
-    hides it, and reads everything again one by one. Ask with hasattr.
-    """
-    if not auto_collation:
-        return collate_fn(dataset[index])
-    try:
-        samples = dataset.__getitems__(index)
-    except AttributeError:
-        samples = [dataset[one] for one in index]
-    return collate_fn(samples)
-
-
-@fetch.variant(missing_method_by_except)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    if not auto_collation:
-        return collate_fn(dataset[index])
-    try:
-        samples = dataset.__getitems__(index)
-    except (AttributeError, TypeError, NotImplementedError):
-        samples = [dataset[one] for one in index]
-    return collate_fn(samples)
-
-
-@fetch.variant(missing_method_by_except)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    if not auto_collation:
-        return collate_fn(dataset[index])
-    try:
-        samples = dataset.__getitems__(index)
-    except Exception:
-        samples = [dataset[one] for one in index]
-    return collate_fn(samples)
-
-
-@fetch.mistake()
-def index_zero_is_nothing(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """`if not index` is true for index 0 and for the key '': the first sample can never be read alone."""
-    if not index:
-        return collate_fn([])
-    return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
-
-
-@fetch.variant(index_zero_is_nothing)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    if not index and not auto_collation:
-        return None
-    return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
-
-
-@fetch.mistake()
-def indices_made_ints(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """int(index) refuses keys such as 'cat'. An index is whatever the sampler gives and the dataset takes."""
-    if not auto_collation:
-        return collate_fn(dataset[int(index)])
-    return collate_fn(read_batch(dataset, [int(one) for one in index]))
-
-
-@fetch.variant(indices_made_ints)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    if not auto_collation:
-        return collate_fn(dataset[index])
-    return collate_fn(read_batch(dataset, [int(one) for one in index]))
-
-
-@fetch.mistake()
-def length_needed(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """len(dataset) is not needed to read from it: a dataset without a length works in a DataLoader that is
-    given a sampler.
-    """
-    for one in index if auto_collation else [index]:
-        if not 0 <= one < len(dataset):
-            raise IndexError(one)
-    return collate_fn(read_batch(dataset, index) if auto_collation else dataset[index])
-
-
-@fetch.variant(length_needed)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    samples = [dataset[one] for one in range(len(dataset))]
-    return collate_fn([samples[one] for one in index] if auto_collation else samples[index])

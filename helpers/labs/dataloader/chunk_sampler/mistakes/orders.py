@@ -1,4 +1,4 @@
-"""What people write for 02.chunk_sampler, and why it is wrong."""
+"""What people write for 02.chunk_sampler: indices, lengths, and how they shuffle."""
 
 from __future__ import annotations
 
@@ -12,37 +12,7 @@ import numpy as np
 import torch
 
 from helpers.labs.dataloader.chunk_sampler.exercise import chunk_sampler
-
-
-class Right:
-    """A right answer in parts. A wrong one replaces a part."""
-
-    def __init__(self, lengths: list[int], seed: int) -> None:
-        self.lengths, self.seed, self.epoch = lengths, seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return sum(self.lengths)
-
-    def __iter__(self) -> Iterator[Any]:
-        rng = self.rng()
-        for chunk in self.chunks(rng):
-            for place in self.places(rng, self.lengths[chunk]):
-                yield self.start(chunk) + place
-
-    def rng(self) -> np.random.Generator:
-        return np.random.default_rng((self.seed, self.epoch))
-
-    def chunks(self, rng: np.random.Generator) -> list[int]:
-        return rng.permutation(len(self.lengths)).tolist()
-
-    def places(self, rng: np.random.Generator, length: int) -> list[int]:
-        return rng.permutation(length).tolist()
-
-    def start(self, chunk: int) -> int:
-        return sum(self.lengths[:chunk])
+from helpers.labs.dataloader.chunk_sampler.right import Right
 
 
 @chunk_sampler.mistake()
@@ -233,7 +203,9 @@ class ChunkOrderFixed(Right):
 
 @chunk_sampler.mistake()
 class ChunkOrderDrawnOnce(Right):
-    """The order of the chunks was drawn from the seed alone, once and for all epochs."""
+    """The chunks come in one order for ever, perhaps drawn once in __init__ or kept from the first iteration: set_epoch is to
+    change it.
+    """
 
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return np.random.default_rng(self.seed).permutation(len(self.lengths)).tolist()
@@ -540,3 +512,12 @@ class GoodForOneEpoch(Right):
 
     def __iter__(self) -> Iterator[Any]:
         return self.running
+
+
+@chunk_sampler.variant(ChunkOrderDrawnOnce)
+class _(Right):
+    order: list[int] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        self.order = self.order or list(super().__iter__())
+        return iter(self.order)

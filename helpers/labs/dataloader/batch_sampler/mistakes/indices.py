@@ -1,211 +1,26 @@
-"""What people write for 02.batch_sampler, and why it is wrong."""
+"""What people write for 02.batch_sampler: how indices are read, changed and lost."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from itertools import count, islice, zip_longest
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader
 
 from helpers.labs.dataloader.batch_sampler.exercise import batch_sampler
+from helpers.labs.dataloader.batch_sampler.right import in_batches
 
 Batches = Iterator[list[int]]
-
-
-def in_batches(sampler: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
-    """The batches that are right."""
-    indices = iter(sampler)
-    while batch := list(islice(indices, batch_size)):
-        if len(batch) == batch_size or not drop_last:
-            yield batch
-
-
-@batch_sampler.mistake()
-def one_list_for_all(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """batch.clear() empties the list that was given away: whoever kept it now holds another batch, or none."""
-    batch: list[int] = []
-    for index in sampler:
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch.clear()
-    if batch and not drop_last:
-        yield batch
-
-
-@batch_sampler.variant(one_list_for_all)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    batch = [0] * batch_size
-    filled = 0
-    for index in sampler:
-        batch[filled] = index
-        filled += 1
-        if filled == batch_size:
-            yield batch
-            filled = 0
-            if len(batch) != batch_size:
-                batch += [0] * batch_size
-    if filled and not drop_last:
-        yield batch[:filled]
-
-
-@batch_sampler.mistake()
-def last_batch_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """After the loop the list may still hold indices; without a `yield` there they are never seen, whatever
-    drop_last says.
-    """
-    batch: list[int] = []
-    for index in sampler:
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-
-
-@batch_sampler.mistake()
-def last_batch_kept(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """drop_last was not looked at: the short batch comes although it was to be dropped."""
-    yield from in_batches(sampler, batch_size, False)
-
-
-@batch_sampler.mistake()
-def drop_last_upside_down(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """drop_last is taken the other way round: True keeps the short batch, False drops it."""
-    yield from in_batches(sampler, batch_size, not drop_last)
-
-
-@batch_sampler.mistake()
-def empty_batch_at_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """Where batch_size divides the number of indices nothing is left over, and the list that is given after
-    the loop is empty: collate then fails on a batch without samples.
-    """
-    batch: list[int] = []
-    for index in sampler:
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-    if not drop_last:
-        yield batch
-
-
-@batch_sampler.mistake()
-def full_last_batch_dropped(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """drop_last drops a last batch that is short. This drops the last batch always, a full one, too."""
-    batch: list[int] = []
-    for index in sampler:
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch and not drop_last:
-        yield batch
-
-
-@batch_sampler.variant(full_last_batch_dropped)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    batches = list(in_batches(sampler, batch_size, False))
-    yield from batches[:-1] if drop_last else batches
-
-
-@batch_sampler.mistake()
-def index_lost_between_batches(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The index that finds the list full is neither in the batch that goes nor in the next one."""
-    batch: list[int] = []
-    for index in sampler:
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-        else:
-            batch.append(index)
-    if len(batch) == batch_size or (batch and not drop_last):
-        yield batch
-
-
-@batch_sampler.variant(index_lost_between_batches)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    batch: list[int] = []
-    for index in sampler:
-        if len(batch) < batch_size:
-            batch.append(index)
-        else:
-            yield batch
-            batch = []
-    if batch and not drop_last:
-        yield batch
-
-
-@batch_sampler.mistake()
-def one_index_too_many(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The length was tested with > (or at an index that starts from 0): each batch holds one index more than
-    batch_size.
-    """
-    batch: list[int] = []
-    for index in sampler:
-        batch.append(index)
-        if len(batch) > batch_size:
-            yield batch
-            batch = []
-    if batch and not drop_last:
-        yield batch
-
-
-@batch_sampler.mistake()
-def first_batch_alone(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The first index alone fills a batch: place 0 leaves no remainder either. Count from 1, or test the
-    length of the list.
-    """
-    batch: list[int] = []
-    for place, index in enumerate(sampler):
-        batch.append(index)
-        if place % batch_size == 0:
-            yield batch
-            batch = []
-    if batch and not drop_last:
-        yield batch
-
-
-@batch_sampler.mistake()
-def tuples(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
-    """zip gives tuples. Dataset.__getitems__ and many a user's code expect the list that the type promises;
-    NumPy and torch take a tuple as an index for several dimensions.
-    """
-    for batch in in_batches(sampler, batch_size, drop_last):
-        yield tuple(batch)
-
-
-@batch_sampler.variant(tuples)
-def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
-    indices = iter(sampler)
-    while batch := tuple(islice(indices, batch_size)):
-        if drop_last and len(batch) < batch_size:
-            return
-        yield batch
-
-
-# Indices that are changed, lost, added or kept.
-
-
-@batch_sampler.mistake()
-def tensors(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
-    """A tensor of indices is no list: its items are tensors, not ints, which a dict does not find and a list
-    takes slowly; and keys that are text do not fit into it.
-    """
-    for batch in in_batches(sampler, batch_size, drop_last):
-        yield torch.tensor(batch)
-
-
-@batch_sampler.mistake()
-def indices_made_ints(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """int(index) refuses keys such as 'cat', and cuts off what an index of another type knows."""
-    yield from in_batches(map(int, sampler), batch_size, drop_last)
+_KEPT: list[int] = []
 
 
 @batch_sampler.mistake()
 def index_zero_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """`if index` is false for index 0 (and for the key ''): sample 0 is never trained on."""
+    """Index 0 is lost, perhaps by `if index`, which is false for 0 (and for the key ''): sample 0 is never trained on."""
     yield from in_batches(filter(None, sampler), batch_size, drop_last)
 
 
@@ -226,7 +41,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def padded_with_none(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """zip_longest fills the last group up with None, and dataset[None] is an error."""
+    """The last group is filled up with None, as zip_longest does it, and dataset[None] is an error."""
     indices = iter(sampler)
     groups = zip(*[indices] * batch_size, strict=False) if drop_last else zip_longest(*[indices] * batch_size)
     for group in groups:
@@ -240,8 +55,8 @@ def list_kept_between_calls(
     drop_last: bool,
     batch: list[int] = [],  # noqa: B006
 ) -> Batches:
-    """A default value `batch=[]` is made once, with the function: what drop_last left in it begins the next
-    epoch.
+    """Indices of an earlier call come again: a list outlives the call. A default value `batch=[]` is made once, with
+    the function, and what drop_last left in it begins the next epoch.
     """
     for index in sampler:
         batch.append(index)
@@ -251,9 +66,6 @@ def list_kept_between_calls(
     if batch and not drop_last:
         yield batch[:]
         del batch[:]
-
-
-_KEPT: list[int] = []
 
 
 @batch_sampler.variant(list_kept_between_calls)
@@ -270,8 +82,8 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def return_for_yield(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int]:
-    """`return` ends the function with its first batch; `yield` gives it away and goes on when the next one is
-    asked for.
+    """Not batches came but the indices of the first one. `return` ends the function with its first batch; `yield`
+    gives it away and goes on when the next one is asked for.
     """
     batch: list[int] = []
     for index in sampler:
@@ -303,7 +115,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int] | N
 
 @batch_sampler.mistake()
 def indices_one_by_one(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
-    """`yield from batch` gives the items of the list one by one; `yield batch` gives the list."""
+    """Indices came, and no lists of them: `yield from batch` gives the items of the list one by one; `yield batch`
+    gives the list.
+    """
     for batch in in_batches(sampler, batch_size, drop_last):
         yield from batch
 
@@ -319,13 +133,10 @@ def last_batch_filled_up(sampler: Iterable[int], batch_size: int, drop_last: boo
         yield (batch + first * batch_size)[:batch_size]
 
 
-# The sampler is read too far, too early, twice, or not as an iterable.
-
-
 @batch_sampler.mistake()
 def sampler_read_whole(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """list(sampler) needs an end, and all indices in memory: a sampler of a stream has none, and one of 10**9
-    samples takes minutes before the first batch.
+    """The sampler is read to its end before a batch is given, perhaps by list(sampler): a sampler of a stream has no end,
+    and one of 10**9 samples takes minutes before the first batch.
     """
     indices = list(sampler)
     for start in range(0, len(indices), batch_size):
@@ -373,8 +184,8 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def several_batches_read_ahead(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """Several batches are read before the first one is given away: on a slow sampler training waits for all
-    of them.
+    """More than one batch is read ahead of the one that is given away: on a slow sampler training waits for all of
+    them.
     """
     indices = iter(sampler)
     while several := list(islice(indices, 8 * batch_size)):
@@ -383,8 +194,8 @@ def several_batches_read_ahead(sampler: Iterable[int], batch_size: int, drop_las
 
 @batch_sampler.mistake()
 def begun_at_the_call(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The first batch is made when the function is called. A generator function runs nothing before the first
-    next().
+    """Indices are read when the function is called, before a batch is asked for. A generator function runs nothing
+    before the first next().
     """
     indices = iter(sampler)
     first = list(islice(indices, batch_size))
@@ -401,7 +212,9 @@ def begun_at_the_call(sampler: Iterable[int], batch_size: int, drop_last: bool) 
 
 @batch_sampler.mistake()
 def length_needed(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
-    """len(sampler) exists for lists and for most samplers of torch, not for a generator or a stream."""
+    """The answer asks for len(sampler), which exists for lists and for most samplers of torch, not for a generator or a
+    stream.
+    """
     full, rest = divmod(len(sampler), batch_size)
     indices = iter(sampler)
     for _ in range(full):
@@ -412,7 +225,7 @@ def length_needed(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def sampler_sliced(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
-    """A sampler can be iterated; sampler[start:stop] works for a list and for little else."""
+    """The answer slices the sampler: sampler[start:stop] works for a list and for little else. It can be iterated."""
     for start in count(0, batch_size):
         batch = list(sampler[start : start + batch_size])
         if not batch or (drop_last and len(batch) < batch_size):
@@ -437,7 +250,7 @@ def next_of_an_iterable(sampler: Any, batch_size: int, drop_last: bool) -> Batch
 
 @batch_sampler.mistake()
 def begun_again_for_each_batch(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """Each islice(sampler, ...) begins a new iteration of the list: the first batch comes for ever. Take one
+    """The first batch comes again and again: each islice(sampler, ...) begins a new iteration of the list. Take one
     iter(sampler) before the loop.
     """
     while batch := list(islice(sampler, batch_size)):
@@ -457,8 +270,8 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def gone_through_twice(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The indices were counted first, in an iteration of their own. A generator is then empty, and a
-    RandomSampler draws a second order.
+    """The sampler was gone through more than once, perhaps to count the indices. A generator is empty the second
+    time, and a RandomSampler draws a second order.
     """
     total = sum(1 for _ in sampler)
     most = total - total % batch_size if drop_last else total
@@ -487,8 +300,8 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def error_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """`except Exception` takes every error for the end of the sampler, and training goes on with half of the
-    data.
+    """An error of the sampler was taken for its end, perhaps by an `except` that is too wide: training goes on with
+    half of the data.
     """
     indices = iter(sampler)
     while True:
@@ -505,7 +318,7 @@ def error_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: 
 
 @batch_sampler.mistake()
 def sampler_emptied(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
-    """pop takes the indices out of the caller's own list: there is nothing left for the second epoch."""
+    """The caller's own list was changed, perhaps by pop: there is nothing left for the second epoch."""
     while sampler:
         batch = [sampler.pop(0) for _ in range(min(batch_size, len(sampler)))]
         if len(batch) == batch_size or not drop_last:
@@ -527,6 +340,112 @@ def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
         drop_last=drop_last,
         collate_fn=lambda batch: batch,
     )
+
+
+@batch_sampler.mistake()
+def mixed_in_the_batch(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """Inside a batch the indices come in a different order, perhaps sorted, or out of a set: the sampler decides the order."""
+    yield from map(sorted, in_batches(sampler, batch_size, drop_last))
+
+
+@batch_sampler.mistake()
+def batch_backwards(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """Each batch comes backwards, perhaps by pop() or insert(0, ...): the sampler decides the order."""
+    yield from (batch[::-1] for batch in in_batches(sampler, batch_size, drop_last))
+
+
+@batch_sampler.mistake()
+def sampler_in_a_different_order(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """All indices come, but not in the sampler's order: perhaps sorted, backwards, or dealt out in turns."""
+    yield from in_batches(sorted(sampler), batch_size, drop_last)
+
+
+@batch_sampler.variant(sampler_in_a_different_order)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    batches = list(in_batches(sampler, batch_size, False))
+    for batch in batches[::-1]:
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
+@batch_sampler.mistake()
+def zero_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """Index 0 ends the epoch, as if nothing came after it: it is false, as None is. Perhaps `while index := next(...)`."""
+    indices, batch = iter(sampler), []
+    while index := next(indices, None):
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+@batch_sampler.mistake()
+def twice_is_once(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """An index that the sampler gives twice comes once: sampling with replacement, and weights, give an index again."""
+    batch: list[int] = []
+    for index in sampler:
+        if index not in batch:
+            batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+@batch_sampler.variant(twice_is_once)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    yield from in_batches(dict.fromkeys(sampler), batch_size, drop_last)
+
+
+@batch_sampler.mistake()
+def indices_copied(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """A copy of an index came: who looks it up by identity, or knows it by its memory, does not find it."""
+    yield from in_batches(map(copy.deepcopy, sampler), batch_size, drop_last)
+
+
+@batch_sampler.mistake()
+def numpys_ints_made_pythons(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """An index of NumPy's type came as Python's int: an index is passed on as it is."""
+    items = (index.item() if hasattr(index, "item") else index for index in sampler)
+    yield from in_batches(items, batch_size, drop_last)
+
+
+@batch_sampler.variant(numpys_ints_made_pythons)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    items = (int(index) if isinstance(index, np.integer) else index for index in sampler)
+    yield from in_batches(items, batch_size, drop_last)
+
+
+@batch_sampler.mistake()
+def different_error(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The sampler's error was replaced by a different one: who catches the sampler's never sees it. Let it through."""
+    indices = iter(sampler)
+    while True:
+        try:
+            batch = list(islice(indices, batch_size))
+        except Exception as error:
+            raise RuntimeError("the sampler failed") from error
+        if not batch or (drop_last and len(batch) < batch_size):
+            return
+        yield batch
+
+
+@batch_sampler.mistake()
+def short_batch_before_the_error(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """A short batch comes before the sampler's error, perhaps by `finally`: it looks like the last of a whole epoch."""
+    batch: list[int] = []
+    try:
+        for index in sampler:
+            batch.append(index)
+            if len(batch) == batch_size:
+                yield batch
+                batch = []
+    finally:
+        if batch and not drop_last:
+            yield batch
 
 
 class _Indices(torch.utils.data.Dataset):
