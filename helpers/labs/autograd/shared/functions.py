@@ -15,6 +15,7 @@ from torch.autograd.function import BackwardCFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
 Answer = type[Function]
@@ -37,8 +38,21 @@ def require_function(answer: Any, trial: Trial) -> None:
 def called(answer: Answer, trial: Trial, *args: Any, watched: bool = True) -> Any:
     """`answer.apply(*args)`. watched: wrong if it edits an argument or leaves a switch turned."""
     require_function(answer, trial)
+
+    def applied(*args: Any) -> Any:
+        needs = [arg.requires_grad for arg in args if isinstance(arg, Tensor)]
+        result = answer.apply(*args)
+        trial.true(
+            needs == [arg.requires_grad for arg in args if isinstance(arg, Tensor)],
+            "forward changed requires_grad of what it was given.",
+            expected=f"requires_grad={needs[0]}, as before",
+            got=f"requires_grad={not needs[0]}",
+            observed="requires_grad changed",
+        )
+        return result
+
     try:
-        return trial.call(answer.apply, *args) if watched else answer.apply(*args)
+        return trial.call(applied, *args) if watched else answer.apply(*args)
     except (RuntimeError, TypeError) as error:
         _tell(answer, trial, error, "apply")
 
@@ -101,11 +115,37 @@ def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoRetur
     of_torch = re.search(name, text) or re.search(r"(forward|backward|setup_context)\(\)", text)
     if EDITED in text:
         raise RuntimeError(text.partition(": [")[0]) from error
+    if "implement either the backward" in text:
+        trial.fail("The Function has no backward.", expected="a method backward", observed="no backward")
+    if text.startswith("save_for_backward can only save variables"):
+        trial.fail(
+            f"torch refused what {where} did: {text} (only tensors can be saved so)",
+            expected="save_for_backward with a tensor as each argument",
+            got=text.rpartition(" ")[2],
+            observed="no tensor saved",
+        )
     if isinstance(error, NotImplementedError) or not of_torch:
         raise error
     trial.fail(
         f"torch refused what {where} did: {text}",
         observed=("refused", re.sub(r"\S+\(\)", "method", re.sub(name, "Function", text))),
+    )
+
+
+def left_alone(trial: Trial, now: Tensor, before: Tensor, name: str) -> None:
+    """Wrong if backward has edited a tensor that is not its own."""
+    now = now.detach()
+    trial.true(
+        torch.equal(now, before),
+        f"backward edited {name} in place: "
+        + (
+            "torch may have given the same tensor to other nodes."
+            if name == "grad_out"
+            else "it belongs to the caller."
+        ),
+        expected=f"{name} as it was: {shown(before)}",
+        got=now,
+        observed=(name, "edited"),
     )
 
 
