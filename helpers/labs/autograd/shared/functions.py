@@ -149,8 +149,8 @@ def left_alone(trial: Trial, now: Tensor, before: Tensor, name: str) -> None:
     )
 
 
-def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> None:
-    """The graph of `output` is one node of a custom Function, directly above the leaves `inputs`."""
+def require_node(trial: Trial, output: Tensor) -> Any:
+    """The node of `output`, which must be one of a custom Function."""
     node = output.grad_fn
     trial.true(
         isinstance(node, BackwardCFunction),
@@ -159,6 +159,12 @@ def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> 
         got=type(node).__name__,
         observed="a node of torch",
     )
+    return node
+
+
+def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> None:
+    """The graph of `output` is one node of a custom Function, directly above the leaves `inputs`."""
+    node = require_node(trial, output)
     below = [getattr(next_node, "variable", None) for next_node, _ in node.next_functions]
     trial.true(
         len(below) == len(inputs) and all(a is b for a, b in zip(below, inputs, strict=True)),

@@ -139,6 +139,7 @@ def gradient(answer: Answer, trial: Trial) -> None:
         ((), torch.float64),
         ((0, 2), torch.float64),
         ((4,), torch.float16),
+        ((2, 3, 2), torch.float64),
     ):
         x, c = _of(trial, shape, dtype).requires_grad_(), _of(trial, shape, dtype)
         trial.given(
