@@ -94,6 +94,51 @@ def gradients(
         )
     except (RuntimeError, TypeError) as error:
         _tell(answer, trial, error, "backward")
+    except AttributeError as error:
+        if not retain_graph and (
+            sought := re.search(r"Backward' object has no attribute '(\w+)'", str(error))
+        ):
+            trial.fail(
+                f"backward looks for ctx.{sought[1]}, and forward has put nothing there.",
+                expected="what backward needs of forward, under one name in both",
+                got=str(error),
+                observed="not on ctx",
+            )
+        raise
+
+
+def differentiated_again(
+    trial: Trial, first: Tensor | None, inputs: Sequence[Tensor], above: Tensor
+) -> tuple[Tensor | None, ...]:
+    """The derivatives of a gradient that was taken with create_graph=True, by the leaves `inputs`; `above` comes in."""
+    is_tensor(trial, first, "The gradient of x")
+    trial.true(
+        first.requires_grad,
+        "With create_graph=True the gradient of x has no graph: what came in had one, and backward cut it.",
+        expected="a gradient that depends on the one that came in",
+        got="a gradient that does not require grad",
+        observed="no graph",
+    )
+    try:
+        first.backward(above)
+    except RuntimeError as error:
+        if "once_differentiable" not in str(error):
+            raise
+        trial.fail(
+            "The gradient of x cannot be differentiated again: backward is marked once_differentiable.",
+            expected="a second derivative",
+            got=str(error),
+            observed="once",
+        )
+    found = tuple(each.grad for each in inputs)
+    trial.true(
+        found[0] is not None,
+        "The gradient of x does not depend on the one that came in.",
+        expected="a gradient made of grad_out",
+        got="no connection (None)",
+        observed="cut",
+    )
+    return found
 
 
 def gradients_unless_edited(
