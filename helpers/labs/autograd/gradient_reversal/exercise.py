@@ -20,6 +20,7 @@ from helpers.labs.autograd.shared.functions import (
     memory_of,
     no_collection,
     require_own_node,
+    run_backward,
 )
 
 gradient_reversal = Exercise(
@@ -66,9 +67,7 @@ def values(answer: Answer, trial: Trial) -> None:
     for x in xs:
         for needs_grad in (False, True):
             x = (x.mT if x.dim() > 1 else x).detach().requires_grad_(needs_grad)
-            trial.given(
-                f"GradientReversal.apply(x, 0.3), x {shown(x)}, {x.dtype}, requires_grad={needs_grad}"
-            )
+            trial.given(f"GradientReversal.apply(x, 0.3), x {shown(x)}, requires_grad={needs_grad}")
             got = called(answer, trial, x, 0.3)
             is_tensor(trial, got)
             plain = x.detach()
@@ -99,7 +98,7 @@ def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
     before = c.clone()
     trial.given("a gradient c of shape (2, 3) that comes in, scale 0.3")
-    gradients(answer, trial, called(answer, trial, x, 0.3), [x], c)
+    run_backward(answer, trial, called(answer, trial, x, 0.3), [x], c)
     left_alone(trial, c, before, "grad_out")
 
 

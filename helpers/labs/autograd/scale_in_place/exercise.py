@@ -92,9 +92,7 @@ def values(answer: Answer, trial: Trial) -> None:
         x = x.mT if x.dim() > 1 else x
         for value in (0.3, 0.0, 1.0):
             x, scale = x.clone(), a_scale(value, dtype=x.dtype)
-            trial.given(
-                f"ScaleInPlace.apply(x, torch.tensor({value})), x {shown(x)}, {x.dtype}, no gradients"
-            )
+            trial.given(f"ScaleInPlace.apply(x, torch.tensor({value})), x {shown(x)}, no gradients")
             before, want = x.clone(), x * scale
             _is_x(trial, scaled(answer, trial, x, scale), x, before, want, value)
 

@@ -177,6 +177,18 @@ def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoRetur
     )
 
 
+def run_backward(
+    answer: Answer, trial: Trial, output: Tensor, inputs: Sequence[Tensor], grad_out: Tensor
+) -> None:
+    """Runs backward for what it does to its arguments; what is wrong with its gradients, the next property says."""
+    try:
+        gradients(answer, trial, output, inputs, grad_out)
+    except NotImplementedError:
+        raise
+    except Exception:
+        return
+
+
 def left_alone(trial: Trial, now: Tensor, before: Tensor, name: str) -> None:
     """Wrong if backward has edited a tensor that is not its own."""
     now = now.detach()

@@ -20,6 +20,7 @@ from helpers.labs.autograd.shared.functions import (
     memory_of,
     no_collection,
     require_own_node,
+    run_backward,
 )
 
 straight_through_round = Exercise(
@@ -68,7 +69,7 @@ def values(answer: Answer, trial: Trial) -> None:
     for x in xs:
         for needs_grad in (False, True):
             x = (x.mT if x.dim() > 1 else x).detach().requires_grad_(needs_grad)
-            trial.given(f"x {shown(x)}, {x.dtype}, requires_grad={needs_grad}")
+            trial.given(f"x {shown(x)}, requires_grad={needs_grad}")
             got = called(answer, trial, x)
             _equals_round(trial, got, x)
             trial.true(
@@ -145,7 +146,7 @@ def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3).requires_grad_(), 3 * drawn(trial, 2, 3)
     before = c.clone()
     trial.given("a gradient c of shape (2, 3) that comes in")
-    gradients(answer, trial, called(answer, trial, x), [x], c)
+    run_backward(answer, trial, called(answer, trial, x), [x], c)
     left_alone(trial, c, before, "grad_out")
 
 
