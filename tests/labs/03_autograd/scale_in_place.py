@@ -62,4 +62,23 @@ class ScaledByCopy(Function):
         return grad_x, torch.tensordot(grad_out, *before, dims=grad_out.dim()) if before else None
 
 
-RIGHT = [Scaled, ScaledByData, ScaledByCopy]
+class ScaledByNumber(Function):
+    """The scale that was used is kept as a number: an edit of the tensor changes nothing."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.before = torch.clone(x) if scale.requires_grad else None
+        ctx.scale = scale.item()
+        ctx.mark_dirty(x)
+        x *= ctx.scale
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_out):
+        if ctx.before is None:
+            return ctx.scale * grad_out, None
+        return ctx.scale * grad_out, torch.sum(grad_out * ctx.before)
+
+
+RIGHT = [Scaled, ScaledByData, ScaledByCopy, ScaledByNumber]

@@ -30,7 +30,7 @@ class StraightNew(Function):
         return grad_out.clone()
 
 
-class StraightIfNeeded(Function):
+class StraightByFloor(Function):
     def forward(self, x):
         whole = x.floor()
         rest = x - whole
@@ -38,7 +38,7 @@ class StraightIfNeeded(Function):
         return whole + up.to(x.dtype)
 
     def backward(self, grad_out):
-        return (1.0 * grad_out, None) if self.needs_input_grad[0] else None
+        return 1.0 * grad_out
 
 
-RIGHT = [Straight, StraightNew, StraightIfNeeded]
+RIGHT = [Straight, StraightNew, StraightByFloor]

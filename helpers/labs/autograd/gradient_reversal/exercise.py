@@ -5,15 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.compare import difference, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
     Answer,
     called,
+    counted_memory,
+    differentiated_again,
     gradients,
     is_tensor,
     kind_of,
+    left_alone,
+    memory_of,
+    no_collection,
     require_own_node,
+    run_backward,
 )
 
 gradient_reversal = Exercise(
@@ -40,28 +47,42 @@ def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tens
     return torch.randn(shape, generator=trial.generator, dtype=dtype)
 
 
-@gradient_reversal.property("the values of x, unchanged")
+SAME_VALUES = "The values of x, as a view (`x.view_as(x)`) or a copy."
+OF_X = "The gradient of x is -scale * grad_out, that of scale is None."
+
+
+@gradient_reversal.property("the values of x, unchanged", asks=(SAME_VALUES, "x is not edited."))
 def values(answer: Answer, trial: Trial) -> None:
-    for shape, dtype in [
-        ((3, 5), torch.float32),
-        ((4, 2, 3), torch.float64),
-        ((), torch.float32),
-        ((0, 2), torch.float64),
-    ]:
+    xs = [
+        drawn(trial, *shape, dtype=dtype)
+        for shape, dtype in (
+            ((3, 5), torch.float32),
+            ((4, 2, 3), torch.float64),
+            ((), torch.float32),
+            ((0, 2), torch.float64),
+            ((4,), torch.float16),
+            ((4,), torch.bfloat16),
+        )
+    ]
+    for x in xs:
         for needs_grad in (False, True):
-            x = drawn(trial, *shape, dtype=dtype)
-            x = (x.mT if len(shape) > 1 else x).detach().requires_grad_(needs_grad)
-            trial.given(
-                f"GradientReversal.apply(x, 0.3), x of shape {tuple(x.shape)}, {dtype}, requires_grad={needs_grad}"
-            )
+            x = (x.mT if x.dim() > 1 else x).detach().requires_grad_(needs_grad)
+            trial.given(f"GradientReversal.apply(x, 0.3), x {shown(x)}, requires_grad={needs_grad}")
             got = called(answer, trial, x, 0.3)
             is_tensor(trial, got)
             plain = x.detach()
-            kind = kind_of(got.detach(), negative=-plain, scaled=0.3 * plain, reversed=-0.3 * plain, x=plain)
-            trial.equal(got, plain.clone().requires_grad_(needs_grad), observed=(kind, got.requires_grad))
+            if found := difference(got, plain.clone().requires_grad_(needs_grad)):
+                kind = kind_of(
+                    got.detach(), x=plain, negative=-plain, scaled=0.3 * plain, reversed=-0.3 * plain
+                )
+                trial.equal(got, plain.clone().requires_grad_(needs_grad), observed=(found.kind, kind))
 
 
-@gradient_reversal.property("one node of its own in the graph, directly above x")
+@gradient_reversal.property(
+    "one node of its own in the graph, directly above x",
+    asks="x forward, -scale * grad_out backward, as one node of the graph: `GradientReversal.apply(x, scale)`.",
+    once_right=True,
+)
 def own_node(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 2, 3).requires_grad_()
     trial.given("GradientReversal.apply(x, 0.3), x a leaf that requires grad")
@@ -70,13 +91,41 @@ def own_node(answer: Answer, trial: Trial) -> None:
     require_own_node(trial, got, [x])
 
 
-@gradient_reversal.property("-scale times the gradient that comes in, for any scale")
+@gradient_reversal.property(
+    "the gradient that comes in is not edited", asks="grad_out is not edited.", once_right=True
+)
+def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
+    before = c.clone()
+    trial.given("a gradient c of shape (2, 3) that comes in, scale 0.3")
+    run_backward(answer, trial, called(answer, trial, x, 0.3), [x], c)
+    left_alone(trial, c, before, "grad_out")
+
+
+@gradient_reversal.property(
+    "-scale times the gradient that comes in, for any scale", asks=OF_X, once_right=True
+)
 def gradient(answer: Answer, trial: Trial) -> None:
-    for scale in SCALES:
-        x, c = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
-        trial.given(f"GradientReversal.apply(x, {scale}), x of shape (3, 4), float64; random numbers come in")
+    cases = [(scale, (3, 4), torch.float64) for scale in SCALES]
+    cases += [
+        (2.0, (), torch.float64),
+        (0.5, (4,), torch.float16),
+        (0.1, (0, 3), torch.float64),
+        (0.1, (5,), torch.float32),
+    ]
+    for scale, shape, dtype in cases:
+        x, c = drawn(trial, *shape, dtype=dtype).requires_grad_(), drawn(trial, *shape, dtype=dtype)
+        trial.given(
+            f"GradientReversal.apply(x, {scale}), x of shape {shape}, {dtype}; random numbers come in"
+        )
         (got,) = gradients(answer, trial, called(answer, trial, x, scale), [x], c.clone())
-        trial.true(got is not None, "x gets no gradient at all: None.", observed="None")
+        trial.true(
+            got is not None,
+            "x gets no gradient at all: backward returned None for it.",
+            expected=f"-{scale} * grad_out",
+            got="None",
+            observed=(scale, "None"),
+        )
         kind = kind_of(
             got,
             plus=scale * c,
@@ -85,87 +134,62 @@ def gradient(answer: Answer, trial: Trial) -> None:
             ones=torch.full_like(c, -scale),
             zero=0 * c,
             twice=-scale * scale * c,
-            near=-float(torch.tensor(scale)) * c,
+            times_x=-scale * c * x.detach(),
+            divided=-c / scale if scale else c,
+            subtracted=c - scale,
+            near=-scale * c,
         )
-        trial.equal(got, -scale * c, "The gradient of x", observed=(scale, kind))
+        trial.equal(
+            got.detach(), -scale * c, f"With scale {scale}, the gradient of x", observed=(scale, kind)
+        )
 
 
-@gradient_reversal.property("two calls, each with its own scale")
+@gradient_reversal.property(
+    "two calls, each with its own scale", asks="Each call has a scale of its own.", once_right=True
+)
 def two_calls(answer: Answer, trial: Trial) -> None:
-    x, y, c = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
-    trial.given(
-        "a call with scale 0.5, a call with scale 2, then the backward of the first, then of the second"
-    )
-    outputs = called(answer, trial, x, 0.5), called(answer, trial, y, 2.0)
-    for leaf, output, scale, other in ((x, outputs[0], 0.5, 2.0), (y, outputs[1], 2.0, 0.5)):
-        (got,) = gradients(answer, trial, output, [leaf], c)
-        kind = kind_of(got, right=-scale * c, other_call=-other * c)
-        trial.true(
-            kind == "right",
-            "The gradient of one call "
-            + (
-                "uses the scale of the other one."
-                if kind == "other_call"
-                else "is wrong when two calls are pending."
-            ),
-            expected=f"-{scale} * grad_out",
-            got=got,
-            observed=kind,
+    for order in ((0, 1), (1, 0)):
+        xs, c = [drawn(trial, 2, 3).requires_grad_() for _ in range(2)], drawn(trial, 2, 3)
+        scales = (0.5, 2.0)
+        trial.given(
+            "a call with scale 0.5, a call with scale 2, then the backward of the "
+            + ("first, then of the second" if order == (0, 1) else "second, then of the first")
         )
+        outputs = [called(answer, trial, x, scale) for x, scale in zip(xs, scales, strict=True)]
+        for at in order:
+            scale, other = scales[at], scales[1 - at]
+            (got,) = gradients(answer, trial, outputs[at], [xs[at]], c)
+            kind = kind_of(got, right=-scale * c, other_call=-other * c)
+            trial.true(
+                kind == "right",
+                f"The gradient of the call with scale {scale} "
+                + (
+                    f"uses {other}, the scale of the other call."
+                    if kind == "other_call"
+                    else "is wrong when two calls are pending."
+                ),
+                expected=f"-{scale} * grad_out: {shown(-scale * c)}",
+                got=got,
+                observed=kind,
+            )
 
 
-@gradient_reversal.property("the gradient that comes in is not edited")
-def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
-    x, c = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
-    before = c.clone()
-    trial.given("a gradient c of shape (3, 4) that comes in, scale 0.3")
-    gradients(answer, trial, called(answer, trial, x, 0.3), [x], c)
-    trial.true(
-        torch.equal(c, before),
-        "After backward, the gradient that came in is another one: backward edited it in place. Other nodes may be "
-        "given the same tensor.",
-        expected="grad_out as it was",
-        got="edited",
-        observed="grad_out edited",
-    )
-
-
-@gradient_reversal.property("the gradient can be differentiated again")
+@gradient_reversal.property(
+    "the gradient can be differentiated again", asks="It can be differentiated again.", once_right=True
+)
 def second_derivative(answer: Answer, trial: Trial) -> None:
-    x, c, d = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
+    x, c, d = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
     trial.given("the gradient c that comes in requires grad, create_graph=True, scale 0.3")
-    (plain,) = gradients(answer, trial, called(answer, trial, x, 0.3), [x], c)
-    if kind_of(plain, right=-0.3 * c) != "right":
-        return  # another property says so
     (first,) = gradients(answer, trial, called(answer, trial, x, 0.3), [x], c, create_graph=True)
-    is_tensor(trial, first, "The gradient of x")
-    trial.true(
-        first.requires_grad,
-        "With create_graph=True the gradient of x has no graph: what came in had one, and backward cut it.",
-        expected="a gradient that depends on the one that came in",
-        got="a gradient that does not require grad",
-        observed="no graph",
-    )
-    try:
-        first.backward(d)
-    except RuntimeError as error:
-        if "once_differentiable" not in str(error):
-            raise
-        trial.fail(
-            "The gradient of x cannot be differentiated again: backward is marked once_differentiable.",
-            expected="a second derivative",
-            got=str(error),
-            observed="once",
-        )
-    trial.true(
-        c.grad is not None, "The gradient of x does not depend on the one that came in.", observed="cut"
-    )
-    trial.equal(
-        c.grad, -0.3 * d, "The second derivative", observed=kind_of(c.grad, plus=0.3 * d, plain=-d, same=d)
-    )
+    (got,) = differentiated_again(trial, first, [c], d)
+    trial.equal(got, -0.3 * d, "The second derivative")
 
 
-@gradient_reversal.property("an in-place edit of the result is refused, or leaves x alone")
+@gradient_reversal.property(
+    "an in-place edit of the result is refused, or leaves x alone",
+    asks="Where x requires grad, an edit of it is refused by torch, or leaves x alone.",
+    once_right=True,
+)
 def edit_of_the_result(answer: Answer, trial: Trial) -> None:
     leaf = drawn(trial, 3, 4).requires_grad_()
     x = leaf * 1
@@ -186,4 +210,39 @@ def edit_of_the_result(answer: Answer, trial: Trial) -> None:
         expected="a view that torch knows (it refuses the edit), or a copy",
         got="x changed",
         observed="x changed",
+    )
+
+
+@gradient_reversal.property(
+    "beside the number, nothing is kept for backward",
+    asks="Nothing is kept for backward but the number: the memory of x, and that of the result, is free as soon as the "
+    "caller lets go of both.",
+    once_right=True,
+)
+def nothing_kept(answer: Answer, trial: Trial) -> None:
+    leaf = drawn(trial, 6, 50).requires_grad_()
+    trial.given("x of 2400 bytes and the result are dropped; what was computed of the result is kept")
+    with no_collection():
+        x = leaf * 1
+        with counted_memory() as kept:
+            output = called(answer, trial, x, 0.3)
+            is_tensor(trial, output)
+            extra = kept(x, output)
+        of_x, of_output = memory_of(x), memory_of(output)
+        later = output + 1
+        del x, output
+        held = [name for name, ref in (("x", of_x), ("the result", of_output)) if not ref.expired()]
+        del later
+    trial.true(
+        not held and extra < 100,
+        "Between forward and backward "
+        + (
+            f"the memory of {' and '.join(held)} is held"
+            if held
+            else f"{extra:,} bytes beside the result are held"
+        )
+        + ", and backward needs the number only.",
+        expected="nothing but the number",
+        got=" and ".join(held) or f"{extra:,} bytes",
+        observed=("held", bool(held)),
     )

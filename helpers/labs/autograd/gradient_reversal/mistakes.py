@@ -38,7 +38,9 @@ class SignMissing(Right):
 
 @gradient_reversal.mistake()
 class ScaleIgnored(Right):
-    """The sign is turned and scale is never used: right for scale 1, which is what people try."""
+    """The gradient has its sign turned and does not depend on scale: right for scale 1, which is what people
+    try.
+    """
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
@@ -61,7 +63,7 @@ class SignInForward(Right):
 
 @gradient_reversal.mistake()
 class ScaledInForward(Right):
-    """-scale * x has the wanted gradient and other values: forward must be the identity."""
+    """x comes out scaled: forward must be the identity. scale belongs to backward alone."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
@@ -71,7 +73,9 @@ class ScaledInForward(Right):
 
 @gradient_reversal.mistake()
 class OneGradientTooFew(Right):
-    """forward has two arguments, so backward returns two values. For scale, a number, the second one is None."""
+    """backward returned one value, or none (a list counts as one), and forward has two arguments: for scale, a
+    number, the second one is None.
+    """
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
@@ -80,7 +84,9 @@ class OneGradientTooFew(Right):
 
 @gradient_reversal.mistake()
 class GradientForANumber(Right):
-    """scale is a Python number, which cannot take a gradient: torch accepts nothing but None for it."""
+    """A gradient stands in the place of scale, a Python number, for which torch accepts nothing but None. The
+    values are in the order of forward's arguments: that of x first.
+    """
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
@@ -98,8 +104,8 @@ class GradOutIgnored(Right):
 
 @gradient_reversal.mistake()
 class ScaleAsTensor(Right):
-    """torch.tensor(0.1) is a float32: 0.1 loses half of its digits, and float64 gradients with it. A Python
-    number is best left one.
+    """The gradient of a float64 x is right to some seven digits only: perhaps scale became a torch.tensor(0.1),
+    which is a float32. A Python number is best left one.
     """
 
     @staticmethod
@@ -123,7 +129,7 @@ class _(Right):
 
 @gradient_reversal.mistake()
 class NumberInSaveForBackward(Right):
-    """save_for_backward takes tensors only. A number may stand on ctx itself: it has no graph and no memory
+    """`save_for_backward` takes tensors only. A number may stand on ctx itself: it has no graph and no memory
     to watch.
     """
 
@@ -140,8 +146,8 @@ class NumberInSaveForBackward(Right):
 
 @gradient_reversal.mistake()
 class ScaleOnTheClass(Right):
-    """There is one class and many calls: the scale of the last call is used by all backwards that come after
-    it.
+    """A backward used the scale of the other call. Perhaps it stands on the class or under a global name, of
+    which there is one for all calls; ctx is made anew for each.
     """
 
     @staticmethod
@@ -156,8 +162,8 @@ class ScaleOnTheClass(Right):
 
 @gradient_reversal.mistake()
 class MemorySharedInSecret(Right):
-    """x.detach() shares x's memory and is no view as far as autograd can see: an in-place layer behind it
-    overwrites x.
+    """The result shares x's memory and is no view as far as autograd can see (perhaps `x.detach()` or
+    `x.data`): an in-place layer behind it overwrites x.
     """
 
     @staticmethod
@@ -176,8 +182,8 @@ class _(Right):
 
 @gradient_reversal.mistake()
 class GradOutEdited(Right):
-    """`grad_out.neg_()` saves one allocation and breaks the neighbours: an addition hands one and the same
-    gradient to both of its inputs.
+    """The gradient that came in was written over. That saves one allocation and breaks the neighbours: an
+    addition hands one and the same gradient to both of its inputs.
     """
 
     @staticmethod
@@ -194,8 +200,8 @@ class _(Right):
 
 @gradient_reversal.mistake()
 class GradOutDetached(Right):
-    """`grad_out.detach()`, `.data` or `no_grad` cut the gradient's own history: a gradient penalty behind
-    this layer is lost.
+    """The gradient's own history is cut, perhaps by `grad_out.detach()`, `.data` or `no_grad`: a gradient
+    penalty behind this layer is lost.
     """
 
     @staticmethod
@@ -213,3 +219,283 @@ class OnceOnly(Right):
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         return -ctx.scale * grad_out, None
+
+
+@gradient_reversal.variant(GradientForANumber)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return None, -ctx.scale * grad_out
+
+
+@gradient_reversal.mistake()
+class KeptForNothing(Right):
+    """x or the result is held in memory, and backward never looks at it: perhaps `save_for_backward` out of
+    habit, or an attribute of ctx. The number is enough.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x.view_as(x)
+
+
+@gradient_reversal.variant(KeptForNothing)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        ctx.scale = scale
+        return x.view_as(x)
+
+
+@gradient_reversal.mistake()
+class ZeroIsMissing(Right):
+    """With scale 0 the gradient is that of a different scale: perhaps `scale or 1`, or `if scale:`, where 0
+    counts as none. It is a number like all others.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale or 1.0
+        return x.view_as(x)
+
+
+@gradient_reversal.variant(ZeroIsMissing)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -ctx.scale * grad_out if ctx.scale else grad_out, None
+
+
+@gradient_reversal.variant(ZeroIsMissing)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -ctx.scale * grad_out if ctx.scale else None, None
+
+
+@gradient_reversal.mistake()
+class AbsoluteScale(Right):
+    """A negative scale is not used as it is: its sign is lost, or it counts as 0. -scale * grad_out holds for it,
+    too.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -abs(ctx.scale) * grad_out, None
+
+
+@gradient_reversal.mistake()
+class ScaledTwice(Right):
+    """scale is there twice in the gradient."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -ctx.scale * ctx.scale * grad_out, None
+
+
+@gradient_reversal.mistake()
+class GradientTimesX(Right):
+    """x stands in the gradient. forward is the identity, whose derivative is 1."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return -ctx.scale * grad_out * x, None
+
+
+@gradient_reversal.mistake()
+class DividedByScale(Right):
+    """The gradient was divided by scale. It is multiplied."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -grad_out / ctx.scale, None
+
+
+@gradient_reversal.mistake()
+class PassedThrough(Right):
+    """The gradient goes out as it came in: neither turned nor scaled."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out, None
+
+
+@gradient_reversal.mistake()
+class NoGradientReturned(Right):
+    """x gets no gradient: backward returned None for it. That is no error; what stands before never learns."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return None, None
+
+
+@gradient_reversal.variant(OneGradientTooFew)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        -ctx.scale * grad_out  # noqa: B018
+
+
+@gradient_reversal.mistake()
+class NothingReturned(Right):
+    """forward returned None: the line `return ...` is missing."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+
+
+@gradient_reversal.mistake()
+class ScaleNotKept(Right):
+    """backward looked for the scale and found none: forward has to put it on ctx, under the same name."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        return x.view_as(x)
+
+
+@gradient_reversal.variant(ScaleNotKept)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.alpha = scale
+        return x.view_as(x)
+
+
+@gradient_reversal.mistake()
+class MarkedDirty(Right):
+    """forward says that it edits x, with `mark_dirty`: it does not, and a leaf is refused. A view is enough."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        ctx.mark_dirty(x)
+        return x
+
+
+@gradient_reversal.mistake()
+class NoNodeOfItsOwn(Right):
+    """torch's own nodes are recorded, and the backward that was written never runs: leave `apply` as it is, it
+    makes the node.
+    """
+
+    @staticmethod
+    def apply(x: Tensor, scale: float) -> Tensor:
+        return (1 + scale) * x.detach() - scale * x
+
+
+@gradient_reversal.variant(NoNodeOfItsOwn)
+class _(Right):
+    @staticmethod
+    def apply(x: Tensor, scale: float) -> Tensor:
+        y = x.view_as(x)
+        if y.requires_grad:
+            y.register_hook(lambda grad: -scale * grad)
+        return y
+
+
+@gradient_reversal.mistake()
+class NoFunction:
+    """The class is no `torch.autograd.Function`: torch makes a node only for those."""
+
+    @staticmethod
+    def apply(x: Tensor, scale: float) -> Tensor:
+        return x
+
+
+@gradient_reversal.mistake()
+class NoBackward(Function):
+    """The Function has no method `backward`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        return x.view_as(x)
+
+
+@gradient_reversal.variant(AbsoluteScale)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -max(ctx.scale, 0) * grad_out, None
+
+
+@gradient_reversal.variant(ScaledInForward)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        return scale * x
+
+
+@gradient_reversal.variant(MarkedDirty)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        ctx.mark_dirty(x)
+        return x.view_as(x)
+
+
+@gradient_reversal.mistake()
+class InputOverwritten(Right):
+    """The caller's x was written over, perhaps by an operation with an underscore. forward changes nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        return x.neg_()
+
+
+@gradient_reversal.mistake()
+class DtypeChanged(Right):
+    """The result has a dtype that x has not."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        return x.float()
+
+
+@gradient_reversal.mistake()
+class GradientReduced(Right):
+    """backward gave one number for all of x. Each entry of x has a gradient of its own."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -ctx.scale * grad_out.sum(), None
+
+
+@gradient_reversal.variant(GradientReduced)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -ctx.scale, None
+
+
+@gradient_reversal.mistake()
+class SubtractedFromGradOut(Right):
+    """scale was subtracted from the gradient that comes in. The two are multiplied."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out - ctx.scale, None
+
+
+@gradient_reversal.mistake()
+class ArgumentsExchanged(Right):
+    """forward takes scale before x. The order is that of `apply(x, scale)`, after ctx."""
+
+    @staticmethod
+    def forward(ctx: Any, scale: float, x: Tensor) -> Tensor:
+        ctx.scale = scale
+        return x.view_as(x)

@@ -69,9 +69,9 @@ class NotInPlace(Right):
 
 
 @scale_in_place.mistake()
-class DirtyButNotEdited(Right):
-    """mark_dirty announces an edited input, and what comes back is not that input: each tensor that is marked
-    must be returned, itself and no copy.
+class MarkedButNotReturned(Right):
+    """What was marked with `mark_dirty` does not come back: each tensor that is marked must be edited and
+    returned, itself and no copy. (scale is neither edited nor returned, so it is not marked.)
     """
 
     @staticmethod
@@ -81,7 +81,7 @@ class DirtyButNotEdited(Right):
         return x * scale
 
 
-@scale_in_place.variant(DirtyButNotEdited)
+@scale_in_place.variant(MarkedButNotReturned)
 class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
@@ -106,7 +106,9 @@ class CopyReturned(Right):
 
 @scale_in_place.mistake()
 class NoneForScale(Right):
-    """None is for numbers. This scale is a tensor that may be a parameter, and with None it never learns."""
+    """scale gets no gradient, None or zeros. This scale is a tensor that may be a parameter, and so it never
+    learns.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
@@ -161,7 +163,9 @@ class _(Right):
 
 @scale_in_place.mistake()
 class DividedByScale(Right):
-    """x_before = x / scale saves the copy, and fails for scale 0: 0 / 0 is nan."""
+    """The gradient of scale is nan for scale 0: perhaps x was computed back, as x / scale. That saves the copy,
+    and 0 / 0 is nan.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
@@ -202,8 +206,8 @@ class CopiedAlways(Right):
 
 @scale_in_place.mistake()
 class ScaleOnCtx(Right):
-    """A tensor put on ctx as an attribute is not watched: after an optimizer's step, backward uses the new
-    scale for the old forward.
+    """scale was kept in a way that torch does not watch, perhaps as an attribute of ctx: after an optimizer's
+    step, backward uses the new scale for the old forward.
     """
 
     @staticmethod
@@ -236,8 +240,8 @@ class _(Right):
 
 @scale_in_place.mistake()
 class SilentSecondDerivative(Right):
-    """The saved copy of x is neither input nor output, so it is a constant in the second derivative, and
-    nothing says so. `@once_differentiable` makes it an error.
+    """The second derivative is wrong, and nothing says so. Perhaps backward used the copy of x, which is neither
+    input nor output and counts as a constant, or it recorded no graph. `@once_differentiable` makes it an error.
     """
 
     @staticmethod
@@ -248,7 +252,7 @@ class SilentSecondDerivative(Right):
 
 @scale_in_place.mistake()
 class GradientNotScaled(Right):
-    """The edit is undone for x in backward: grad_out goes out as it came in, as if x had not been scaled."""
+    """The gradient of x goes out as it came in, as if x had not been scaled."""
 
     @staticmethod
     @once_differentiable
@@ -275,3 +279,293 @@ class _(Right):
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         scale, before = ctx.saved_tensors
         return torch.ones_like(grad_out) * scale, None if before is None else (grad_out * before).sum()
+
+
+@scale_in_place.variant(GradOutIgnored)
+class _(Right):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else before.sum()
+
+
+@scale_in_place.variant(NoneForScale)
+class _(Right):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, _ = ctx.saved_tensors
+        return grad_out * scale, torch.zeros_like(scale)
+
+
+@scale_in_place.mistake()
+class AskedForTheOther(Right):
+    """scale gets no gradient where x needs none: `ctx.needs_input_grad[1]` tells of scale, [0] of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[0] else None)
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+
+@scale_in_place.mistake()
+class NoGradientForX(Right):
+    """What x was made of gets no gradient: backward returned None for x. The values are in the order of forward's
+    arguments, that of x first.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return None if before is None else (grad_out * before).sum(), grad_out * scale
+
+
+@scale_in_place.mistake()
+class FactorsExchanged(Right):
+    """Each factor's derivative is the other factor: x gets grad_out * scale, and scale grad_out * x. Here one of
+    them got its own.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else (grad_out * scale).sum()
+
+
+@scale_in_place.variant(FactorsExchanged)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone())
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * before, (grad_out * scale).sum()
+
+
+@scale_in_place.mistake()
+class MeanForSum(Right):
+    """The gradient of scale is the mean of grad_out * x. scale was used once for each number of x, and each use
+    gives a share: the sum.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else (grad_out * before).mean()
+
+
+@scale_in_place.mistake()
+class XForgotten(Right):
+    """The gradient of scale is the sum of grad_out, and x does not stand in it."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else grad_out.sum()
+
+
+@scale_in_place.mistake()
+class NotAllDigits(Right):
+    """The gradient of scale is right to some digits only: perhaps a small number was added before a division, or
+    the copy of x has a shorter dtype.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.float() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+
+@scale_in_place.mistake()
+class ScaledTwice(Right):
+    """scale is there twice: x comes out times scale * scale, or its gradient does."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale * scale, None if before is None else (grad_out * before).sum()
+
+
+@scale_in_place.variant(ScaledTwice)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        x.mul_(scale)
+        return x.mul_(scale)
+
+
+@scale_in_place.mistake()
+class OneGradientTooFew(Right):
+    """forward has two arguments, so backward returns two values; None for a scale that needs no gradient."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, _ = ctx.saved_tensors
+        return grad_out * scale
+
+
+@scale_in_place.mistake()
+class GradOutEdited(Right):
+    """The gradient that came in was written over. That saves one allocation and breaks the neighbours: an
+    addition hands one and the same gradient to both of its inputs.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        of_scale = None if before is None else (grad_out * before).sum()
+        return grad_out.mul_(scale), of_scale
+
+
+@scale_in_place.mistake()
+class ShortCutForOne(Right):
+    """For scale 1 something else happens, perhaps `if scale == 1: return x`. The values stay, and autograd needs
+    all the rest: the mark, and what backward uses.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        if scale == 1:
+            ctx.save_for_backward(scale, None)
+            return x
+        return Right.forward(ctx, x, scale)
+
+
+@scale_in_place.variant(ShortCutForOne)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        if scale == 1:
+            ctx.save_for_backward(scale, None)
+            ctx.mark_dirty(x)
+            return x
+        return Right.forward(ctx, x, scale)
+
+
+@scale_in_place.mistake()
+class ZeroForAll(Right):
+    """For scale 0 the result is 0 everywhere. x *= 0 leaves nan where x is nan or infinite."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        if scale == 0:
+            ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+            ctx.mark_dirty(x)
+            return x.zero_()
+        return Right.forward(ctx, x, scale)
+
+
+@scale_in_place.mistake()
+class WrongOperation(Right):
+    """x comes out plus scale, or divided by it. It is to be multiplied."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        return x.add_(scale)
+
+
+@scale_in_place.variant(WrongOperation)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        return x.div_(scale)
+
+
+@scale_in_place.mistake()
+class ScaleEdited(Right):
+    """scale was edited. It is the caller's: only x may change."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale.clone(), x.clone() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        x.mul_(scale)
+        scale.zero_()
+        return x
+
+
+@scale_in_place.mistake()
+class SavedItself(Right):
+    """x itself was saved, and not a copy: whoever edits it again, as the next in-place layer does, makes this
+    backward raise, although it needs nothing of what x holds then.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else x)
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+
+_LAST: dict[str, Any] = {}
+
+
+@scale_in_place.mistake()
+class KeptOnTheClass(Right):
+    """The gradients of one call use the scale of the next one. Perhaps it stands on the class or under a global
+    name, of which there is one for all calls; ctx is made anew for each.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        _LAST["scale"], _LAST["x"] = scale, x.clone()
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out * _LAST["scale"], (grad_out * _LAST["x"]).sum()
+
+
+@scale_in_place.mistake()
+class NoNodeOfItsOwn(Right):
+    """torch's own operation is recorded, and the backward that was written never runs: leave `apply` as it is,
+    it makes the node.
+    """
+
+    @staticmethod
+    def apply(x: Tensor, scale: Tensor) -> Tensor:
+        return x.mul_(scale)
+
+
+@scale_in_place.mistake()
+class NotAllSaved(Right):
+    """`ctx.saved_tensors` holds fewer tensors than backward takes from it: it gives what `save_for_backward` was
+    given, in that order.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale)
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+
+@scale_in_place.variant(NotAllSaved)
+class _(NotAllSaved):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out * ctx.saved_tensors[0], (grad_out * ctx.saved_tensors[1]).sum()

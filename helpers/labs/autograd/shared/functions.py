@@ -15,6 +15,7 @@ from torch.autograd.function import BackwardCFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
 Answer = type[Function]
@@ -37,8 +38,21 @@ def require_function(answer: Any, trial: Trial) -> None:
 def called(answer: Answer, trial: Trial, *args: Any, watched: bool = True) -> Any:
     """`answer.apply(*args)`. watched: wrong if it edits an argument or leaves a switch turned."""
     require_function(answer, trial)
+
+    def applied(*args: Any) -> Any:
+        needs = [arg.requires_grad for arg in args if isinstance(arg, Tensor)]
+        result = answer.apply(*args)
+        trial.true(
+            needs == [arg.requires_grad for arg in args if isinstance(arg, Tensor)],
+            "forward changed requires_grad of what it was given.",
+            expected=f"requires_grad={needs[0]}, as before",
+            got=f"requires_grad={not needs[0]}",
+            observed="requires_grad changed",
+        )
+        return result
+
     try:
-        return trial.call(answer.apply, *args) if watched else answer.apply(*args)
+        return trial.call(applied, *args) if watched else answer.apply(*args)
     except (RuntimeError, TypeError) as error:
         _tell(answer, trial, error, "apply")
 
@@ -80,6 +94,51 @@ def gradients(
         )
     except (RuntimeError, TypeError) as error:
         _tell(answer, trial, error, "backward")
+    except AttributeError as error:
+        if not retain_graph and (
+            sought := re.search(r"Backward' object has no attribute '(\w+)'", str(error))
+        ):
+            trial.fail(
+                f"backward looks for ctx.{sought[1]}, and forward has put nothing there.",
+                expected="what backward needs of forward, under one name in both",
+                got=str(error),
+                observed="not on ctx",
+            )
+        raise
+
+
+def differentiated_again(
+    trial: Trial, first: Tensor | None, inputs: Sequence[Tensor], above: Tensor
+) -> tuple[Tensor | None, ...]:
+    """The derivatives of a gradient that was taken with create_graph=True, by the leaves `inputs`; `above` comes in."""
+    is_tensor(trial, first, "The gradient of x")
+    trial.true(
+        first.requires_grad,
+        "With create_graph=True the gradient of x has no graph: what came in had one, and backward cut it.",
+        expected="a gradient that depends on the one that came in",
+        got="a gradient that does not require grad",
+        observed="no graph",
+    )
+    try:
+        first.backward(above)
+    except RuntimeError as error:
+        if "once_differentiable" not in str(error):
+            raise
+        trial.fail(
+            "The gradient of x cannot be differentiated again: backward is marked once_differentiable.",
+            expected="a second derivative",
+            got=str(error),
+            observed="once",
+        )
+    found = tuple(each.grad for each in inputs)
+    trial.true(
+        found[0] is not None,
+        "The gradient of x does not depend on the one that came in.",
+        expected="a gradient made of grad_out",
+        got="no connection (None)",
+        observed="cut",
+    )
+    return found
 
 
 def gradients_unless_edited(
@@ -101,6 +160,15 @@ def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoRetur
     of_torch = re.search(name, text) or re.search(r"(forward|backward|setup_context)\(\)", text)
     if EDITED in text:
         raise RuntimeError(text.partition(": [")[0]) from error
+    if "implement either the backward" in text:
+        trial.fail("The Function has no backward.", expected="a method backward", observed="no backward")
+    if text.startswith("save_for_backward can only save variables"):
+        trial.fail(
+            f"torch refused what {where} did: {text} (only tensors can be saved so)",
+            expected="save_for_backward with a tensor as each argument",
+            got=text.rpartition(" ")[2],
+            observed="no tensor saved",
+        )
     if isinstance(error, NotImplementedError) or not of_torch:
         raise error
     trial.fail(
@@ -109,8 +177,37 @@ def _tell(answer: Answer, trial: Trial, error: Exception, where: str) -> NoRetur
     )
 
 
-def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> None:
-    """The graph of `output` is one node of a custom Function, directly above the leaves `inputs`."""
+def run_backward(
+    answer: Answer, trial: Trial, output: Tensor, inputs: Sequence[Tensor], grad_out: Tensor
+) -> None:
+    """Runs backward for what it does to its arguments; what is wrong with its gradients, the next property says."""
+    try:
+        gradients(answer, trial, output, inputs, grad_out)
+    except NotImplementedError:
+        raise
+    except Exception:
+        return
+
+
+def left_alone(trial: Trial, now: Tensor, before: Tensor, name: str) -> None:
+    """Wrong if backward has edited a tensor that is not its own."""
+    now = now.detach()
+    trial.true(
+        torch.equal(now, before),
+        f"backward edited {name} in place: "
+        + (
+            "torch may have given the same tensor to other nodes."
+            if name == "grad_out"
+            else "it belongs to the caller."
+        ),
+        expected=f"{name} as it was: {shown(before)}",
+        got=now,
+        observed=(name, "edited"),
+    )
+
+
+def require_node(trial: Trial, output: Tensor) -> Any:
+    """The node of `output`, which must be one of a custom Function."""
     node = output.grad_fn
     trial.true(
         isinstance(node, BackwardCFunction),
@@ -119,6 +216,12 @@ def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> 
         got=type(node).__name__,
         observed="a node of torch",
     )
+    return node
+
+
+def require_own_node(trial: Trial, output: Tensor, inputs: Sequence[Tensor]) -> None:
+    """The graph of `output` is one node of a custom Function, directly above the leaves `inputs`."""
+    node = require_node(trial, output)
     below = [getattr(next_node, "variable", None) for next_node, _ in node.next_functions]
     trial.true(
         len(below) == len(inputs) and all(a is b for a, b in zip(below, inputs, strict=True)),

@@ -1,12 +1,19 @@
-"""Properties that both styles of Square have."""
+"""Properties that both styles of Square have.
+
+Each property after the first is asked only of answers that have those before it, so that a mistake is known by the
+first thing that it breaks, whatever else comes of it.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import gradcheck, gradgradcheck
 
-from helpers.check.trial import Trial
+from helpers.check.compare import difference
+from helpers.check.trial import Trial, plain
 from helpers.labs.autograd.shared.functions import (
     Answer,
     called,
@@ -15,37 +22,73 @@ from helpers.labs.autograd.shared.functions import (
     gradients_unless_edited,
     is_tensor,
     kind_of,
+    left_alone,
     memory_of,
     no_collection,
     require_function,
     require_own_node,
+    run_backward,
 )
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
     """Normal numbers of both signs, none of them near 0."""
-    x = torch.randn(shape, generator=trial.generator, dtype=dtype)
-    return x + x.sign() / 4
+    x = torch.randn(shape, generator=trial.generator, dtype=torch.float64)
+    return (x + x.sign() / 4).to(dtype)
+
+
+def _of(trial: Trial, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """As `drawn`; more than one dimension, and it is not contiguous."""
+    x = drawn(trial, *shape, dtype=dtype)
+    return x.mT if len(shape) > 1 else x
+
+
+SHAPES = (
+    ((3, 5), torch.float32),
+    ((4, 2, 3), torch.float64),
+    ((), torch.float64),
+    ((0, 3), torch.float32),
+    ((1,), torch.float16),
+    ((4,), torch.bfloat16),
+)
 
 
 def values(answer: Answer, trial: Trial) -> None:
-    for shape, dtype in [
-        ((3, 5), torch.float32),
-        ((4, 2, 3), torch.float64),
-        ((), torch.float64),
-        ((0, 3), torch.float32),
-        ((1,), torch.float64),
-    ]:
-        x = drawn(trial, *shape, dtype=dtype)
-        x = x.mT if len(shape) > 1 else x
+    xs = [(_of(trial, shape, dtype), "") for shape, dtype in SHAPES]
+    xs.append((drawn(trial, 3, 1).expand(3, 4), ", expanded from (3, 1)"))
+    xs.append(
+        (
+            torch.tensor([0.0, -0.0, 300.0, -torch.inf, torch.nan], dtype=torch.float16),
+            ", 0, inf and nan in it",
+        )
+    )
+    for x, kind_of_x in xs:
         for needs_grad in (False, True):
             x = x.detach().requires_grad_(needs_grad)
-            trial.given(f"x of shape {tuple(x.shape)}, {dtype}, requires_grad={needs_grad}")
+            trial.given(f"x of shape {tuple(x.shape)}, {x.dtype}{kind_of_x}, requires_grad={needs_grad}")
             got = called(answer, trial, x)
             is_tensor(trial, got)
-            want = (x.detach() * x.detach()).requires_grad_(needs_grad)
-            kind = kind_of(got.detach(), x=x.detach(), twice=2 * x.detach())
-            trial.equal(got, want, observed=(kind, got.requires_grad))
+            _is_square(trial, got, x)
+    weight = nn.Parameter(drawn(trial, 2, 3))
+    trial.given("x a nn.Parameter of shape (2, 3), float64")
+    _is_square(trial, called(answer, trial, weight), weight)
+
+
+def _is_square(trial: Trial, got: Any, x: Tensor) -> None:
+    is_tensor(trial, got)
+    now, old = got.detach(), x.detach()
+    want = (old * old).requires_grad_(x.requires_grad)
+    if found := difference(got, want):
+        kind = kind_of(
+            now,
+            right=want.detach(),
+            x=old,
+            twice=2 * old,
+            cube=old**3,
+            sum=(old * old).sum(),
+            mean=(old * old).mean(),
+        )
+        trial.equal(got, want, observed=(found.kind, kind))
 
 
 def own_node(answer: Answer, trial: Trial) -> None:
@@ -56,39 +99,139 @@ def own_node(answer: Answer, trial: Trial) -> None:
     require_own_node(trial, got, [x])
 
 
-def gradient(answer: Answer, trial: Trial) -> None:
-    for shape, dtype in [((3, 5), torch.float64), ((2, 7), torch.float32), ((), torch.float64)]:
-        x = drawn(trial, *shape, dtype=dtype).requires_grad_()
-        c = drawn(trial, *shape[::-1], dtype=dtype).T if len(shape) > 1 else drawn(trial, dtype=dtype)
-        trial.given(
-            f"x of shape {shape}, {dtype}, and random numbers of that shape as the gradient that comes in"
+def _gradient_is_right(trial: Trial, got: Tensor | None, x: Tensor, c: Tensor) -> None:
+    """Wrong unless `got` is 2 * c * x. Two answers that give the same wrong formula are known as one."""
+    x, c = x.detach(), c.detach()
+    want = 2 * c * x
+    trial.true(
+        got is not None,
+        "x requires grad and gets none: backward returned None for it.",
+        expected="2 * x * grad_out",
+        got="None",
+        observed="None",
+    )
+    now = got.detach()
+    if found := difference(now, want):
+        kind = kind_of(
+            now,
+            nearly=want,
+            without_grad_out=2 * x,
+            half=c * x,
+            sign_lost=2 * c * x.abs(),
+            upstream=c,
+            without_x=2 * c,
+            value=c * x * x,
+            twice_the_value=2 * c * x * x,
+            twice=4 * c * x,
+            negative=-want,
+            added=c + 2 * x,
+            zero=0 * x,
+            summed=2 * x * c.sum(),
+            averaged=2 * x * c.mean(),
         )
+        observed = (found.kind, kind, plain(now)) if kind == "other" else (found.kind, kind)
+        trial.equal(now, want, "The gradient of x", observed=observed)
+
+
+def gradient(answer: Answer, trial: Trial) -> None:
+    for shape, dtype in (
+        ((3, 5), torch.float64),
+        ((2, 7), torch.float32),
+        ((), torch.float64),
+        ((0, 2), torch.float64),
+        ((4,), torch.float16),
+        ((2, 3, 2), torch.float64),
+    ):
+        x, c = _of(trial, shape, dtype).requires_grad_(), _of(trial, shape, dtype)
+        trial.given(
+            f"x of shape {tuple(x.shape)}, {dtype}, and random numbers of that shape as the gradient that comes in"
+        )
+        before = x.detach().clone()
         (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
-        with torch.no_grad():
-            kind = kind_of(got, without_grad_out=2 * x, half=c * x, sign_lost=2 * c * x.abs(), upstream=c)
-            want = 2 * c * x
-        trial.equal(got, want, "The gradient of x", observed=kind)
+        _gradient_is_right(trial, got, before, c)
+
+
+def gradient_anywhere(answer: Answer, trial: Trial) -> None:
+    """x * x does not know x where it is 0, or too large or too small for the dtype."""
+    x = torch.tensor([0.0, 1e30, -1e30, 1e-30, -3.0], requires_grad=True)
+    c = torch.tensor([2.0, 0.5, 0.5, 2.0, 0.0])
+    trial.given(f"x = {x.tolist()}, float32, the gradient that comes in is {c.tolist()}")
+    (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
+    want = 2 * x.detach() * c
+    rights = [] if got is None or got.shape != want.shape else torch.isclose(got, want, atol=0).tolist()
+    trial.equal(got if got is None else got.detach(), want, "The gradient of x", atol=0, observed=rights)
 
 
 def expanded_gradient(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 4).requires_grad_()
     trial.given("y.sum().backward(): the gradient that comes in is one 1, expanded")
     (got,) = gradients(answer, trial, called(answer, trial, x).sum(), [x])
-    trial.equal(got, 2 * x.detach(), "The gradient of x", observed=kind_of(got, half=x, other_sign=-2 * x))
+    _gradient_is_right(trial, got, x, torch.ones_like(x))
 
 
-def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
-    x, c = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
-    before = c.clone()
-    trial.given("a gradient c of shape (3, 4) that comes in")
-    gradients(answer, trial, called(answer, trial, x), [x], c)
-    trial.true(
-        torch.equal(c, before),
-        "After backward, the gradient that came in is another one: backward edited it in place. Other nodes may be "
-        "given the same tensor.",
-        expected="grad_out as it was",
-        got="edited",
-        observed="grad_out edited",
+def two_calls(answer: Answer, trial: Trial) -> None:
+    for first in (0, 1):
+        xs, c = [drawn(trial, 2, 3).requires_grad_() for _ in range(2)], drawn(trial, 2, 3)
+        trial.given(
+            "two calls, then the backward of the "
+            + ("first, then of the second" if first == 0 else "second, then of the first")
+        )
+        outputs = [called(answer, trial, x) for x in xs]
+        trial.equal(
+            outputs[0].detach(),
+            xs[0].detach() ** 2,
+            "The first result, read after the second call",
+            observed="result overwritten",
+        )
+        for at in (first, 1 - first):
+            (got,) = gradients(answer, trial, outputs[at], [xs[at]], c)
+            x, wrong = xs[at].detach(), xs[1 - at].detach()
+            used = kind_of(got, right=2 * c * x, other_call=2 * c * wrong)
+            trial.true(
+                used == "right",
+                f"The gradient of one call {OF_TWO.get(used, 'is wrong when two calls are pending')}.",
+                expected=2 * c * x,
+                got=got,
+                observed=used,
+            )
+
+
+OF_TWO = {"other_call": "uses the x of the other call"}
+
+
+def backward_edits_nothing(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
+    before = {"x": x.detach().clone(), "grad_out": c.clone()}
+    trial.given("x and the gradient c that comes in, both of shape (2, 3)")
+    run_backward(answer, trial, called(answer, trial, x), [x], c)
+    left_alone(trial, c, before["grad_out"], "grad_out")
+    left_alone(trial, x, before["x"], "x")
+
+
+def backward_again(answer: Answer, trial: Trial) -> None:
+    x, c, d = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3), drawn(trial, 2, 3)
+    trial.given(
+        "backward runs twice, first with retain_graph=True, each time with a different gradient coming in"
+    )
+    output = called(answer, trial, x)
+    gradients(answer, trial, output, [x], c, retain_graph=True)
+    try:
+        (got,) = gradients(answer, trial, output, [x], d)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        trial.fail(
+            f"The second backward raised {type(error).__name__}: {error}",
+            expected="2 * x * grad_out, as in the first",
+            got=type(error).__name__,
+            observed="raised",
+        )
+    want = 2 * d * x.detach()
+    trial.equal(
+        got if got is None else got.detach(),
+        want,
+        "The second gradient of x",
+        observed=kind_of(got, first=2 * c * x.detach()),
     )
 
 
@@ -98,9 +241,6 @@ def second_derivatives(answer: Answer, trial: Trial) -> None:
     trial.given(
         "x and the gradient c that comes in, both of shape (3, 4) and requiring grad; create_graph=True"
     )
-    (plain,) = gradients(answer, trial, called(answer, trial, x), [x], c.detach().clone())
-    if kind_of(plain, right=2 * c * x) != "right":
-        return  # another property says so
     (first,) = gradients(answer, trial, called(answer, trial, x), [x], c, create_graph=True)
     is_tensor(trial, first, "The gradient of x")
     trial.true(
@@ -131,7 +271,7 @@ def second_derivatives(answer: Answer, trial: Trial) -> None:
                 got="no connection (None): counts as 0",
                 observed=("cut", name),
             )
-            trial.equal(got, want, f"The derivative of the gradient by {name}", observed=("other", name))
+            trial.equal(got, want, f"The derivative of the gradient by {name}")
 
 
 def checked_by_torch(answer: Answer, trial: Trial) -> None:
@@ -184,39 +324,16 @@ def edited_before_backward(answer: Answer, trial: Trial) -> None:
     )
 
 
-def two_calls(answer: Answer, trial: Trial) -> None:
-    one, other, c = (drawn(trial, 2, 3) for _ in range(3))
-    one.requires_grad_(), other.requires_grad_()
-    trial.given("two calls, then the backward of the first, then of the second")
-    outputs = [called(answer, trial, x) for x in (one, other)]
-    for x, wrong, output in ((one, other, outputs[0]), (other, one, outputs[1])):
-        (got,) = gradients(answer, trial, output, [x], c)
-        with torch.no_grad():
-            used = kind_of(got, other_call=2 * c * wrong)
-            description = (
-                "uses the x of the other call"
-                if used == "other_call"
-                else "is wrong when two calls are pending"
-            )
-            trial.true(
-                kind_of(got, right=2 * c * x) == "right",
-                f"The gradient of one call {description}.",
-                expected=2 * c * x,
-                got=got,
-                observed=used,
-            )
-
-
 def nothing_else_kept(answer: Answer, trial: Trial) -> None:
-    x = drawn(trial, 6, 50).requires_grad_()
-    trial.given("x of 2400 bytes; what lives on between forward and backward")
+    x = drawn(trial, 6, 50).T.requires_grad_()
+    trial.given("x of 2400 bytes, transposed; what lives on between forward and backward")
     with counted_memory() as kept:
         output = called(answer, trial, x)
         is_tensor(trial, output)
         extra = kept(x, output)
     trial.true(
         extra < 100,
-        f"Between forward and backward, {extra:,} bytes live on beside x and the result: an intermediate was saved.",
+        f"Between forward and backward, {extra:,} bytes live on beside x and the result: a tensor is kept that is neither.",
         expected="x itself is kept, nothing more",
         got=f"{extra:,} bytes more",
         observed="intermediate",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared import square as parts
-from helpers.labs.autograd.shared.functions import Answer
 
 square = Exercise(
     "03.square",
@@ -26,20 +24,81 @@ square = Exercise(
     ],
 )
 
+square.property(
+    "x * x, a new tensor of the shape and dtype of x",
+    asks=("A new tensor, shape and dtype of x.", "x is left as it is, by forward and by backward."),
+)(parts.values)
 
-@square.property("x * x, a new tensor of the shape and dtype of x")
-def values(answer: Answer, trial: Trial) -> None:
-    parts.values(answer, trial)
+square.property(
+    "one node of its own in the graph, directly above x",
+    asks="x * x, as one node of the graph: `Square.apply(x)`.",
+    once_right=True,
+)(parts.own_node)
 
+square.property(
+    "backward edits neither x nor the gradient that comes in",
+    asks=("grad_out is not edited.", "x is left as it is, by forward and by backward."),
+    once_right=True,
+)(parts.backward_edits_nothing)
 
-square.property("one node of its own in the graph, directly above x")(parts.own_node)
-square.property("the gradient, for any gradient that comes in")(parts.gradient)
-square.property("the gradient that comes in is not edited")(parts.grad_out_left_alone)
-square.property("the gradient of a sum")(parts.expanded_gradient)
-square.property("second derivatives")(parts.second_derivatives)
-square.property("gradcheck and gradgradcheck accept it")(parts.checked_by_torch)
-square.property("an x edited in place before backward raises")(parts.edited_before_backward)
-square.property("two calls do not disturb one another")(parts.two_calls)
-square.property("beside x, nothing is kept for backward")(parts.nothing_else_kept)
-square.property("the end of the result frees everything")(parts.freed_with_the_output)
-square.property("backward frees what it has used")(parts.freed_by_backward)
+square.property(
+    "the gradient, for any gradient that comes in",
+    asks="The gradient of x is 2 * x * grad_out, for every grad_out.",
+    once_right=True,
+)(parts.gradient)
+
+square.property(
+    "the gradient of a sum",
+    asks="The gradient of x is 2 * x * grad_out, for every grad_out.",
+    once_right=True,
+)(parts.expanded_gradient)
+
+square.property(
+    "the gradient where x is 0, very large or very small",
+    asks="The gradient of x is 2 * x * grad_out, for every grad_out.",
+    once_right=True,
+)(parts.gradient_anywhere)
+
+square.property(
+    "two calls do not disturb one another", asks="Each call has an x of its own.", once_right=True
+)(parts.two_calls)
+
+square.property(
+    "backward runs again, if the graph is retained",
+    asks="With `retain_graph=True` backward can run again.",
+    once_right=True,
+)(parts.backward_again)
+
+square.property(
+    "beside x, nothing is kept for backward",
+    asks="x is kept by `ctx.save_for_backward`, and nothing is kept but x and the result.",
+    once_right=True,
+)(parts.nothing_else_kept)
+
+square.property(
+    "second derivatives", asks="The gradient can be differentiated again (`gradgradcheck`).", once_right=True
+)(parts.second_derivatives)
+
+square.property(
+    "gradcheck and gradgradcheck accept it",
+    asks="The gradient can be differentiated again (`gradgradcheck`).",
+    once_right=True,
+)(parts.checked_by_torch)
+
+square.property(
+    "an x edited in place before backward raises",
+    asks="If x is edited in place before backward, backward raises RuntimeError.",
+    once_right=True,
+)(parts.edited_before_backward)
+
+square.property(
+    "once x and the result are dropped, everything is free",
+    asks="The memory of x is free once x and the result are dropped, or once backward has run and x is dropped.",
+    once_right=True,
+)(parts.freed_with_the_output)
+
+square.property(
+    "backward frees what it has used",
+    asks="The memory of x is free once x and the result are dropped, or once backward has run and x is dropped.",
+    once_right=True,
+)(parts.freed_by_backward)

@@ -13,6 +13,7 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared import square as parts
 from helpers.labs.autograd.shared.functions import Answer, is_tensor, kind_of, require_function
+from helpers.labs.autograd.square.exercise import square
 
 square_functional = Exercise(
     "03.square_functional",
@@ -31,6 +32,9 @@ square_functional = Exercise(
     ],
 )
 
+
+SAME = "All else is as asked of `Square`."
+FUNC = "x * x in the style that `torch.func` needs: `grad`, `vmap` and `jacrev`, nested in any order."
 
 # Words of torch's errors, and what they mean here.
 REFUSALS = {
@@ -64,10 +68,15 @@ def transformed(answer: Answer, trial: Trial, transform: Callable[[], Tensor], n
     return got
 
 
-square_functional.property("x * x, a new tensor of the shape and dtype of x")(parts.values)
+for asked_of_square in square.properties:
+    square_functional.property(asked_of_square.description, asks=SAME, once_right=True)(asked_of_square.check)
 
 
-@square_functional.property("torch.func.grad goes through it")
+@square_functional.property(
+    "torch.func.grad goes through it",
+    asks=(FUNC, "forward takes no ctx; setup_context(ctx, inputs, output) saves."),
+    once_right=True,
+)
 def func_grad(answer: Answer, trial: Trial) -> None:
     x, c = parts.drawn(trial, 3, 4), parts.drawn(trial, 3, 4)
     trial.given(
@@ -80,7 +89,11 @@ def func_grad(answer: Answer, trial: Trial) -> None:
     trial.equal(got, 2 * c * x, "The gradient", observed=kind)
 
 
-@square_functional.property("vmap goes through it, over any dimension")
+@square_functional.property(
+    "vmap goes through it, over any dimension",
+    asks=(FUNC, "No method turns a tensor into a Python number."),
+    once_right=True,
+)
 def vmapped(answer: Answer, trial: Trial) -> None:
     x = parts.drawn(trial, 4, 3, 2)
     for at in (0, 1, -1):
@@ -92,7 +105,11 @@ def vmapped(answer: Answer, trial: Trial) -> None:
         )
 
 
-@square_functional.property("vmap over grad: one gradient per sample")
+@square_functional.property(
+    "vmap over grad: one gradient per sample",
+    asks=(FUNC, "No method turns a tensor into a Python number."),
+    once_right=True,
+)
 def per_sample(answer: Answer, trial: Trial) -> None:
     xs, cs = parts.drawn(trial, 5, 3), parts.drawn(trial, 5, 3)
     trial.given(
@@ -107,7 +124,7 @@ def per_sample(answer: Answer, trial: Trial) -> None:
     trial.equal(got, 2 * cs * xs, "The gradients, one a sample", observed=kind)
 
 
-@square_functional.property("grad over vmap")
+@square_functional.property("grad over vmap", asks=FUNC, once_right=True)
 def grad_of_vmap(answer: Answer, trial: Trial) -> None:
     x, c = parts.drawn(trial, 4, 3), parts.drawn(trial, 3, 4)
     trial.given("torch.func.grad(lambda x: (c * torch.vmap(SquareFunctional.apply, in_dims=1)(x)).sum())(x)")
@@ -120,7 +137,7 @@ def grad_of_vmap(answer: Answer, trial: Trial) -> None:
     trial.equal(got, 2 * c.T * x, "The gradient", observed=kind)
 
 
-@square_functional.property("grad over grad: second derivatives")
+@square_functional.property("grad over grad: second derivatives", asks=FUNC, once_right=True)
 def nested(answer: Answer, trial: Trial) -> None:
     x = parts.drawn(trial, dtype=torch.float64)
     trial.given("torch.func.grad(torch.func.grad(f))(x), f two of them in a row: x**4")
@@ -135,7 +152,9 @@ def nested(answer: Answer, trial: Trial) -> None:
     trial.equal(got, 12 * x**2, "The second derivative, 12 * x**2", observed=kind)
 
 
-@square_functional.property("jacrev over jacrev: the matrix of second derivatives")
+@square_functional.property(
+    "jacrev over jacrev: the matrix of second derivatives", asks=FUNC, once_right=True
+)
 def hessian(answer: Answer, trial: Trial) -> None:
     x, c = parts.drawn(trial, 3), parts.drawn(trial, 3)
     trial.given("torch.func.jacrev(torch.func.jacrev(lambda x: (c * SquareFunctional.apply(x)).sum()))(x)")
@@ -148,13 +167,3 @@ def hessian(answer: Answer, trial: Trial) -> None:
     )
     kind = kind_of(got, zero=torch.zeros(3, 3), half=torch.diag(c))
     trial.equal(got, torch.diag(2 * c), "The diagonal matrix of second derivatives", observed=kind)
-
-
-square_functional.property("the gradient under backward, for any gradient that comes in")(parts.gradient)
-square_functional.property("the gradient that comes in is not edited")(parts.grad_out_left_alone)
-square_functional.property("second derivatives under backward")(parts.second_derivatives)
-square_functional.property("an x edited in place before backward raises")(parts.edited_before_backward)
-square_functional.property("two calls do not disturb one another")(parts.two_calls)
-square_functional.property("beside x, nothing is kept for backward")(parts.nothing_else_kept)
-square_functional.property("the end of the result frees everything")(parts.freed_with_the_output)
-square_functional.property("backward frees what it has used")(parts.freed_by_backward)

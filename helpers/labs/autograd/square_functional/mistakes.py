@@ -1,4 +1,7 @@
-"""What people write for 03.square_functional, and why it is wrong."""
+"""What people write for 03.square_functional, and why it is wrong.
+
+What is wrong with Square is wrong here, too: its mistakes fall before torch.func is asked, whichever style they have.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
+from helpers.labs.autograd.square.exercise import square
 from helpers.labs.autograd.square_functional.exercise import square_functional
 
-_SEEN: dict[str, Tensor] = {}
+for name, known in square.mistakes.items():
+    square_functional.add_mistake(name, known.answer, why=known.why)
+    for variant in known.variants:
+        square_functional.add_variant(name, variant)
 
 
 class Right(Function):
@@ -150,111 +156,113 @@ class NamedVjp(Function):
     vjp = Right.backward
 
 
-@square_functional.mistake()
-class GradOutIgnored(Right):
-    """backward returns the derivative alone, and not the derivative times the gradient that comes in."""
-
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return 2 * x
-
-
-@square_functional.mistake()
-class DetachedInBackward(Right):
-    """`detach` and `.data` cut x off: the first derivative is right, and differentiated again it is 0 by x."""
-
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return grad_out * 2 * x.detach()
-
-
-@square_functional.variant(DetachedInBackward)
+@square_functional.variant("nothing_saved")
 class _(Right):
     @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return grad_out * 2 * x.data  # refused under vmap
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        pass
 
 
 @square_functional.mistake()
-class SavedAnIntermediate(Right):
-    """2 * x is neither input nor output. It is computed off the graph, so it comes back as a constant, and
-    the second derivative is 0.
+class NoSetupContext(Function):
+    """forward(x) takes no ctx, and the class has no `setup_context`: torch takes this for the old style and hands
+    ctx to forward.
     """
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(2 * inputs[0])
+    generate_vmap_rule = True
 
     @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        (twice,) = ctx.saved_tensors
-        return grad_out * twice
-
-
-@square_functional.mistake()
-class SignLost(Right):
-    """The output does not know the sign of x: 2 * sqrt(y) is 2 * |x|, right for positive x only."""
+    def forward(x: Tensor) -> Tensor:
+        return x * x
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(output)
-
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        (y,) = ctx.saved_tensors
-        return grad_out * 2 * y.sqrt()
-
-
-@square_functional.mistake()
-class KeptOnCtx(Right):
-    """A tensor put on ctx as an attribute is not watched: torch neither notices that it was edited, nor frees
-    it after backward, nor unwraps it for the transform around.
-    """
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        (ctx.x,) = inputs
-
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        return grad_out * 2 * ctx.x
-
-
-@square_functional.mistake()
-class KeptOnTheClass(Right):
-    """There is one class and one global name, but many calls, and under transforms many levels: the next one
-    overwrites what this one saved.
-    """
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        _SEEN["x"] = inputs[0]
-
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        return grad_out * 2 * _SEEN["x"]
-
-
-@square_functional.mistake()
-class OnceOnly(Right):
-    """Under `torch.no_grad()` or `once_differentiable` backward computes numbers without history: the
-    gradient comes once, and there is no second derivative.
-    """
-
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        with torch.no_grad():
-            return grad_out * 2 * x
-
-
-@square_functional.variant(OnceOnly)
-class _(Right):
-    @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return grad_out * 2 * x
+
+
+@square_functional.mistake()
+class CtxInForward(Right):
+    """The class has a `setup_context`, so forward is called without ctx: forward(x), not forward(ctx, x)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * x
+
+
+@square_functional.mistake()
+class SetupArguments(Right):
+    """`setup_context` is called with three arguments, (ctx, inputs, output), in this order and whatever their
+    names: inputs is a tuple, also of one.
+    """
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs)
+
+
+@square_functional.variant(SetupArguments)
+class _(Right):
+    @staticmethod
+    def setup_context(inputs: tuple[Tensor, ...], ctx: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+
+@square_functional.variant("input_overwritten")
+class _(Right):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.mul_(x)
+
+
+@square_functional.mistake()
+class NoOutDim(Right):
+    """`vmap` returns a pair: the result, and the dimension of the result that is the batch."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor) -> Tensor:
+        return x * x
+
+
+@square_functional.mistake()
+class OutDimNone(Right):
+    """`vmap` says None for the dimension of the batch: so the result counts as one for all samples, and is
+    repeated.
+    """
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor) -> tuple[Tensor, None]:
+        return x * x, None
+
+
+@square_functional.mistake()
+class OutDimsTuple(Right):
+    """`vmap` gave the tuple in_dims back. For one result it says one number, `in_dims[0]`."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor) -> tuple[Tensor, Any]:
+        return Right.apply(x), in_dims
+
+
+@square_functional.mistake()
+class TwoVmapRules(Right):
+    """There are two batched versions, `generate_vmap_rule = True` and a method vmap: torch wants one."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor) -> tuple[Tensor, int | None]:
+        return Right.apply(x), in_dims[0]
+
+
+@square_functional.mistake()
+class DataUnderVmap(Right):
+    """`.data` is forbidden under `vmap`, and where it is allowed, it cuts x off the graph."""
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.data * x.data

@@ -5,18 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.compare import difference, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import (
     Answer,
     called,
     counted_memory,
+    differentiated_again,
     gradients,
     is_tensor,
     kind_of,
+    left_alone,
     memory_of,
     no_collection,
     require_own_node,
+    run_backward,
 )
 
 straight_through_round = Exercise(
@@ -41,22 +45,45 @@ def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tens
     return 3 * torch.randn(shape, generator=trial.generator, dtype=dtype)
 
 
-@straight_through_round.property("the values of torch.round, in a new tensor")
+ROUNDED = (
+    "A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour.",
+    "x is not edited.",
+)
+PASSES = "The gradient of x is grad_out, everywhere."
+
+
+@straight_through_round.property("the values of torch.round, in a new tensor", asks=ROUNDED)
 def values(answer: Answer, trial: Trial) -> None:
-    for shape, dtype in [
-        ((3, 5), torch.float32),
-        ((4, 2, 3), torch.float64),
-        ((), torch.float32),
-        ((0, 2), torch.float64),
-    ]:
+    xs = [
+        drawn(trial, *shape, dtype=dtype)
+        for shape, dtype in (
+            ((3, 5), torch.float32),
+            ((4, 2, 3), torch.float64),
+            ((), torch.float32),
+            ((0, 2), torch.float64),
+            ((4,), torch.float16),
+            ((4,), torch.bfloat16),
+        )
+    ]
+    xs.append(torch.tensor([-3.0, 0.0, 2.0]))
+    for x in xs:
         for needs_grad in (False, True):
-            x = drawn(trial, *shape, dtype=dtype)
-            x = (x.mT if len(shape) > 1 else x).detach().requires_grad_(needs_grad)
-            trial.given(f"x of shape {tuple(x.shape)}, {dtype}, requires_grad={needs_grad}")
-            _equals_round(trial, called(answer, trial, x), x)
+            x = (x.mT if x.dim() > 1 else x).detach().requires_grad_(needs_grad)
+            trial.given(f"x {shown(x)}, requires_grad={needs_grad}")
+            got = called(answer, trial, x)
+            _equals_round(trial, got, x)
+            trial.true(
+                x.numel() == 0 or got.data_ptr() != x.data_ptr(),
+                "The result lies in the memory of x: an edit of one is an edit of the other.",
+                expected="a new tensor",
+                got="the memory of x",
+                observed="memory of x",
+            )
 
 
-@straight_through_round.property("halves go to the even neighbour, as in torch.round")
+@straight_through_round.property(
+    "halves go to the even neighbour, as in torch.round", asks=ROUNDED, once_right=True
+)
 def halves(answer: Answer, trial: Trial) -> None:
     x = torch.tensor([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 7.0])
     trial.given(f"x = {x.tolist()}")
@@ -67,13 +94,26 @@ def _equals_round(trial: Trial, got: Tensor, x: Tensor) -> None:
     is_tensor(trial, got)
     plain = x.detach()
     want = plain.round().requires_grad_(x.requires_grad)
-    kind = kind_of(
-        got.detach(), x=plain, half_up=(plain + 0.5).floor(), cut=plain.trunc(), floor=plain.floor()
-    )
-    trial.equal(got, want, observed=(kind, str(got.dtype), got.requires_grad))
+    if found := difference(got, want):
+        kind = kind_of(
+            got.detach(),
+            right=want.detach(),
+            x=plain,
+            half_up=(plain + 0.5).floor(),
+            half_down=(plain - 0.5).ceil(),
+            half_away=plain.sign() * (plain.abs() + 0.5).floor(),
+            cut=plain.trunc(),
+            floor=plain.floor(),
+            ceil=plain.ceil(),
+        )
+        trial.equal(got, want, observed=(found.kind, kind, got.is_floating_point()))
 
 
-@straight_through_round.property("one node of its own in the graph, directly above x")
+@straight_through_round.property(
+    "one node of its own in the graph, directly above x",
+    asks="`torch.round(x)` with the gradient of the identity, as one node of the graph: `StraightThroughRound.apply(x)`.",
+    once_right=True,
+)
 def own_node(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 2, 3).requires_grad_()
     trial.given("x of shape (2, 3), a leaf that requires grad")
@@ -82,95 +122,116 @@ def own_node(answer: Answer, trial: Trial) -> None:
     require_own_node(trial, got, [x])
 
 
-@straight_through_round.property("exactly whole numbers, also for large and for tiny x")
+@straight_through_round.property(
+    "exactly the numbers of torch.round, also for tiny, large and infinite x", asks=ROUNDED, once_right=True
+)
 def exact(answer: Answer, trial: Trial) -> None:
-    x = torch.tensor([0.1, 0.3, 0.7, -0.6, 1e-9, 12345.678, 4194304.5, 1e9]).repeat(4) * (
-        1 + torch.rand(32, generator=trial.generator)
-    )
-    trial.given("32 float32 numbers between 1e-9 and 2e9, every bit compared")
-    got = called(answer, trial, x)
-    is_tensor(trial, got)
-    trial.equal(got, x.round(), rtol=0, atol=0, observed="not whole")
+    some = torch.tensor([0.1, 0.3, 0.7, -0.6, 1e-9, 12345.678, 4194304.5])
+    for name, x in (
+        ("nan and infinite numbers", torch.tensor([torch.inf, -torch.inf, torch.nan])),
+        ("numbers near 1e12", 1e12 * (1 + torch.rand(4, generator=trial.generator))),
+        ("28 numbers between 1e-9 and 8e6", some.repeat(4) * (1 + torch.rand(28, generator=trial.generator))),
+    ):
+        trial.given(f"{name}, float32, every bit compared")
+        got = called(answer, trial, x)
+        is_tensor(trial, got)
+        nan = [number != number for number in got[:3].tolist()]
+        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, nan))
 
 
-@straight_through_round.property("the gradient that comes in goes out, everywhere")
+@straight_through_round.property(
+    "the gradient that comes in is not edited", asks="grad_out is not edited.", once_right=True
+)
+def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 3).requires_grad_(), 3 * drawn(trial, 2, 3)
+    before = c.clone()
+    trial.given("a gradient c of shape (2, 3) that comes in")
+    run_backward(answer, trial, called(answer, trial, x), [x], c)
+    left_alone(trial, c, before, "grad_out")
+
+
+@straight_through_round.property(
+    "the gradient that comes in goes out, everywhere", asks=PASSES, once_right=True
+)
 def gradient(answer: Answer, trial: Trial) -> None:
     for x in (
-        torch.rand(3, 5, generator=trial.generator, dtype=torch.float64) - 0.5,
         drawn(trial, 4, 6),
+        torch.rand(3, 5, generator=trial.generator, dtype=torch.float64) - 0.5,
         torch.tensor([-40.0, -2.5, -1.0, 0.0, 0.5, 1.0, 3.5, 40.0]),
+        torch.tensor([torch.inf, torch.nan, 1e30]),
+        torch.tensor(0.7, dtype=torch.float16),
     ):
         x.requires_grad_()
-        c = torch.randn(x.shape, generator=trial.generator, dtype=x.dtype)
+        c = (3 * torch.randn(x.shape, generator=trial.generator, dtype=torch.float64)).to(x.dtype)
         trial.given(
-            f"x of shape {tuple(x.shape)} between {x.min().item():.3g} and {x.max().item():.3g}, random numbers come in"
+            f"x {shown(x)} between {x.min().item():.3g} and {x.max().item():.3g}, random numbers come in"
         )
         (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
+        trial.true(
+            got is not None,
+            "x gets no gradient at all: backward returned None for it.",
+            expected="the gradient that came in",
+            got="None",
+            observed="None",
+        )
         with torch.no_grad():
             inside = c * (x.abs() <= 1)
-            kind = kind_of(got, zero=0 * c, ones=torch.ones_like(c), clamped=inside, rounded=c.round())
-            trial.true(
-                got is not None,
-                "x gets no gradient at all (None): the graph is cut.",
-                expected="the gradient that came in",
-                got="None",
-                observed="None",
+            kind = kind_of(
+                got,
+                zero=0 * c,
+                ones=torch.ones_like(c),
+                clamped=inside,
+                rounded=c.round(),
+                times_x=c * x,
+                times_rounded=c * x.round(),
+                clipped=c.clamp(-1, 1),
+                negative=-c,
+                nearly=c,
             )
-            trial.equal(got, c, "The gradient of x", observed=kind)
+            trial.equal(got.detach(), c, "The gradient of x", observed=kind)
 
 
-@straight_through_round.property("the gradient can be differentiated again")
+@straight_through_round.property(
+    "the gradient can be differentiated again", asks="It can be differentiated again.", once_right=True
+)
 def second_derivative(answer: Answer, trial: Trial) -> None:
-    x, c, d = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4).requires_grad_(), drawn(trial, 3, 4)
+    x, c, d = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
     trial.given("the gradient c that comes in requires grad, create_graph=True")
-    (plain,) = gradients(answer, trial, called(answer, trial, x), [x], c)
-    if kind_of(plain, right=c) != "right":
-        return  # another property says so
     (first,) = gradients(answer, trial, called(answer, trial, x), [x], c, create_graph=True)
-    is_tensor(trial, first, "The gradient of x")
-    trial.true(
-        first.requires_grad,
-        "With create_graph=True the gradient of x has no graph: what came in had one, and backward cut it.",
-        expected="a gradient that depends on the one that came in",
-        got="a gradient that does not require grad",
-        observed="no graph",
-    )
-    try:
-        first.backward(d)
-    except RuntimeError as error:
-        if "once_differentiable" not in str(error):
-            raise
-        trial.fail(
-            "The gradient of x cannot be differentiated again: backward is marked once_differentiable.",
-            expected="a second derivative",
-            got=str(error),
-            observed="once",
-        )
-    trial.true(
-        c.grad is not None, "The gradient of x does not depend on the one that came in.", observed="cut"
-    )
-    trial.equal(c.grad, d, "The second derivative")
+    (got,) = differentiated_again(trial, first, [c], d)
+    trial.equal(got, d, "The second derivative")
 
 
-@straight_through_round.property("nothing is kept for backward")
+@straight_through_round.property(
+    "nothing is kept for backward",
+    asks="Nothing is kept for backward: the memory of x, and that of the result, is free as soon as the caller lets go "
+    "of it.",
+    once_right=True,
+)
 def nothing_kept(answer: Answer, trial: Trial) -> None:
     leaf = drawn(trial, 6, 50).requires_grad_()
-    trial.given("x of 2400 bytes is dropped, the result is kept")
+    trial.given("x of 2400 bytes is dropped, then the result, too; what was computed of it is kept")
     with no_collection():
         x = leaf * 1
         with counted_memory() as kept:
             output = called(answer, trial, x)
             is_tensor(trial, output)
             extra = kept(x, output)
-        ref = memory_of(x)
-        del x
-        held = not ref.expired()
+        of_x, of_output = memory_of(x), memory_of(output)
+        later = output + 1
+        del x, output
+        held = [name for name, ref in (("x", of_x), ("the result", of_output)) if not ref.expired()]
+        del later
     trial.true(
         not held and extra < 100,
         "Between forward and backward "
-        + ("x is held in memory" if held else f"{extra:,} bytes beside the result are held")
+        + (
+            f"the memory of {' and '.join(held)} is held"
+            if held
+            else f"{extra:,} bytes beside the result are held"
+        )
         + ", and backward needs none of it.",
-        expected="nothing but the result",
-        got="x" if held else f"{extra:,} bytes",
-        observed="x held" if held else "memory held",
+        expected="nothing",
+        got=" and ".join(held) or f"{extra:,} bytes",
+        observed=held or "memory held",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 import torch
 from torch import Tensor
 from torch.autograd import Function
@@ -26,7 +27,7 @@ class Right(Function):
 
 @straight_through_round.mistake()
 class ZeroKept(Right):
-    """That is the true derivative of round, 0 everywhere: what stands before the rounding never learns. The
+    """The gradient is that of round itself, 0 everywhere: what stands before the rounding never learns. The
     point of the exercise is to lie here.
     """
 
@@ -86,8 +87,8 @@ class NotRounded(Right):
 
 @straight_through_round.mistake()
 class HalfUp(Right):
-    """floor(x + 0.5) is the rounding of school: 0.5 and 2.5 go up. torch.round goes to the even neighbour, so
-    that halves do not drift upwards on average.
+    """Halves are rounded as in school, 0.5 and 2.5 go up (perhaps floor(x + 0.5)). torch.round goes to the even
+    neighbour, so that halves do not drift on average.
     """
 
     @staticmethod
@@ -97,7 +98,9 @@ class HalfUp(Right):
 
 @straight_through_round.mistake()
 class CutOff(Right):
-    """`.int()`, `.long()` and `trunc` cut the digits off; 1.9 becomes 1."""
+    """The digits were cut off, and 1.9 becomes 1: `.int()`, `.long()` and `trunc` do so, `floor` and `ceil` for
+    one sign.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -113,7 +116,7 @@ class _(Right):
 
 @straight_through_round.mistake()
 class InputRounded(Right):
-    """`round_` with its underscore writes over the caller's x."""
+    """The caller's x was written over: `round_`, with its underscore, works in place."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -129,27 +132,9 @@ class _(Right):
 
 
 @straight_through_round.mistake()
-class DetachTrick(Right):
-    """x + (round(x) - x).detach() gives the gradient, too, by four nodes and three tensors, and not always a
-    whole number: the sum is rounded once more.
-    """
-
-    @staticmethod
-    def apply(x: Tensor) -> Tensor:
-        return x + (x.round() - x).detach()
-
-
-@straight_through_round.variant(DetachTrick)
-class _(Right):
-    @staticmethod
-    def apply(x: Tensor) -> Tensor:
-        return x.round().detach() + x - x.detach()
-
-
-@straight_through_round.mistake()
 class NoNodeOfItsOwn(Right):
-    """Here torch's own round is recorded, with its zero gradient, and the backward that was written is dead
-    code.
+    """torch's own nodes are recorded, and the backward that was written never runs: perhaps `apply` holds the
+    trick x + (round(x) - x).detach(). The Function's own `apply` makes the one node.
     """
 
     @staticmethod
@@ -157,9 +142,25 @@ class NoNodeOfItsOwn(Right):
         return torch.round(x)
 
 
+@straight_through_round.variant(NoNodeOfItsOwn)
+class _(Right):
+    @staticmethod
+    def apply(x: Tensor) -> Tensor:
+        return x + (x.round() - x).detach()
+
+
+@straight_through_round.variant(NoNodeOfItsOwn)
+class _(Right):
+    @staticmethod
+    def apply(x: Tensor) -> Tensor:
+        return x.round().detach() + x - x.detach()
+
+
 @straight_through_round.mistake()
 class KeptForNothing(Right):
-    """save_for_backward out of habit: x stays in memory until backward, which never looks at it."""
+    """x is held in memory, and backward never looks at it: perhaps `save_for_backward` out of habit, or an
+    attribute of ctx.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -177,8 +178,8 @@ class _(Right):
 
 @straight_through_round.mistake()
 class GradOutDetached(Right):
-    """`grad_out.detach()`, `.data` or `no_grad` cut the gradient's own history: a loss that is differentiated
-    twice stops here.
+    """The gradient's own history is cut, perhaps by `grad_out.detach()`, `.data` or `no_grad`: a loss that is
+    differentiated twice stops here.
     """
 
     @staticmethod
@@ -204,3 +205,316 @@ class OnceOnly(Right):
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         return grad_out
+
+
+@straight_through_round.variant(HalfUp)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.sign() * torch.floor(x.abs() + 0.5)
+
+
+@straight_through_round.variant(CutOff)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.floor()
+
+
+@straight_through_round.variant(CutOff)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.ceil()
+
+
+@straight_through_round.variant(KeptForNothing)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.round(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+
+@straight_through_round.mistake()
+class ResultKept(Right):
+    """The result is held in memory, also when the caller has dropped it: perhaps it was saved out of habit, and
+    backward needs nothing.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.round(x)
+        ctx.save_for_backward(y)
+        return y
+
+
+@straight_through_round.mistake()
+class MemoryKept(Right):
+    """A tensor is kept for backward that is neither x nor the result, perhaps a mask or a copy. backward needs
+    nothing.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        return torch.round(x)
+
+
+@straight_through_round.mistake()
+class ByTheDifference(Right):
+    """The value is nan where x is infinite: perhaps it was made as x + (round(x) - x). In a Function forward is
+    not recorded, and `torch.round(x)` is enough.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x + (x.round() - x)
+
+
+@straight_through_round.mistake()
+class ThroughIntegers(Right):
+    """Infinite and nan do not stay what they are: perhaps the numbers went through an integer type, where they
+    have no place.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round().long().to(x.dtype)
+
+
+@straight_through_round.variant(ThroughIntegers)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round().int().to(x.dtype)
+
+
+@straight_through_round.mistake()
+class DtypeChanged(Right):
+    """The values are right, and the dtype is not that of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round().float()
+
+
+@straight_through_round.variant(DtypeChanged)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round().double()
+
+
+@straight_through_round.mistake()
+class IntegersReturned(Right):
+    """The result has an integer type. Integers take no gradient; the result has the dtype of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round().long()
+
+
+@straight_through_round.variant(IntegersReturned)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round().int()
+
+
+@straight_through_round.mistake()
+class ThroughNumpy(Right):
+    """x went through NumPy, which has no bfloat16, and makes a number of a 0-d array."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.as_tensor(x.detach().numpy().round())
+
+
+@straight_through_round.variant(ThroughNumpy)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.from_numpy(x.detach().numpy().round())
+
+
+@straight_through_round.variant(ThroughNumpy)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.from_numpy(numpy.round(x.detach().numpy()))
+
+
+@straight_through_round.mistake()
+class ShortCutForWhole(Right):
+    """For some x the result lies in the memory of x, perhaps where x is whole already: who edits one edits the
+    other.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        whole = x.round()
+        return x if torch.equal(whole, x) else whole
+
+
+@straight_through_round.mistake()
+class NothingReturned(Right):
+    """forward returned None: it computes, and the line `return ...` is missing."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        torch.round(x)
+
+
+@straight_through_round.mistake()
+class NoGradientReturned(Right):
+    """backward returned None for x. That is no error: it says that x has no gradient, and x never learns. (Is a
+    `return` missing?)
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        grad_out.clone()
+
+
+@straight_through_round.mistake()
+class GradientRounded(Right):
+    """The gradient was rounded, too. Only the value is: the gradient passes as it came."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out.round()
+
+
+@straight_through_round.mistake()
+class GradientTimesX(Right):
+    """The gradient was multiplied by x, or by the rounded x. Straight through means that the factor is 1."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.round(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * x
+
+
+@straight_through_round.variant(GradientTimesX)
+class _(GradientTimesX):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * x.round()
+
+
+@straight_through_round.mistake()
+class GradientClipped(Right):
+    """The gradient was cut to the range from -1 to 1. It passes as it came, whatever its size."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out.clamp(-1, 1)
+
+
+@straight_through_round.mistake()
+class GradOutEdited(Right):
+    """The gradient that came in was written over. Other nodes may be given the same tensor."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out.clamp_(-1, 1)
+
+
+@straight_through_round.mistake()
+class TwoGradients(Right):
+    """backward returned two gradients, and forward has one argument: one value for each argument, in order."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out, grad_out
+
+
+@straight_through_round.mistake()
+class RequiresGradTurnedOn(Right):
+    """forward changed `requires_grad` of the caller's x. Whether x needs a gradient is for the caller to say."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.round(x.requires_grad_())
+
+
+@straight_through_round.mistake()
+class NoFunction:
+    """The class is no `torch.autograd.Function`: torch makes a node only for those."""
+
+    @staticmethod
+    def apply(x: Tensor) -> Tensor:
+        return x + (x.round() - x).detach()
+
+
+@straight_through_round.mistake()
+class NoBackward(Function):
+    """The Function has no method `backward`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.round(x)
+
+
+@straight_through_round.mistake()
+class OffTheGraph(Right):
+    """The result does not require grad although x does: perhaps `mark_non_differentiable`, which says that there
+    is no gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.round(x)
+        ctx.mark_non_differentiable(y)
+        return y
+
+
+@straight_through_round.variant(ThroughIntegers)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.tensor([round(number) for number in x.flatten().tolist()], dtype=x.dtype).reshape(
+            x.shape
+        )
+
+
+@straight_through_round.variant(HalfUp)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.ceil(x - 0.5)
+
+
+@straight_through_round.mistake()
+class GradientReduced(Right):
+    """backward gave one number for all of x. Each entry of x has a gradient of its own."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out.sum()
+
+
+@straight_through_round.mistake()
+class GradientTurned(Right):
+    """The gradient goes out with its sign turned: descent would walk uphill. It passes as it came."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return -grad_out
+
+
+@straight_through_round.mistake()
+class PrecisionLost(Right):
+    """The gradient of a float64 x is right to some seven digits only: on its way it was a float32."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out.float()

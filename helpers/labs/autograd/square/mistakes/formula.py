@@ -1,0 +1,303 @@
+"""Wrong values and wrong gradients of 03.square, and why it is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.labs.autograd.square.exercise import square
+from helpers.labs.autograd.square.right import Right
+
+
+@square.mistake()
+class GradOutIgnored(Right):
+    """backward returns the derivative alone. It must multiply by the gradient that comes in; y.sum() hides
+    this, because there it is 1.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * x
+
+
+@square.variant(GradOutIgnored)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = x  # not watched, either
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return 2 * ctx.x
+
+
+@square.mistake()
+class TwoForgotten(Right):
+    """The derivative of x * x is 2 * x: x stands there twice, and each place gives a share."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * x
+
+
+@square.mistake()
+class SignLost(Right):
+    """The gradient is that of |x|, right for positive x only: perhaps it was made of the result, which does not
+    know the sign of x.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (y,) = ctx.saved_tensors
+        return grad_out * 2 * y.sqrt()
+
+
+@square.mistake()
+class NothingReturned(Right):
+    """forward returned None: it computes, and the line `return ...` is missing."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        x * x  # noqa: B018
+
+
+@square.mistake()
+class NoGradientReturned(Right):
+    """backward returned None for x. That is no error: it says that x has no gradient, and x never learns. (Is a
+    `return` missing?)
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        grad_out * 2 * ctx.saved_tensors[0]
+
+
+@square.mistake()
+class TwoGradients(Right):
+    """backward returned two gradients, and forward has one argument: one value for each argument, in order."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_out * 2 * x, grad_out
+
+
+@square.mistake()
+class GradientReduced(Right):
+    """backward gave one number for all of x. Each entry of x has a gradient of its own: no sum, no mean, no
+    product of matrices.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).sum()
+
+
+@square.mistake()
+class GradOutReduced(Right):
+    """The gradient that comes in was made one number, its sum or mean. Each entry of it belongs to one entry of
+    x.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out.sum() * 2 * x
+
+
+@square.variant(GradOutReduced)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out.mean() * 2 * x
+
+
+@square.mistake()
+class XForgotten(Right):
+    """The gradient does not depend on x. That of x * x is 2 * x times what comes in."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return 2 * grad_out
+
+
+@square.variant(XForgotten)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out
+
+
+@square.mistake()
+class ValueForTheDerivative(Right):
+    """The gradient holds x * x, the value, where the derivative 2 * x belongs. (Was the result saved?)"""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out * x * x
+
+
+@square.variant(ValueForTheDerivative)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(y)
+        return y
+
+
+@square.mistake()
+class AddedToGradOut(Right):
+    """The derivative was added to the gradient that comes in. By the chain rule the two are multiplied."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad_out + 2 * x
+
+
+@square.mistake()
+class SignTurned(Right):
+    """Every gradient has the wrong sign: descent would walk uphill."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return -2 * x * grad_out
+
+
+@square.mistake()
+class PrecisionLost(Right):
+    """The gradient of a float64 x is right to some seven digits only: on its way it was a float32."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).float()
+
+
+@square.mistake()
+class DtypeChanged(Right):
+    """The values are right, and the dtype is not that of x: perhaps `.float()` or `.double()`, or
+    `torch.tensor(...)` of Python's numbers.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.float() ** 2
+
+
+@square.mistake()
+class ThroughNumpy(Right):
+    """x went through NumPy, which has no bfloat16, and makes a number of a 0-d array."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.as_tensor(x.detach().numpy() ** 2)
+
+
+@square.mistake()
+class DerivativeAsValue(Right):
+    """forward gives 2 * x, the derivative, where the value x * x belongs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return 2 * x
+
+
+@square.mistake()
+class SummedForward(Right):
+    """forward gives one number, the sum or mean of the squares. x * x squares each entry."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return (x * x).sum()
+
+
+@square.variant(SummedForward)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return (x * x).mean()
+
+
+@square.mistake()
+class MatrixProduct(Right):
+    """`@`, `mm` and `matmul` multiply matrices. x * x multiplies entry by entry."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x @ x
+
+
+@square.mistake()
+class ContiguousAssumed(Right):
+    """`view` needs numbers that lie in order; x and grad_out may have any strides. `reshape` copies if it must."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out.view(-1) * 2 * x.reshape(-1)).view(x.shape)
+
+
+@square.variant(ContiguousAssumed)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return (x.view(-1) ** 2).view(x.shape)
+
+
+@square.mistake()
+class MadeOfTheResult(Right):
+    """The gradient fails where the result does not know x any more: it is 0 for a tiny x and infinite for a
+    large one. Perhaps the derivative is 2 * y / x, or made of sqrt(y); x itself is enough.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        x, y = ctx.saved_tensors
+        return grad_out * 2 * y / x
+
+
+@square.variant(MadeOfTheResult)
+class _(MadeOfTheResult):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        x, y = ctx.saved_tensors
+        return grad_out * 2 * y.sqrt() * x.sign()
+
+
+@square.variant(ThroughNumpy)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.from_numpy(x.detach().numpy() ** 2)
