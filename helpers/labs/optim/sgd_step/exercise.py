@@ -130,7 +130,7 @@ def climbs(answer: Step, trial: Trial) -> None:
 @sgd_step.property(
     "momentum: the velocity is momentum times itself plus the gradient",
     asks=(
-        "the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+        "the velocity takes it in: momentum * velocity + (1 - dampening) * gradient, and at first as torch's does",
         "the step is lr times the velocity, or with nesterov lr times (gradient + momentum * velocity).",
     ),
 )
@@ -142,7 +142,7 @@ def gathers(answer: Step, trial: Trial) -> None:
     "weight decay and maximize act on the gradient before the velocity takes it in",
     asks=(
         "In this order:",
-        "the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+        "the velocity takes it in: momentum * velocity + (1 - dampening) * gradient, and at first as torch's does",
     ),
 )
 def gathers_what_is_decayed(answer: Step, trial: Trial) -> None:
@@ -165,7 +165,7 @@ def follows_the_rate(answer: Step, trial: Trial) -> None:
 
 @sgd_step.property(
     "dampening weakens every gradient but the first on its way into the velocity",
-    asks="the velocity takes it in: the first one is a copy of it, later momentum * velocity + (1 - dampening) * gradient",
+    asks="the velocity takes it in: momentum * velocity + (1 - dampening) * gradient, and at first as torch's does",
 )
 def dampens(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"momentum": 0.9, "dampening": 0.4})
