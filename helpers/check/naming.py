@@ -2,8 +2,7 @@
 
 An answer that does at every property what the mistake does has made it. Most answers have a second fault, or lack one
 that the known mistake has beside the one it is named for. So where no mistake fits at every property, one that falls at
-the same property, and does there what the answer does, gives its name: its sentence tells what is seen there. Of several
-it is the one that is like the answer at most properties.
+the same property, and does there what the answer does, gives its name: its sentence tells what is seen there.
 
 What the mistakes do at one seed is stored (see stored.py), so the answer runs once more, at that seed, and is looked
 up. Where the store does not decide, since it was made with a different torch, the mistakes themselves run beside
@@ -43,21 +42,30 @@ def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | Non
 def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> str | None:
     """The mistake that falls first where the answer fell, and does the same there.
 
-    Of several it is the one that does what the answer does at most of the properties, if there is one.
+    Of several it is the one that does what the answer does at every property that does not hold for it: it lacks a
+    second fault of that mistake. Asked only of exercises whose properties quote the docstring: in the others the
+    sentence of a mistake tells its cause, and not what is seen at one property.
     at: the property at which the answer fell, at its own seed; where it holds at the stored one nothing is known.
     """
     properties = exercise.properties
     place = [prop.description for prop in properties].index(at)
     fall = observed(own.at(properties[place]))
-    if not isinstance(fall, list):
+    if not isinstance(fall, list) or not all(prop.asks for prop in properties):
         return None
     rows = [row for row in kept.rows if row.first() == place and stored.same(row.outcome(place), fall)]
     if len({row.mistake for row in rows}) > 1:
         seen = [observed(own.at(prop)) for prop in properties]
-        agree = [sum(map(stored.same, row.outcomes, seen)) if row.at is None else 1 for row in rows]
-        rows = [row for row, count in zip(rows, agree, strict=True) if count == max(agree)]
+        rows = [row for row in rows if row.at is None and _explains(row, seen)]
     names = {row.mistake for row in rows}
     return names.pop() if len(names) == 1 else None
+
+
+def _explains(row: stored.Row, seen: list[Any]) -> bool:
+    return all(
+        stored.same(outcome, each)
+        for outcome, each in zip(row.outcomes, seen, strict=True)
+        if isinstance(each, list)
+    )
 
 
 def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> set[str]:

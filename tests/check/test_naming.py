@@ -38,12 +38,12 @@ def ran() -> list[str]:
 def twice(ran: list[str]) -> Exercise:
     made = Exercise("99.twice", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
 
-    @made.property("the double")
+    @made.property("the double", asks="the double")
     def _(answer: Any, trial: Trial) -> None:
         number = 3.0 + trial.random.random()
         trial.true(answer(number) == 2 * number, "Not the double.", observed=answer(number))
 
-    @made.property("of 1, too")
+    @made.property("of 1, too", asks="of 1")
     def _(answer: Any, trial: Trial) -> None:
         trial.true(answer(1.0) == 2.0, "Not the double of 1.", observed=answer(1.0))
 
@@ -119,18 +119,30 @@ def test_an_answer_that_falls_as_one_mistake_does_has_its_name_whatever_comes_af
     assert ran == []
 
 
-def test_of_mistakes_that_fall_alike_the_one_that_is_like_the_answer_at_most_properties_gives_the_name(
+def test_of_mistakes_that_fall_alike_the_one_that_does_all_that_is_wrong_with_the_answer_gives_the_name(
     twice: Exercise, keep: Callable[..., None]
 ) -> None:
-    twice.property("of 0, too")(lambda answer, trial: trial.true(answer(0.0) == 0.0, "Not 0."))
+    twice.property("of 0, too", asks="of 0")(
+        lambda answer, trial: trial.true(answer(0.0) == 0.0, "Not 0.", observed=answer(0.0))
+    )
 
     def but(**numbers: float) -> Callable[[float], float]:
         return lambda number: {1.0: numbers["one"], 0.0: numbers["zero"]}.get(number, number**2)
 
     keep(square=square, three=but(one=3.0, zero=5.0))
-    assert name_of(twice, but(one=3.0, zero=0.0)) is None, "each is like it at one property more"
-    assert name_of(twice, but(one=7.0, zero=0.0)) == "square"
-    assert name_of(twice, but(one=7.0, zero=6.0)) == "three", "at 0 both are wrong, in the same words"
+    assert name_of(twice, but(one=2.0, zero=5.0)) == "three", "it is right at 1"
+    assert name_of(twice, but(one=3.0, zero=0.0)) == "three", "it is right at 0"
+    assert name_of(twice, but(one=2.0, zero=0.0)) is None, "both are wrong where it is"
+    assert name_of(twice, but(one=7.0, zero=0.0)) is None, "neither is wrong at 1 as it is"
+
+
+def test_where_the_properties_do_not_quote_the_docstring_a_mistake_must_fit_at_each(
+    twice: Exercise, keep: Callable[..., None]
+) -> None:
+    twice.property("of 0, too")(lambda answer, trial: trial.true(answer(0.0) == 0.0, "Not 0."))
+    keep(square=square, same=same)
+    assert name_of(twice, square) == "square"
+    assert name_of(twice, lambda number: 7.0 if number == 1 else number**2) is None
 
 
 def test_a_mistake_that_falls_earlier_says_nothing_of_what_comes_later(
