@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
@@ -116,6 +118,11 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given(f"(seed, epoch, index) = {key}, then {other}, then the first again")
     one = made(lambda *numbers: trial.call(answer, *numbers), trial, key)
     place = one.get_state()
+    trial.true(
+        made(answer, trial, key) is not one,
+        "A second call with the same key gave the same object: it goes on where its first user left it.",
+        expected="an object of its own for each call",
+    )
     two = made(answer, trial, other)
     trial.true(
         two is not one,
@@ -181,11 +188,27 @@ def swayed(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[str, tup
         with float64_by_default():
             if other := again():
                 return "where torch.float64 is the default dtype", first, other
+        with patch.dict(os.environ, {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}):
+            if other := again():
+                return "in a process of rank 1 of 2", first, other
+        with one_thread_more():
+            if other := again():
+                return "with one thread more", first, other
     for word, process in OTHER_PROCESSES.items():
         with elsewhere(**process):
             if other := again():
                 return word, first, other
     return None
+
+
+@contextmanager
+def one_thread_more() -> Iterator[None]:
+    old = torch.get_num_threads()
+    torch.set_num_threads(old + 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(old)
 
 
 @contextmanager
@@ -232,9 +255,13 @@ def _(answer: Any, trial: Trial) -> None:
             apart = torch.randint(WORD, (STRETCH,), generator=second) != ahead
             places |= set(apart.nonzero()[:1].flatten().tolist())
     if ignored:
-        later = f" They begin alike and differ from draw {min(places) + 3} on." if places else ""
+        same = (
+            f"the streams begin alike, up to draw {min(places) + 2}"
+            if places
+            else "the same numbers are drawn"
+        )
         trial.fail(
-            f"With a different {' or '.join(ignored)} the same numbers are drawn.{cut}{later}",
+            f"With a different {' or '.join(ignored)} {same}.{cut}",
             expected="a different stream for every seed, epoch and index",
             got=f"{numbers}, the first two draws of both",
             observed=(ignored, bool(cut), bool(places)),
@@ -274,7 +301,10 @@ def _(answer: Any, trial: Trial) -> None:
             )
 
 
-@sample_generator.property("keys of simple kinds have streams of their own", asks=TWO)
+@sample_generator.property(
+    "keys of simple kinds have streams of their own",
+    asks=(TWO, "A number that is too large for your way may be refused: it raises ValueError."),
+)
 def _(answer: Any, trial: Trial) -> None:
     base = trial.random.randrange(200)
     trial.given(
@@ -369,7 +399,7 @@ FAR = (2**31, 2**32, 2**40, 2**48, 2**53, 2**53 + 1, 2**61 - 1, 2**62, 2**62 + 1
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
     trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, ..., 2**62")
-    largest = [_raised(key, at, LARGEST - key[at]) for at in range(3)]
+    largest = [_raised(key, at, number - key[at]) for at in range(3) for number in (0, LARGEST - 1, LARGEST)]
     pairs = list(
         shared(answer, trial, [key, *(_raised(key, at, by) for at in range(3) for by in FAR), *largest])
     )
@@ -383,6 +413,8 @@ def _(answer: Any, trial: Trial) -> None:
 def _lost(key: Key, pairs: list[tuple[Key, Key]]) -> str:
     """What the numbers of these pairs lost."""
     shift = abs(sum(_shift(*pairs[0])))
+    if all(LARGEST in (*one, *other) for one, other in pairs):
+        return "the largest"
     if shift == 2**61 - 1:
         return "hash of an int"
     if shift % 2**31:

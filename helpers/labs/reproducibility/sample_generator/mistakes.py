@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import struct
 import time
 
@@ -287,7 +288,9 @@ def hash_of_a_tuple(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Every bit of a number counts")
 def rounded_to_a_float(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Large numbers next to each other share a stream. Perhaps they were made floats, which hold 53 bits."""
+    """Large numbers next to each other share a stream. Perhaps they were made floats, which hold 53 bits, or cut off
+    at a limit.
+    """
     raw = np.array([seed, epoch, index], dtype=np.float64).view(np.uint32)
     return _filled(np.random.SeedSequence(raw.tolist()).generate_state(624))
 
@@ -444,3 +447,43 @@ def folded(seed: int, epoch: int, index: int) -> torch.Generator:
 @sample_generator.variant(overflow_let_through)
 def _(seed: int, epoch: int, index: int) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(struct.pack("<BBH", seed, epoch, index)))
+
+
+@sample_generator.mistake(breaks="No global generator is moved")
+def python_moved(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Python's global generator was seeded or moved on the way, and others draw from it; random.Random(key) is nobody's."""
+    random.seed(f"{seed},{epoch},{index}")
+    return _filled(np.array([random.getrandbits(32) for _ in range(624)]))
+
+
+@sample_generator.mistake(breaks="and of nothing else")
+def rank_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The stream changes with the rank of the process. Perhaps RANK is in the key: the same sample then looks different on
+    each rank.
+    """
+    return _filled(
+        np.random.SeedSequence(_halves(seed, epoch, index, int(os.environ.get("RANK", 0)))).generate_state(
+            624
+        )
+    )
+
+
+@sample_generator.mistake(breaks="and of nothing else")
+def threads_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The stream changes with the number of threads, which differs from machine to machine."""
+    return _filled(
+        np.random.SeedSequence(_halves(seed, epoch, index, torch.get_num_threads())).generate_state(624)
+    )
+
+
+@sample_generator.variant(overflow_let_through)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    raw = seed.to_bytes(1, "little") + epoch.to_bytes(1, "little") + index.to_bytes(2, "little")
+    return torch.Generator().manual_seed(int.from_bytes(raw))
+
+
+@sample_generator.mistake(breaks="Every bit of a number counts")
+def largest_is_another(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The largest number, 2**63 - 1, shares a stream with a different one. Perhaps a remainder by 2**63 - 1, or a limit."""
+    numbers = [number % (2**63 - 1) for number in (seed, epoch, index)]
+    return _filled(np.random.SeedSequence(_halves(*numbers)).generate_state(624))

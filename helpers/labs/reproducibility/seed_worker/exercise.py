@@ -194,7 +194,9 @@ def _taken(answer: Callable[[int], None], trial: Trial, base: int, rng: np.rando
 
 
 @seed_worker.property(
-    "in every epoch, every worker's dataset draws noise of its own", asks=OWN_STREAM, changes=ANYTHING
+    "in every epoch, every worker's dataset draws noise of its own",
+    asks=(OWN_STREAM, DIFFERS),
+    changes=ANYTHING,
 )
 def _(answer: Any, trial: Trial) -> None:
     trial.given("two epochs with three workers, each a copy of a dataset with rng = np.random.default_rng(5)")
@@ -405,7 +407,14 @@ def _(answer: Any, trial: Trial) -> None:
 
     def found() -> list[int]:
         first = played(answer, trial, base, 1, 0)
-        return [period for period in PERIODS if played(answer, trial, base + period, 1, 1) == first]
+        far = (
+            2**33
+        )  # a remainder does not change by this many periods either; a base seed without its low digits does
+        return [
+            period
+            for period in PERIODS
+            if all(played(answer, trial, base + times * period, 1, 1) == first for times in (1, far))
+        ]
 
     for period in in_a_fork(found)[:1]:
         first, second = (alone(answer, trial, base + more, 1, at) for at, more in enumerate((0, period)))
@@ -416,10 +425,36 @@ def _(answer: Any, trial: Trial) -> None:
             got=f"{_shown(first)} from both, so {period:,} streams or fewer",
             observed="few",
         )
+    trial.given(f"worker 1 of {EPOCHS:,} epochs")
+    met = in_a_fork(lambda: _by_chance(answer, trial))
+    trial.true(
+        len(met) < 2,
+        f"Among {EPOCHS:,} epochs {len(met)} draw noise that an earlier one has drawn.",
+        expected="2**30 streams or more, of which so few meet once in twenty checks, and hardly ever twice",
+        got=" and ".join(f"base seeds {one:,} and {other:,} have one stream" for one, other in met[:2]),
+        observed="few",
+    )
+
+
+EPOCHS = 10_000  # of 2**24 streams some three pairs meet
+
+
+def _by_chance(answer: Callable[[int], None], trial: Trial) -> list[tuple[int, int]]:
+    """Base seeds of two epochs in which worker 1 draws the same."""
+    owners: dict[float, int] = {}
+    met = []
+    for base in base_seeds(trial, EPOCHS):
+        dataset = Noisy(1, 5)
+        with worker(base, 1, MANY, dataset):
+            answer(1)
+        owner = owners.setdefault(dataset.rng.random(), base)
+        if owner != base:
+            met.append((owner, base))
+    return met
 
 
 @seed_worker.property(
-    f"in {STRETCH:,} draws of each, no two workers come to the same numbers", asks=DIFFERS, changes=ANYTHING
+    "in many draws of each, no two workers come to the same numbers", asks=DIFFERS, changes=ANYTHING
 )
 def _(answer: Any, trial: Trial) -> None:
     trial.given(f"two epochs with three workers, {STRETCH:,} draws of each")
@@ -503,6 +538,19 @@ def _(answer: Any, trial: Trial) -> None:
             ),
             observed=sorted(set(spoilt.values())),
         )
+    trial.given("the same worker of the same epoch, started twice")
+    (base,) = base_seeds(trial, 1)
+    with elsewhere():
+        first, again = (started(answer, trial, base, 1).others for _ in range(2))
+    fresh = [name for name in first if first[name] != again[name]]
+    trial.true(
+        not fresh,
+        f"The dataset's noise is right, but {', '.join(fresh)} now draws other numbers when the run is repeated.",
+        expected="random, NumPy and torch as torch seeded them",
+        got="\n".join(f"{name}: {first[name]:.4f}, then {again[name]:.4f}" for name in fresh),
+        observed="fresh",
+    )
+    trial.given("60 epochs with three workers; random, NumPy and torch are used in them, too")
     with elsewhere():
         bases = base_seeds(trial, 60)
         many = in_a_fork(lambda: [start(answer, trial, base, id).others for base in bases for id in range(3)])

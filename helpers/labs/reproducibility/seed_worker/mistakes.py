@@ -39,8 +39,8 @@ def floor_division(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def base_seed_only(worker_id: int) -> None:
-    """All workers of an epoch draw alike, so the worker's number is no longer in the seed. Perhaps it was taken out:
-    info.seed - info.id is the base seed, which all workers of an epoch share.
+    """All workers of an epoch draw alike, so the worker's number is no longer in the seed. Perhaps it was taken out,
+    info.seed - info.id is the base seed; or it was rounded away.
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed - info.id)
@@ -100,8 +100,8 @@ def old_randomstate(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="They repeat if the main process was seeded alike")
 def fresh_entropy(worker_id: int) -> None:
-    """Started twice from the same seeds, a worker draws different noise: no run can be repeated. Perhaps the seed is
-    missing: default_rng() takes fresh entropy from the operating system.
+    """Started twice from the same seeds, a worker draws different noise: no run can be repeated. Perhaps
+    default_rng() without a seed, or torch.seed(): both take fresh entropy from the operating system.
     """
     get_worker_info().dataset.rng = np.random.default_rng()
 
@@ -140,8 +140,8 @@ def few_seeds(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def mixed_by_xor(worker_id: int) -> None:
-    """Two workers of an epoch draw alike. Perhaps the seed and the worker's number are joined by xor: info.seed holds the number
-    already, and xor takes it out again for even base seeds.
+    """Two workers of an epoch draw alike. Perhaps the seed and the worker's number are joined by xor: info.seed holds
+    the number already, and xor takes it out again for even base seeds. Or only a few bits of the number count.
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed ^ worker_id)
@@ -404,3 +404,26 @@ def number_of_workers_in_the_seed(worker_id: int) -> None:
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng([info.seed, info.num_workers])
+
+
+@seed_worker.mistake(breaks="still differ like this, too")
+def global_generators_fresh(worker_id: int) -> None:
+    """A global generator draws other numbers when the run is repeated. Perhaps it was seeded without an argument, which takes
+    fresh entropy: torch had seeded it well.
+    """
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    random.seed()
+
+
+@seed_worker.variant(global_generators_fresh)
+def _(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    np.random.seed()
+
+
+@seed_worker.variant(few_seeds)
+def _(worker_id: int) -> None:
+    digest = hashlib.sha256(f"{torch.initial_seed()}".encode()).digest()
+    get_worker_info().dataset.rng = np.random.default_rng(int.from_bytes(digest[:3]))

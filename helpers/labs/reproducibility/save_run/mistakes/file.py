@@ -38,7 +38,9 @@ def checkpoint_deleted() -> Any:
 
 @pairs.mistake(breaks="No code that a file may hold is run")
 def pickle_inside() -> Any:
-    """The outer file is plain, but resume_run calls pickle on a part of it, and pickle runs the code of whoever wrote it."""
+    """The outer file is plain, but resume_run calls pickle.load or loads on a part of it, and pickle runs the code of
+    whoever wrote it.
+    """
 
     def change(state: State, run: Run) -> None:
         state["random"] = list(pickle.dumps(state["random"]))
@@ -92,7 +94,9 @@ def array_in_file_and_pickle_allowed() -> Any:
 
 @pairs.mistake(breaks="No code that a file may hold is run")
 def pickle_allowed() -> Any:
-    """The file is harmless, but resume_run would run the code of any other one: weights_only=False."""
+    """The file is harmless, but resume_run unpickles it, and would run the code of any other one. Perhaps
+    weights_only=False, or a pickle.Unpickler.
+    """
 
     def resume_run(path: Path, run: Run) -> None:
         put_back(torch.load(path, weights_only=False), run)
@@ -181,7 +185,9 @@ def _whole(state: State, run: Run) -> None:
 
 @pairs.mistake(breaks="No code that a file may hold is run")
 def evaluated() -> Any:
-    """A part of the file is text, and eval runs what stands in it, whoever wrote it. Store lists and numbers as they are."""
+    """A part of the file is text, and eval or exec runs what stands in it, whoever wrote it. Store lists and numbers
+    as they are.
+    """
 
     def resume_run(path: Path, run: Run) -> None:
         state = torch.load(path, weights_only=True)

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from helpers.labs.reproducibility.save_run.changed import (
@@ -244,3 +245,26 @@ def own_generators_before_the_skip() -> Any:
         put_generators(state, run)
 
     return None, resume_run
+
+
+@pairs.variant(skipped_after_the_generators)
+def _() -> Any:
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        put_parts(state, run)
+        put_generators(state, run)
+        put_place(state, run, run.batch)
+
+    return None, resume_run
+
+
+@pairs.mistake(breaks="goes on as if it had not been saved")
+def torch_moved_by_the_save() -> Any:
+    """Saving moves torch's global generator: the run that goes on draws other numbers. Perhaps it draws, or seeds, in save_run."""
+    return saving(lambda state, run: torch.rand(1)), None
+
+
+@pairs.mistake(breaks="goes on as if it had not been saved")
+def numpy_moved_by_the_save() -> Any:
+    """Saving moves NumPy's global generator: the run that goes on draws other numbers. Perhaps it draws, or seeds, in save_run."""
+    return saving(lambda state, run: np.random.random()), None

@@ -246,3 +246,8 @@ def batch_not_counted() -> Any:
         run.batch = 0
 
     return None, resuming(after=clear)
+
+
+@pairs.variant(optimizer_forgotten)
+def _() -> Any:
+    return saving(lambda state, run: state["optimizer"].update(state={})), None
