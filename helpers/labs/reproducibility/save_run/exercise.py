@@ -364,7 +364,9 @@ def only_data(answer: Any, trial: Trial) -> None:
             )
         trial.given("resume_run on the file that save_run wrote")
         copy = shutil.copytree(path.parent, path.parent.with_name("copy"))
-        trial.call(resume, copy / path.name, new_run(1))  # once before: an import that it needs executes a module
+        trial.call(
+            resume, copy / path.name, new_run(1)
+        )  # once before: an import that it needs executes a module
         with calls_to(*RUNNERS) as seen:
             resume(path, new_run(1))
         trial.true(

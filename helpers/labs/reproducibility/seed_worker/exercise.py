@@ -52,8 +52,8 @@ OWN_STREAM = (
 )
 DIFFERS = "Its numbers differ between workers and between epochs: no two streams have a stretch in common."
 REPEATS = (
-    "They repeat if the main process was seeded alike: the base seed and the worker's number decide, and what the "
-    "dataset held; no clock, no process id, no salted hash."
+    "They repeat if the main process was seeded alike: the base seed and the worker's number decide, perhaps with the "
+    "old state of `rng`; no clock, no process id, no salted hash."
 )
 
 
@@ -511,7 +511,7 @@ def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
 
 @seed_worker.property(
     "what torch seeds in a worker by itself is not spoilt",
-    asks="`random`, NumPy's and torch's global generators, which torch has seeded, still differ like this, too.",
+    asks="`random`, NumPy's and torch's global generators, which torch has seeded, still differ and repeat like this.",
     changes=ANYTHING,
 )
 def _(answer: Any, trial: Trial) -> None:

@@ -165,7 +165,7 @@ def shifted_stream(worker_id: int) -> None:
     info.dataset.rng.bit_generator.advance(info.seed)
 
 
-@seed_worker.mistake(breaks="still differ like this, too")
+@seed_worker.mistake(breaks="still differ and repeat like this")
 def global_generators_reset(worker_id: int) -> None:
     """What the hook seeds anew draws the same in every epoch, and was right before. Perhaps it got the worker's number, as from
     seed_everything(worker_id): torch had added the base seed of the epoch.
@@ -177,7 +177,7 @@ def global_generators_reset(worker_id: int) -> None:
     info.dataset.rng = np.random.default_rng(info.seed)
 
 
-@seed_worker.mistake(breaks="still differ like this, too")
+@seed_worker.mistake(breaks="still differ and repeat like this")
 def global_generators_constant(worker_id: int) -> None:
     """What the hook seeds anew draws alike in all workers and epochs, and was right before. Perhaps the seed is a constant."""
     info = get_worker_info()
@@ -187,7 +187,7 @@ def global_generators_constant(worker_id: int) -> None:
     torch.manual_seed(0)
 
 
-@seed_worker.mistake(breaks="still differ like this, too")
+@seed_worker.mistake(breaks="still differ and repeat like this")
 def global_generators_by_base_seed(worker_id: int) -> None:
     """What the hook seeds anew draws alike in all workers of an epoch. Perhaps it got the base seed, info.seed - info.id;
     torch had added the worker's number.
@@ -197,7 +197,7 @@ def global_generators_by_base_seed(worker_id: int) -> None:
     torch.manual_seed(info.seed - worker_id)
 
 
-@seed_worker.mistake(breaks="still differ like this, too")
+@seed_worker.mistake(breaks="still differ and repeat like this")
 def global_generators_few(worker_id: int) -> None:
     """A global generator was seeded anew, with one of few seeds. Perhaps the seed is a remainder of a small number."""
     info = get_worker_info()
@@ -382,7 +382,7 @@ def _(worker_id: int) -> None:
     info.dataset.rng = np.random.Generator(bits.advance(1_000_000 * worker_id))
 
 
-@seed_worker.mistake(breaks="still differ like this, too")
+@seed_worker.mistake(breaks="still differ and repeat like this")
 def global_generators_halved(worker_id: int) -> None:
     """What the hook seeds anew draws alike in some workers of an epoch. Perhaps the worker's seed is divided, or cut: the
     seeds of neighbours differ by 1.
@@ -406,7 +406,7 @@ def number_of_workers_in_the_seed(worker_id: int) -> None:
     info.dataset.rng = np.random.default_rng([info.seed, info.num_workers])
 
 
-@seed_worker.mistake(breaks="still differ like this, too")
+@seed_worker.mistake(breaks="still differ and repeat like this")
 def global_generators_fresh(worker_id: int) -> None:
     """A global generator draws other numbers when the run is repeated. Perhaps it was seeded without an argument, which takes
     fresh entropy: torch had seeded it well.
