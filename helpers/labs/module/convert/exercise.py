@@ -156,17 +156,10 @@ def tied(answer: Any, trial: Trial) -> None:
 def buffers(answer: Any, trial: Trial) -> None:
     for fn in (to_double, doubled):
         module = model(trial.generator, gradients=False)
-        want, order = wanted(module, fn), outline(module)
+        want = wanted(module, fn)
         floats = set(want) - parameters_of(module) - INTEGERS
         called(answer, trial, module, fn)
         says(trial, module, want, floats, "the buffer")
-        trial.true(
-            outline(module) == order,
-            "The entries stand in a different order now, and in different places of a state dict.",
-            expected=order,
-            got=outline(module),
-            observed="order",
-        )
 
 
 @convert.property("fn decides on integers: they are handed to it as any other tensor", asks=ASKED)
@@ -212,7 +205,7 @@ def gradients(answer: Any, trial: Trial) -> None:
 def none_skipped(answer: Any, trial: Trial) -> None:
     g = trial.generator
     child = node(
-        {"bias": None, "w": parameter(2, generator=g)}, {"mean": None, "var": buffer(2, generator=g)}
+        {"bias": None, "w": parameter(2, generator=g)}, {"var": buffer(2, generator=g), "mean": None}
     )
     empty = Leafless(parameter(2, generator=g))
     module = node({"off": None}, {"n": None}, children={"down": None, "empty": empty, "on": child})
@@ -221,7 +214,7 @@ def none_skipped(answer: Any, trial: Trial) -> None:
     says(trial, module, want, set(want), "the entry")
     trial.true(
         outline(module) == before,
-        "The names of the entries have changed.",
+        "The entries have changed, or stand in a different order, in which a state dict writes them.",
         expected=before,
         got=outline(module),
         observed=outline(module),

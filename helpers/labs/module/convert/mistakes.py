@@ -178,8 +178,8 @@ class _(Convert):
 
 @conversions.mistake()
 class BuffersInADifferentOrder(Convert):
-    """The buffers stand in a different order now: perhaps they were deleted and registered anew. state_dict() writes them in
-    that order.
+    """The buffers stand in a different order now: perhaps each was deleted and registered anew, behind one that is None.
+    state_dict() writes them in that order.
     """
 
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
