@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 
-class PlainFrozen(nn.Module):
-    """The plain answer."""
+class Parts(nn.Module):
+    """All but train()."""
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -19,6 +19,10 @@ class PlainFrozen(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.backbone(x))
+
+
+class PlainFrozen(Parts):
+    """The plain answer."""
 
     def train(self, mode: bool = True) -> PlainFrozen:
         super().train(mode)
@@ -68,7 +72,7 @@ class ByChild(nn.Module):
         return self.head(self.backbone(*args, **kwargs).detach())
 
 
-class FlagByFlag(PlainFrozen):
+class FlagByFlag(Parts):
     """The flags of the backbone are written one by one."""
 
     def train(self, mode: bool = True) -> FlagByFlag:

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 
-class Plain(nn.Module):
-    """The plain answer: look for each old key, ask the version for what is new."""
+class OfToday(nn.Module):
+    """All but the load."""
 
     _version = 4
 
@@ -20,6 +20,10 @@ class Plain(nn.Module):
         self.conv = nn.ModuleDict(
             {"mix": nn.Linear(width, width, bias=False), "offset": nn.Linear(width, width, bias=False)}
         )
+
+
+class Plain(OfToday):
+    """The plain answer: look for each old key, ask the version for what is new."""
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
         version = local_metadata.get("version")
@@ -63,7 +67,7 @@ class WithAHook(nn.Module):
             state_dict[prefix + "count"] = torch.tensor(0)
 
 
-class StepByStep(Plain):
+class StepByStep(OfToday):
     """One step a version, as a database is migrated; a lost version is told from the keys."""
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
@@ -71,7 +75,8 @@ class StepByStep(Plain):
             return prefix + name in state_dict
 
         def move(old: str, new: str) -> None:
-            state_dict[prefix + new] = state_dict.pop(prefix + old)
+            if has(old):
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
 
         def told_by_keys() -> int:
             if has("gamma"):
@@ -84,13 +89,11 @@ class StepByStep(Plain):
             3: lambda: move("conv_offset.weight", "conv.offset.weight"),
         }
         for version in range(local_metadata.get("version") or told_by_keys(), self._version):
-            if version == 3 and not has("conv_offset.weight"):
-                continue
             steps[version]()
         nn.Module._load_from_state_dict(self, state_dict, prefix, local_metadata, *args)
 
 
-class OnACopy(Plain):
+class OnACopy(OfToday):
     """The dict of torch is left alone as well: super() and the children get new keys by another way."""
 
     def _load_from_state_dict(

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.convert.inputs import Fn, doubled, model, off_entries, to_double, wanted
-from helpers.labs.module.shared.states import copied, holders, same
+from helpers.labs.module.shared.states import Leafless, copied, holders, same
 from helpers.labs.module.shared.trees import buffer, forest, node, outline, parameter
 
 convert = Exercise(
@@ -33,6 +34,15 @@ convert = Exercise(
 )
 
 
+WHAT = "What .to(), .double() and .cuda() do: `fn` on every parameter, gradient and buffer of the tree."
+SAME = "Every Parameter is the same object afterwards, with its requires_grad: an optimizer holds it."
+DATA = "Its data become what `fn` gives, and so does its .grad where it has one."
+BUFFERS = (
+    "Buffers become what `fn` gives, those that are not saved, too, and stay as persistent as they were."
+)
+ASKED = "`fn` is asked about every tensor, integer ones too; what to do with them is its business."
+
+
 def called(answer: Any, trial: Trial, module: nn.Module, fn: Fn) -> Any:
     """The answer's result; the module is what is looked at."""
     word = {to_double: "lambda t: t.double() if t.is_floating_point() else t", doubled: "lambda t: t * 2"}
@@ -40,7 +50,7 @@ def called(answer: Any, trial: Trial, module: nn.Module, fn: Fn) -> Any:
     got = trial.call(answer, module, fn)
     trial.true(
         not isinstance(got, nn.Module) or got is module,
-        "convert gave another module. The one that it was given is to be converted.",
+        "convert gave a different module. The one that it was given is to be converted.",
         observed="another module",
     )
     return got
@@ -69,11 +79,14 @@ def says(trial: Trial, module: nn.Module, want: dict[str, Tensor], names: set[st
     )
 
 
+INTEGERS = {"block.count", "block.index"}
+
+
 def parameters_of(module: nn.Module) -> set[str]:
     return {name for name, _ in module.named_parameters(remove_duplicate=False)}
 
 
-@convert.property("fn is asked what becomes of a tensor")
+@convert.property("fn is asked what becomes of a tensor", asks=ASKED)
 def asked(answer: Any, trial: Trial) -> None:
     module, seen = model(trial.generator, gradients=False), []
     trial.given("convert(m, fn)")
@@ -81,16 +94,16 @@ def asked(answer: Any, trial: Trial) -> None:
     trial.true(bool(seen), "fn was never called.", expected="one call at least for each tensor of the tree")
 
 
-@convert.property("every parameter of the tree holds what fn gives")
+@convert.property("every parameter of the tree holds what fn gives", asks=(WHAT, DATA))
 def parameters(answer: Any, trial: Trial) -> None:
     for fn in (to_double, doubled):
         module = model(trial.generator, gradients=False)
-        names, want = parameters_of(module), wanted(module, fn)
+        names, want = parameters_of(module) - INTEGERS, wanted(module, fn)
         called(answer, trial, module, fn)
         says(trial, module, want, names, "the parameter")
 
 
-@convert.property("the Parameters stay the same objects, with their requires_grad")
+@convert.property("the Parameters stay the same objects, with their requires_grad", asks=SAME)
 def objects(answer: Any, trial: Trial) -> None:
     module = model(trial.generator, gradients=False)
     before = dict(module.named_parameters())
@@ -101,7 +114,7 @@ def objects(answer: Any, trial: Trial) -> None:
     thawed = [name for name in frozen if name in now and now[name].requires_grad]
     trial.true(
         not replaced,
-        f"{', '.join(map(repr, replaced))} {'are' if len(replaced) > 1 else 'is'} another object now: an optimizer that was "
+        f"{', '.join(map(repr, replaced))} {'are' if len(replaced) > 1 else 'is'} not the same object any more: an optimizer that was "
         "built before moves the old ones, which belong to no model.",
         expected="the same Parameter objects with other data",
         observed=(
@@ -118,7 +131,7 @@ def objects(answer: Any, trial: Trial) -> None:
     )
 
 
-@convert.property("tied weights stay tied")
+@convert.property("tied weights stay tied", asks="Weights that are tied stay tied.")
 def tied(answer: Any, trial: Trial) -> None:
     g = trial.generator
     weight = parameter(3, 2, generator=g)
@@ -139,26 +152,26 @@ def tied(answer: Any, trial: Trial) -> None:
     says(trial, module, want, set(want), "the entry")
 
 
-@convert.property("buffers hold what fn gives, those that are not saved, too")
+@convert.property("buffers hold what fn gives, those that are not saved, too", asks=BUFFERS)
 def buffers(answer: Any, trial: Trial) -> None:
     for fn in (to_double, doubled):
         module = model(trial.generator, gradients=False)
         want = wanted(module, fn)
-        floats = set(want) - parameters_of(module) - {"block.count"}
+        floats = set(want) - parameters_of(module) - INTEGERS
         called(answer, trial, module, fn)
         says(trial, module, want, floats, "the buffer")
 
 
-@convert.property("fn decides on integers: they are handed to it as any other tensor")
+@convert.property("fn decides on integers: they are handed to it as any other tensor", asks=ASKED)
 def integers(answer: Any, trial: Trial) -> None:
     for fn in (to_double, doubled):
         module = model(trial.generator, gradients=False)
         want = wanted(module, fn)
         called(answer, trial, module, fn)
-        says(trial, module, want, {"block.count"}, "the integer buffer")
+        says(trial, module, want, INTEGERS, "the integer entry")
 
 
-@convert.property("a gradient goes with its parameter; where there was none, there is none")
+@convert.property("a gradient goes with its parameter; where there was none, there is none", asks=DATA)
 def gradients(answer: Any, trial: Trial) -> None:
     for fn in (to_double, doubled):
         module = model(trial.generator)
@@ -175,35 +188,57 @@ def gradients(answer: Any, trial: Trial) -> None:
         trial.true(
             not off,
             "The gradients are not what fn makes of them: "
-            + "; ".join(f"{name}.grad is {'None' if dtype is None else dtype}" for name, dtype in off)
+            + "; ".join(
+                f"{name}.grad is {'None' if dtype is None else f'of {dtype}, with other numbers than expected' if want[name] is not None and dtype == str(want[name].dtype) else dtype}"
+                for name, dtype in off
+            )
             + ".",
-            expected="; ".join(
-                f"{name}.grad: {'None' if want.get(name) is None else want[name].dtype}" for name, _ in off
-            ),
+            got="; ".join(f"{name}.grad: {shown(module.get_parameter(name).grad)}" for name, _ in off[:2]),
+            expected="; ".join(f"{name}.grad: {shown(want.get(name))}" for name, _ in off[:2]),
             observed=off,
         )
 
 
-@convert.property("entries that are None are skipped, and stay")
+@convert.property(
+    "entries that are None are skipped, and stay", asks="Entries that are None are skipped, and stay."
+)
 def none_skipped(answer: Any, trial: Trial) -> None:
     g = trial.generator
     child = node(
-        {"bias": None, "w": parameter(2, generator=g)}, {"mean": None, "var": buffer(2, generator=g)}
+        {"bias": None, "w": parameter(2, generator=g)}, {"var": buffer(2, generator=g), "mean": None}
     )
-    module = node({"off": None}, {"n": None}, children={"down": None, "on": child})
+    empty = Leafless(parameter(2, generator=g))
+    module = node({"off": None}, {"n": None}, children={"down": None, "empty": empty, "on": child})
     before, want = outline(module), wanted(module, to_double)
     called(answer, trial, module, to_double)
     says(trial, module, want, set(want), "the entry")
     trial.true(
         outline(module) == before,
-        "The names of the entries have changed.",
+        "The entries have changed, or stand in a different order, in which a state dict writes them.",
         expected=before,
         got=outline(module),
         observed=outline(module),
     )
 
 
-@convert.property("buffers stay as persistent as they were")
+@convert.property(
+    "a second call converts again", asks="Each call converts all of it, whatever calls came before."
+)
+def again(answer: Any, trial: Trial) -> None:
+    module = model(trial.generator)
+    called(answer, trial, module, to_double)
+    want = wanted(module, doubled)
+    grads = {name: param.grad * 2 for name, param in module.named_parameters() if param.grad is not None}
+    called(answer, trial, module, doubled)
+    trial.given("the same module a second time, with lambda t: t * 2")
+    says(trial, module, want, set(want), "the entry")
+    off = [name for name, want in grads.items() if not same(module.get_parameter(name).grad, want)]
+    trial.true(
+        not off, f"The gradient of {', '.join(off)} was not converted again.", observed=("second", off)
+    )
+
+
+@convert.property("buffers stay as persistent as they were", asks=BUFFERS)
 def persistence(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     before = [sorted(part._non_persistent_buffers_set) for part in module.modules()]
@@ -218,7 +253,10 @@ def persistence(answer: Any, trial: Trial) -> None:
     )
 
 
-@convert.property("what is no entry is left alone: a plain tensor, a list of modules")
+@convert.property(
+    "what is no entry is left alone: a plain tensor, a list of modules",
+    asks="What is no entry is left alone: a plain tensor attribute, a list of modules.",
+)
 def no_entries(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     hidden = node({"w": parameter(2, generator=trial.generator)})
@@ -234,7 +272,10 @@ def no_entries(answer: Any, trial: Trial) -> None:
     )
 
 
-@convert.property("the work is done here, and not by Module._apply")
+@convert.property(
+    "the work is done here, and not by Module._apply",
+    asks="Module._apply and the methods built on it are not called.",
+)
 def own_work(answer: Any, trial: Trial) -> None:
     methods = ("_apply", "to", "type", "float", "double", "half", "bfloat16", "cpu", "cuda", "to_empty")
     module = model(trial.generator)
@@ -249,10 +290,10 @@ def own_work(answer: Any, trial: Trial) -> None:
     )
 
 
-CORE = (parameters, objects, tied, buffers, integers, gradients, none_skipped, persistence, no_entries)
+CORE = (parameters, objects, tied, buffers, integers, gradients, none_skipped, again, persistence, no_entries)
 
 
-@convert.property("the module itself comes back, as from .to()", after=CORE)
+@convert.property("the module itself comes back, as from .to()", asks="The module itself.", after=CORE)
 def returned(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     got = called(answer, trial, module, to_double)
@@ -264,7 +305,7 @@ def returned(answer: Any, trial: Trial) -> None:
     )
 
 
-@convert.property("on random trees all entries are what Module._apply makes of them", after=CORE)
+@convert.property("on random trees all entries are what Module._apply makes of them", asks=WHAT, after=CORE)
 def random_trees(answer: Any, trial: Trial) -> None:
     for ties, fn in ((True, to_double), (False, doubled)):
         for theirs, ours in forest(trial.random, 2, 2, ties=ties):
@@ -279,4 +320,6 @@ def random_trees(answer: Any, trial: Trial) -> None:
                 if (one.grad is None) != (other.grad is None)
                 or (one.grad is not None and not same(one.grad, other.grad))
             ]
-            trial.true(not off, f"The gradients of {off[:3]} are not torch's.", observed=off)
+            trial.true(
+                not off, f"The gradients of {', '.join(off[:3])} are not torch's.", observed="gradients"
+            )

@@ -24,11 +24,16 @@ def doubled(t: Tensor) -> Tensor:
 
 
 def model(g: torch.Generator, *, gradients: bool = True) -> Node:
-    """Nested; a frozen parameter, an integer buffer, one that is not saved, gradients on some."""
+    """Nested; a frozen parameter, an integer parameter and buffer, half and double ones, buffers that are not saved, gradients on some."""
     leaf = node({"w": parameter(2, 1, generator=g)}, unsaved={"cache": buffer(2, generator=g)})
     block = node(
-        {"w": parameter(3, generator=g), "frozen": parameter(1, 3, generator=g, requires_grad=False)},
-        {"mean": buffer(3, generator=g), "count": counter(g)},
+        {
+            "w": parameter(3, generator=g),
+            "frozen": parameter(1, 3, generator=g, requires_grad=False),
+            "index": nn.Parameter(counter(g), requires_grad=False),
+            "short": nn.Parameter(torch.randn(2, generator=g).half()),
+        },
+        {"mean": buffer(3, generator=g), "count": counter(g), "wide": buffer(2, generator=g).double()},
         {"mask": buffer(2, generator=g)},
         {"leaf": leaf},
     )
@@ -36,7 +41,7 @@ def model(g: torch.Generator, *, gradients: bool = True) -> Node:
         {"scale": parameter(4, generator=g)}, {"seen": buffer(1, generator=g)}, children={"block": block}
     )
     if gradients:
-        for param in (root.scale, leaf.w):
+        for param in (root.scale, block.frozen, leaf.w):
             param.grad = torch.randn(param.shape, generator=g)
     return root
 

@@ -81,7 +81,7 @@ class _(Convert):
 
 @conversions.mistake()
 class UnsavedBuffersForgotten(Convert):
-    """Buffers that are not persistent were left out. They are not saved, but they are used: a mask belongs on
+    """Buffers that are not persistent kept their dtype. They are not saved, but they are used: a mask belongs on
     the model's device.
     """
 
@@ -92,7 +92,7 @@ class UnsavedBuffersForgotten(Convert):
 
 @conversions.mistake()
 class IntegersCast(Convert):
-    """Integer buffers were cast with the rest. A step counter in float16 stops counting at 2,048; .double()
+    """Integers were cast with the rest. A step counter in float16 stops counting at 2,048; .double()
     leaves integers alone because its fn does.
     """
 
@@ -109,8 +109,8 @@ class _(Convert):
 
 @conversions.mistake()
 class IntegersSkipped(Convert):
-    """fn was asked about floats only. The same walk serves .cuda(), which must move integer buffers, too:
-    whether to touch them is fn's business.
+    """Integers did not become what fn gives: perhaps it was asked about floats only. The same walk serves .cuda(), which must
+    move integers, too: whether to touch them is fn's business.
     """
 
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
@@ -118,9 +118,99 @@ class IntegersSkipped(Convert):
             part._buffers[name] = self.fn(value)
 
 
+@conversions.variant(IntegersSkipped)
+class _(Convert):
+    """The parameters only."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.is_floating_point():
+            Convert.parameter(self, part, name, param)
+
+
+@conversions.variant(IntegersSkipped)
+class _(Convert):
+    """Both."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.is_floating_point():
+            Convert.parameter(self, part, name, param)
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if value.is_floating_point():
+            part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class FalsyChildPassedOver(Convert):
+    """A list of modules without a module in it was passed over, with the weight of its own: perhaps by `if child:`, which
+    asks for its length. Ask `is not None`.
+    """
+
+    def parts(self, module: nn.Module) -> Any:
+        yield module
+        for child in module._modules.values():
+            if child:
+                yield from self.parts(child)
+
+
+@conversions.mistake()
+class SeenForEver(Convert):
+    """A second call did not convert everything again: perhaps what was seen is noted in a default argument or on the module,
+    which outlives the call.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if not getattr(param, "seen", False):
+            param.seen = True
+            Convert.parameter(self, part, name, param)
+
+
+@conversions.variant(SeenForEver)
+class _(Convert):
+    """Of whole modules."""
+
+    def parts(self, module: nn.Module) -> Any:
+        for part in Convert.parts(self, module):
+            if not hasattr(part, "seen"):
+                part.seen = True
+                yield part
+
+
+@conversions.mistake()
+class BuffersInADifferentOrder(Convert):
+    """The buffers stand in a different order now: perhaps each was deleted and registered anew, behind one that is None.
+    state_dict() writes them in that order.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        del part._buffers[name]
+        part.register_buffer(name, self.fn(value), persistent=name not in part._non_persistent_buffers_set)
+
+
+@conversions.variant(BuffersInADifferentOrder)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        persistent = name not in part._non_persistent_buffers_set
+        delattr(part, name)
+        part.register_buffer(name, self.fn(value), persistent=persistent)
+
+
+@conversions.mistake()
+class GradientsOfFrozenLeft(Convert):
+    """The gradient of a frozen parameter kept its dtype. Whether it requires grad now says nothing about the gradient that it
+    has.
+    """
+
+    def gradient(self, param: nn.Parameter) -> None:
+        if param.requires_grad:
+            Convert.gradient(self, param)
+
+
 @conversions.mistake()
 class OwnEntriesOnly(Convert):
-    """Only the root's own entries were converted; the walk must go on in each child."""
+    """Entries of deeper modules were not converted: only the root's own, perhaps its children's. The walk must go on in each
+    child, for parameters and buffers.
+    """
 
     def parts(self, module: nn.Module) -> Any:
         yield module
@@ -189,8 +279,8 @@ class _(Convert):
 
 @conversions.mistake()
 class AllPersistent(Convert):
-    """register_buffer(name, ...) registers anew, and persistent is True unless said otherwise: caches that
-    were not to be saved are in every checkpoint from now on.
+    """A buffer that was not to be saved is in every checkpoint from now on. Perhaps register_buffer(name, ...) registered it
+    anew: persistent is True unless said otherwise.
     """
 
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
@@ -331,8 +421,8 @@ class _(Convert):
 
 @conversions.mistake()
 class CopiedBack(Convert):
-    """What fn gives was copied into the old tensors: copy_ casts to the dtype of where it writes, so that
-    nothing has changed in the end.
+    """With fn = double the dtype did not change, though fn's numbers arrive: perhaps copy_ wrote them into the old tensors. It
+    casts to the dtype of where it writes.
     """
 
     @torch.no_grad()
@@ -363,9 +453,8 @@ class _(Convert):
 
 @conversions.mistake()
 def result_not_stored(module: nn.Module, fn: Fn) -> nn.Module:
-    """What fn gives never reaches the module. A variable of a loop is only a name; and the values of
-    state_dict() are other tensor objects, which share memory with the module: new data for them changes the
-    dict alone.
+    """What fn gives did not reach the module. Perhaps it went to a variable of a loop, which is only a name; or to the values
+    of state_dict(), which are different tensor objects that share memory with the module: new data changes the dict alone.
     """
     for value in module.state_dict().values():
         value.data = fn(value)

@@ -48,6 +48,14 @@ class Backbone(nn.Module):
         return self.body(self.norm(self.first(x)))
 
 
+CHILDREN = "The two modules are children, named backbone and head."
+NO_GRAD = "No parameter of the backbone requires grad, from the start and in any mode."
+EVAL = "Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+STILL = "So its running statistics do not move, and its dropout is off."
+HEAD = "The head is an ordinary part: it learns, it follows the mode, its parameters keep the requires_grad that they had."
+SETS = "Sets the mode of everything but the backbone."
+
+
 def setting(answer: Any, trial: Trial) -> tuple[nn.Module, nn.Module, nn.Module, Tensor]:
     """FrozenBackbone(backbone, head), the backbone, the head (one parameter of it is frozen by the user), an input."""
     width = trial.random.randint(2, 5)
@@ -91,15 +99,26 @@ def switched(trial: Trial, switch: Callable[[], Any]) -> Any:
 
 def require_modes(trial: Trial, model: nn.Module, backbone: nn.Module, head: nn.Module, mode: bool) -> None:
     """Wrong unless the backbone is in eval mode and the rest in the mode that was asked for."""
-    off = [f"backbone.{name}".rstrip(".") for name, module in backbone.named_modules() if module.training]
-    off += [f"head.{name}".rstrip(".") for name, module in head.named_modules() if module.training != mode]
-    off += ["the FrozenBackbone itself"] if model.training != mode else []
+    have = modes_of(model, backbone, head)
+    off = [name for name, training in have.items() if training != (mode and not name.startswith("backbone"))]
     trial.true(
         not off,
         f"In the wrong mode: {', '.join(off)}.",
         expected=f"training is False in all of the backbone, {mode} in the head and in the FrozenBackbone itself",
+        got=", ".join(f"{name}: {have[name]}" for name in off),
         observed=(off, "torch's train" if type(model).train is nn.Module.train else "a train of its own"),
     )
+
+
+def modes_of(model: nn.Module, backbone: nn.Module, head: nn.Module) -> dict[str, bool]:
+    """The mode of each module, by its name."""
+    named = {"backbone": backbone, "head": head}
+    found = {
+        f"{path}.{name}".rstrip("."): module.training
+        for path, part in named.items()
+        for name, module in part.named_modules()
+    }
+    return found | {"the FrozenBackbone itself": model.training}
 
 
 def require_grads(trial: Trial, backbone: nn.Module, head: nn.Module) -> None:
@@ -117,7 +136,7 @@ def require_grads(trial: Trial, backbone: nn.Module, head: nn.Module) -> None:
     )
 
 
-@frozen_backbone.property("backbone and head are parts of the model", changes=RNG)
+@frozen_backbone.property("backbone and head are parts of the model", asks=CHILDREN, changes=RNG)
 def parts(answer: Any, trial: Trial) -> None:
     model, backbone, head, _ = setting(answer, trial)
     have = dict(model.named_children())
@@ -125,22 +144,63 @@ def parts(answer: Any, trial: Trial) -> None:
         have.get("backbone") is backbone and have.get("head") is head,
         "model.backbone and model.head are not the two modules that were given, registered as children.",
         expected="children 'backbone' and 'head'",
-        got=sorted(have),
-        observed=sorted(have),
+        got=", ".join(f"{name}: {type(part).__name__}" for name, part in have.items()) or "no children",
+        observed=[
+            "gone" if name not in have else "given" if have[name] is part else "a different module"
+            for name, part in (("backbone", backbone), ("head", head))
+        ],
     )
 
 
-@frozen_backbone.property("forward is head(backbone(x))", changes=RNG)
+def which(got: Tensor, x: Tensor, backbone: nn.Module, head: nn.Module) -> str:
+    """In words, what an output is."""
+    words = {
+        "head(x)": lambda: head(x),
+        "backbone(x)": lambda: backbone(x),
+        "backbone(head(x))": lambda: backbone(head(x)),
+    }
+    return next((word for word, value in words.items() if torch.equal(got, value())), "none of these")
+
+
+@frozen_backbone.property(
+    "forward is head(backbone(x))", asks="head(backbone(x)) with a backbone that stays as it is.", changes=RNG
+)
 def forward(answer: Any, trial: Trial) -> None:
     model, backbone, head, x = setting(answer, trial)
     switched(trial, model.eval)
     backbone.eval(), head.eval()
-    trial.equal(
-        model(x).detach(), head(backbone(x)).detach(), "The output in eval mode", observed="another output"
-    )
+    draw = lambda count: torch.randn(count, x.shape[1], generator=trial.generator, dtype=x.dtype)  # noqa: E731
+    batches = {
+        "first": x,
+        "second, of the same size,": draw(6),
+        "third, of 3 samples,": draw(3),
+        "first, again,": x,
+    }
+    for place, batch in batches.items():
+        trial.given(f"model.eval(), then model(x) of several batches; the {place} is looked at")
+        got = model(batch).detach()
+        word = which(got, batch, backbone, head)
+        trial.equal(
+            got,
+            head(backbone(batch)).detach(),
+            "The output in eval mode" + (f", which is {word}" if word != "none of these" else ""),
+            observed=(place, word),
+        )
+    switched(trial, model.train)
+    trial.given("model.train(), then model(x) of two batches of one size")
+    for batch in (x, draw(6)):
+        backbone.eval()
+        trial.equal(
+            model(batch).detach(),
+            head(backbone(batch)).detach(),
+            "The output in training mode",
+            observed="in training mode",
+        )
 
 
-@frozen_backbone.property("frozen from the start: before anybody calls train()", changes=RNG)
+@frozen_backbone.property(
+    "frozen from the start: before anybody calls train()", asks=(NO_GRAD, EVAL), changes=RNG
+)
 def at_once(answer: Any, trial: Trial) -> None:
     model, backbone, head, _ = setting(answer, trial)
     require_grads(trial, backbone, head)
@@ -156,7 +216,7 @@ def _after(description: str, shown: str, switches: Callable[[nn.Module], Any], m
         switched(trial, lambda: switches(model))
         require_modes(trial, model, backbone, head, mode)
 
-    frozen_backbone.property(description, changes=RNG)(modes)
+    frozen_backbone.property(description, asks=(EVAL, SETS), changes=RNG)(modes)
 
 
 _after(
@@ -186,7 +246,7 @@ _after(
 )
 
 
-@frozen_backbone.property("train() and eval() leave requires_grad alone", changes=RNG)
+@frozen_backbone.property("train() and eval() leave requires_grad alone", asks=(NO_GRAD, HEAD), changes=RNG)
 def switches_only(answer: Any, trial: Trial) -> None:
     model, backbone, head, _ = setting(answer, trial)
     for description, switch in (
@@ -198,7 +258,9 @@ def switches_only(answer: Any, trial: Trial) -> None:
         require_grads(trial, backbone, head)
 
 
-@frozen_backbone.property("two training steps move the head, and nothing of the backbone", changes=RNG)
+@frozen_backbone.property(
+    "two training steps move the head, and nothing of the backbone", asks=(STILL, HEAD), changes=RNG
+)
 def steps(answer: Any, trial: Trial) -> None:
     model, backbone, head, x = setting(answer, trial)
     before = {name: value.clone() for name, value in model.state_dict().items()}
@@ -235,7 +297,9 @@ def steps(answer: Any, trial: Trial) -> None:
     )
 
 
-@frozen_backbone.property("train() and eval() return the model", changes=RNG, once_right=True)
+@frozen_backbone.property(
+    "train() and eval() return the model", asks="Returns self.", changes=RNG, once_right=True
+)
 def returns_self(answer: Any, trial: Trial) -> None:
     model, *_ = setting(answer, trial)
     for description, switch in (("model.train()", model.train), ("model.eval()", model.eval)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -39,8 +40,8 @@ class Right(Base):
 
 @frozen_backbone.mistake()
 class ParametersOnly(Base):
-    """The weights were frozen and nothing else. Running statistics are buffers that forward writes: a batch
-    norm in training mode moves them without any gradient.
+    """The weights are frozen, and the backbone is in training mode from the start. Running statistics are buffers that
+    forward writes: a batch norm in training mode moves them without any gradient.
     """
 
     def freeze(self) -> None:
@@ -49,8 +50,8 @@ class ParametersOnly(Base):
 
 @frozen_backbone.mistake()
 class EvalOnce(Base):
-    """backbone.eval() was called once. The next train() of the model, or of a parent, goes down to every
-    child and undoes it.
+    """After train() of the model the backbone is in training mode again. Perhaps backbone.eval() was called once, or in
+    forward: train() goes down to every child and undoes it, so train() is the method to change.
     """
 
 
@@ -64,10 +65,19 @@ class _(Base):
         return self
 
 
+@frozen_backbone.variant(EvalOnce)
+class _(Base):
+    """In forward."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.backbone.eval()
+        return super().forward(x)
+
+
 @frozen_backbone.mistake()
 class UndoneBySuper(Base):
-    """backbone.eval() comes first, and then super().train(mode) puts every child into the mode again, the
-    backbone too.
+    """This train() leaves the backbone in training mode. Perhaps backbone.eval() comes first, and super().train(mode) then
+    puts every child into the mode again, the backbone too; or nothing in it is about the backbone.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -77,8 +87,8 @@ class UndoneBySuper(Base):
 
 @frozen_backbone.mistake()
 class FrozenByTheFirstTrain(Right):
-    """All of it happens in train(). A new module is in training mode without a call of train(), and an
-    optimizer is often built before it.
+    """Before the first train() the backbone is not frozen in all: it is in training mode, or its weights require grad. Perhaps
+    that happens in train() only; an optimizer is often built before it.
     """
 
     def freeze(self) -> None:
@@ -158,7 +168,7 @@ class _(Base):
 
 @frozen_backbone.mistake()
 class AllInEval(Right):
-    """All of the model was put into eval mode, the head too. Only the backbone stays there."""
+    """After train() the head is in eval mode, too. Only the backbone stays there."""
 
     def train(self, mode: bool = True) -> Any:
         return nn.Module.train(self, False)
@@ -222,8 +232,8 @@ class NormsOnly(Base):
 
 @frozen_backbone.mistake()
 class OuterNormsOnly(Base):
-    """Only direct children of the backbone were put into eval mode one by one; what stands deeper goes on
-    learning. modules() goes all the way down, and so does eval().
+    """After train() some modules of the backbone are in training mode, the deeper ones too: perhaps direct children were put
+    into eval mode one by one. modules() goes all the way down, and so does eval().
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -253,8 +263,8 @@ class MomentumZero(Base):
 
 @frozen_backbone.mistake()
 class RequiresGradByMode(Right):
-    """requires_grad followed the mode. The two have nothing to do with each other: after the first train()
-    the backbone learns again.
+    """train() or eval() changed requires_grad of a parameter. The two have nothing to do with each other: the backbone learns
+    again, or the head no longer.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -299,9 +309,9 @@ class HeadUnfrozen(Right):
 
 
 @frozen_backbone.mistake()
-class HiddenInAList(Base):
-    """The backbone was hidden in a list, where train() does not find it. Nor do state_dict() and to(): it is
-    neither saved nor moved.
+class NoChildOfThatName(Base):
+    """The backbone or the head is no child of the model under its name: perhaps hidden in a list, or under a different name.
+    In a list neither train() nor state_dict() nor to() finds it.
     """
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
@@ -312,10 +322,93 @@ class HiddenInAList(Base):
         return self.head(self.hidden[0](x))
 
 
+@frozen_backbone.variant(NoChildOfThatName)
+class _(Base):
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        nn.Module.__init__(self)
+        self.net = nn.Sequential(backbone.eval().requires_grad_(False), head)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.net(x)
+
+
+@frozen_backbone.variant(NoChildOfThatName)
+class _(Base):
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        nn.Module.__init__(self)
+        self.backbone, self.classifier = backbone.eval().requires_grad_(False), head
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.backbone(x))
+
+
+@frozen_backbone.mistake()
+class DifferentModule(Right):
+    """model.backbone or model.head is not the module that was given: perhaps a copy. Whoever holds the one that was given, an
+    optimizer or a second model, works on something else then.
+    """
+
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        super().__init__(copy.deepcopy(backbone), head)
+
+
+@frozen_backbone.variant(DifferentModule)
+class _(Right):
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        super().__init__(copy.deepcopy(backbone), copy.deepcopy(head))
+
+
+@frozen_backbone.variant(DifferentModule)
+class _(Right):
+    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+        super().__init__(backbone, nn.Sequential(head))
+
+
+@frozen_backbone.mistake()
+class FeaturesKept(Right):
+    """A second batch of the same size got a wrong output: perhaps the features of the first one were kept. A backbone that
+    does not change still gives different features for different inputs.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.kept = getattr(self, "kept", {})
+        if x.shape not in self.kept:
+            self.kept[x.shape] = self.backbone(x)
+        return self.head(self.kept[x.shape])
+
+
+@frozen_backbone.variant(FeaturesKept)
+class _(Right):
+    def forward(self, x: Tensor) -> Tensor:
+        if not hasattr(self, "kept"):
+            self.kept = self.backbone(x).detach()
+        return self.head(self.kept)
+
+
+@frozen_backbone.mistake()
+class PartLeftOut(Right):
+    """The output is not head(backbone(x)): one of the two is left out, or they come the other way round."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)
+
+
+@frozen_backbone.variant(PartLeftOut)
+class _(Right):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.backbone(x)
+
+
+@frozen_backbone.variant(PartLeftOut)
+class _(Right):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.backbone(self.head(x))
+
+
 @frozen_backbone.mistake()
 class NoGradientAtAll(Right):
-    """no_grad stands around the whole of forward, so the head gets no gradient either. Around the backbone
-    alone it is fine.
+    """The output requires no grad, so the head gets no gradient either: perhaps no_grad stands around the whole of forward.
+    Around the backbone alone it is fine.
     """
 
     def forward(self, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.renamed.inputs import (
@@ -18,6 +19,7 @@ from helpers.labs.module.renamed.inputs import (
     expected,
     file_of,
     filled,
+    in_file,
     joined,
     load,
     numbers,
@@ -64,7 +66,16 @@ def started(answer: Any, trial: Trial) -> tuple[nn.Module, dict, dict]:
     return module, before, today
 
 
-@renamed.property("a new module has the keys of today, and its files say version 4", changes=RNG)
+@renamed.property(
+    "a new module has the keys of today, and its files say version 4",
+    asks=(
+        "It has no forward.",
+        "A new module has the keys of today, which is version 4: `weight` (width,), the buffer `count` (int64, 0-d), "
+        "`conv.mix.weight` and `conv.offset.weight` (width, width).",
+        "By the class attribute _version that number stands in the _metadata of its state dicts.",
+    ),
+    changes=RNG,
+)
 def is_of_today(answer: Any, trial: Trial) -> None:
     module = built(answer, trial, 3)
     trial.given("Renamed(3).state_dict()")
@@ -77,6 +88,17 @@ def is_of_today(answer: Any, trial: Trial) -> None:
         got=repr(version),
         observed=("version", repr(version)),
     )
+
+
+CHANGED = {
+    1: "Version 1 had `gamma` and no `weight`, no `count`, and `conv_offset.weight` beside `conv.`.",
+    2: "Version 2 called gamma `weight`.",
+    3: "Version 3 added `count`.",
+    4: "Version 4 moved `conv_offset.weight` to `conv.offset.weight`.",
+}
+NOT_COUNTED = "An older file has counted nothing: count becomes 0."
+STRICT = "A module that loads the files of its own older versions, with strict=True."
+LOST = "A file may have lost its version, because dict(sd) drops _metadata: then it can be of any version, today's too."
 
 
 def _loads(version: int, is_named: bool) -> None:
@@ -93,7 +115,10 @@ def _loads(version: int, is_named: bool) -> None:
         require(trial, module, expected(version, today), before)
 
     known = "says so" if is_named else "has lost its version"
-    renamed.property(f"a file of version {version} that {known} loads with strict=True", changes=RNG)(loads)
+    asks = (STRICT, CHANGED[version], *([NOT_COUNTED] if version < 3 else [])) if is_named else LOST
+    renamed.property(
+        f"a file of version {version} that {known} loads with strict=True", asks=asks, changes=RNG
+    )(loads)
 
 
 for _version in (4, 1, 2, 3):
@@ -102,7 +127,11 @@ for _version in (1, 2, 3, 4):
     _loads(_version, False)
 
 
-@renamed.property("the dict of the caller stays as it is, and loads a second time", changes=RNG)
+@renamed.property(
+    "the dict of the caller stays as it is, and loads a second time",
+    asks="The caller's dict, its tensors and its _metadata stay as they are, and it loads a second time.",
+    changes=RNG,
+)
 def caller(answer: Any, trial: Trial) -> None:
     module, before, today = started(answer, trial)
     file = file_of(1, today)
@@ -130,9 +159,20 @@ def caller(answer: Any, trial: Trial) -> None:
         got=dict(file._metadata),
         observed="metadata",
     )
+    trial.given(
+        "the same file of version 1, loaded a second time, into a different Renamed and into the same one"
+    )
+    for again in (built(answer, trial, len(today["weight"])), module):
+        filled(again, before)
+        load(trial, again, file)
+        require(trial, again, expected(1, today), before)
 
 
-@renamed.property("nested twice, beside another one of another version, under any name", changes=RNG)
+@renamed.property(
+    "nested twice, beside a different one of a different version, under any name",
+    asks="The module may be the root, or stand inside a different model, under any name.",
+    changes=RNG,
+)
 def nested(answer: Any, trial: Trial) -> None:
     places, versions = ("stage.gamma.", "stage.conv_offset."), (1, 4)
     width = trial.random.randint(2, 5)
@@ -157,41 +197,123 @@ def nested(answer: Any, trial: Trial) -> None:
 WHOLE_FILES = tuple(prop.check for prop in renamed.properties)
 
 
-@renamed.property("a damaged file raises RuntimeError, as ever", changes=RNG, after=WHOLE_FILES)
-def strict(answer: Any, trial: Trial) -> None:
+DAMAGED = (
+    "A damaged file raises RuntimeError: one that holds a key which no version had, or lacks a key which all files of its "
+    "version have."
+)
+
+
+def refuses(answer: Any, trial: Trial, cases: list[tuple[str, int, bool, str, str]]) -> None:
+    """Wrong if one of the cases loads all the same. A case: its kind, a version, whether it says so, the key left out, and
+    the place of the module; a key with a "+" before it is added.
+    """
     accepted = []
-    for description, version, lost, extra, place in (
-        ("a file of version 4 without count", 4, "count", None, ""),
-        ("a file of version 4 without weight", 4, "weight", None, ""),
-        ("a file of version 2 without conv.mix.weight", 2, "conv.mix.weight", None, ""),
-        ("a file of version 1 with the key `beta`, which no version had", 1, None, "beta", ""),
-        ("a file of version 4 without count, for a module nested as root.body", 4, "count", None, "body."),
-    ):
+    for kind, version, is_named, key, place in cases:
         module, _, today = started(answer, trial)
-        file = file_of(version, today, place)
-        if lost:
-            del file[place + lost]
-        if extra:
-            file[place + extra] = torch.zeros(2)
-        trial.given(description)
+        file: Any = file_of(version, today, place)
+        words = f"a file of version {version}{'' if is_named else ' that has lost its version'} "
+        if key.startswith("+"):
+            file[place + key[1:]] = torch.zeros(2)
+            words += f"with the key {place}{key[1:]}, which no version had"
+        else:
+            del file[place + (in_file(version, key) or key)]
+            words += f"without {place}{in_file(version, key) or key}"
+        words += f", for a module nested as {place[:-1]}" if place else ""
+        trial.given(words)
+        root = nn.ModuleDict({"body": module}) if place else module
         try:
-            (nn.ModuleDict({"body": module}) if place else module).load_state_dict(file)
-            accepted.append(description)
+            root.load_state_dict(file if is_named else dict(file))
+            accepted.append((kind, words))
         except NotImplementedError:
             raise
         except RuntimeError:
             continue
-    trial.given("; ".join(accepted))
+        except Exception as error:
+            trial.fail(
+                f"{type(error).__name__} was raised for a damaged file.",
+                expected="RuntimeError that names the missing or unexpected key",
+                got=f"{type(error).__name__}: {shown(str(error))}",
+                observed=("raised", type(error).__name__),
+            )
+    kinds = sorted({kind for kind, _ in accepted})
+    trial.given("; ".join(words for _, words in accepted[:3]))
     trial.true(
         not accepted,
-        f"This was loaded without a word: {accepted[0] if accepted else ''}.",
+        f"{len(accepted)} of {len(cases)} damaged files were loaded without an error.",
         expected="RuntimeError that names the missing or unexpected key",
         got="no error",
-        observed=accepted,
+        observed=("accepted", kinds),
     )
 
 
-@renamed.property("the parameters stay the same objects, and share no memory with the file", changes=RNG)
+def says(is_named: bool) -> str:
+    return "says its version" if is_named else "has lost it"
+
+
+@renamed.property(
+    "a file with a key that no version had raises RuntimeError", asks=DAMAGED, changes=RNG, after=WHOLE_FILES
+)
+def unknown(answer: Any, trial: Trial) -> None:
+    refuses(
+        answer,
+        trial,
+        [
+            (f"{key} {says(is_named)}", version, is_named, f"+{key}", place)
+            for key, version, is_named, place in (
+                ("beta", 1, True, ""),
+                ("beta", 2, False, ""),
+                ("beta", 4, True, "body."),
+                ("conv.beta", 3, True, ""),
+                ("conv_offset.bias", 1, True, "body."),
+                ("conv.offset.bias", 4, True, ""),
+            )
+        ],
+    )
+
+
+@renamed.property(
+    "a file without weight, conv.mix.weight or conv.offset.weight under its name of then raises RuntimeError",
+    asks=DAMAGED,
+    changes=RNG,
+    after=WHOLE_FILES,
+)
+def incomplete(answer: Any, trial: Trial) -> None:
+    keys = ("weight", "conv.mix.weight", "conv.offset.weight")
+    refuses(
+        answer,
+        trial,
+        [
+            (f"{key} {says(is_named)}", version, is_named, key, "body." if version == 2 else "")
+            for is_named in (True, False)
+            for version in HISTORY
+            for key in keys
+        ],
+    )
+
+
+@renamed.property(
+    "a file of version 3 or 4 without count raises RuntimeError",
+    asks="So does a file without count that says version 3 or 4.",
+    changes=RNG,
+    after=WHOLE_FILES,
+)
+def uncounted(answer: Any, trial: Trial) -> None:
+    refuses(
+        answer,
+        trial,
+        [
+            (f"version {version} {place}", version, True, "count", place)
+            for version in (3, 4)
+            for place in ("", "body.")
+        ],
+    )
+
+
+@renamed.property(
+    "the parameters stay the same objects, and share no memory with the file",
+    asks="The module keeps its Parameter objects, and shares no memory with the file.",
+    changes=RNG,
+)
 def objects(answer: Any, trial: Trial) -> None:
     module, _, today = started(answer, trial)
     params = dict(module.named_parameters())
@@ -202,7 +324,7 @@ def objects(answer: Any, trial: Trial) -> None:
     new = sorted(key for key in params if now.get(key) is not params[key])
     trial.true(
         not new,
-        f"After the load {', '.join(new)} is another object: an optimizer that was built before moves the old one.",
+        f"After the load {', '.join(new)} is a different object: an optimizer that was built before moves the old one.",
         expected="values written into the Parameters that are there",
         observed=("new objects", new),
     )

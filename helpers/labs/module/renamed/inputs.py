@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
 RNG = ("torch RNG",)  # nn.Linear draws its first weights
@@ -132,7 +133,7 @@ def load(trial: Trial, module: nn.Module, file: Any) -> None:
         trial.fail(
             "load_state_dict refuses the file: " + (message or str(error)[:200]) + ".",
             expected="the file is loaded, with strict=True",
-            got="RuntimeError",
+            got=f"RuntimeError: {shown(str(error), 300)}",
             observed=("refused", sorted(by_kind.items()), own_code(module)),
         )
 
@@ -160,11 +161,9 @@ def require(trial: Trial, module: nn.Module, want: Numbers, before: Numbers, pre
     if off:
         first = next(iter(off))
         trial.fail(
-            "After the load "
-            + "; ".join(f"{prefix}{key} {kind}" for key, kind in off.items())
-            + ". No error was raised.",
-            expected=want[first],
-            got=state.get(prefix + first),
+            "After the load " + "; ".join(f"{prefix}{key} {kind}" for key, kind in off.items()) + ".",
+            expected=f"{prefix}{first}: {shown(want[first])}",
+            got=f"{prefix}{first}: {shown(state.get(prefix + first))}",
             observed=("values", sorted(off.items())),
         )
 
@@ -176,4 +175,4 @@ def _kind(have: Any, before: Tensor) -> str:
         return f"has dtype {have.dtype} and shape {tuple(have.shape)}"
     if torch.equal(have, before):
         return "is what the module held before: nothing was loaded into it"
-    return "is another value" if have.any() else "is zero"
+    return "has different numbers than the file" if have.any() else "is zero, and not so in the file"

@@ -324,8 +324,8 @@ class _(AtTheRoot):
 
 @renamed.mistake()
 class ComplaintsHushed(Right):
-    """The module tells super() not to be strict, so what is missing or too much under its own prefix is never
-    told: a damaged file of today loads in silence. Give the old files their keys instead.
+    """What is missing or too much under the module's own prefix is not told: damaged files load in silence. Perhaps super()
+    was told not to be strict, or a list of keys was cleared. Give the old files their keys instead.
     """
 
     def _load_from_state_dict(
@@ -345,8 +345,8 @@ class _(Right):
 
 @renamed.mistake()
 class MissingCountForgiven(Right):
-    """`count` was only taken off the list of missing keys. An old file then leaves in the module whatever
-    count it held before the load.
+    """After an old file count is what the module held before the load. Perhaps `count` was only taken off the list of missing
+    keys, or the module's own count was put into the file. An older file has counted nothing: 0.
     """
 
     def _load_from_state_dict(
@@ -371,12 +371,132 @@ class _(Right):
 
 @renamed.mistake()
 class VersionNeverAsked(Right):
-    """count is added to every file that lacks it, whatever its version. A file of today without count is
-    damaged, and only the version tells it from an old one.
+    """A file without count was loaded though it says version 3 or 4. Such a file is damaged, and only the version tells it
+    from an old one: below 3 a count is added.
     """
 
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return 1
+
+
+@renamed.variant(VersionNeverAsked)
+class _(Right):
+    """Of version 3 only: older than today."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        self.move(state_dict, prefix, version)
+        if version < 4:
+            state_dict.setdefault(prefix + "count", torch.zeros_like(self.count))
+
+
+@renamed.mistake()
+class MissingKeyMade(Right):
+    """A damaged file was loaded: a missing weight was made up, perhaps from what the module holds, or from zeros. Only a
+    count may be missing, and only in files that are older than version 3.
+    """
+
+    made = ("weight", "conv.offset.weight")
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().migrate(state_dict, prefix, version)
+        for key in self.made:
+            state_dict.setdefault(prefix + key, self.get_parameter(key).detach())
+
+
+@renamed.variant(MissingKeyMade)
+class _(MissingKeyMade):
+    made = ("weight",)
+
+
+@renamed.variant(MissingKeyMade)
+class _(MissingKeyMade):
+    made = ("conv.offset.weight",)
+
+
+@renamed.variant(MissingKeyMade)
+class _(MissingKeyMade):
+    made = ("weight", "conv.offset.weight", "conv.mix.weight")
+
+
+@renamed.variant(MissingKeyMade)
+class _(MissingKeyMade):
+    """Where the version is lost, zeros."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        Right.migrate(self, state_dict, prefix, version)
+        if version == 1:
+            state_dict.setdefault(prefix + "conv.offset.weight", torch.zeros_like(self.conv["offset"].weight))
+
+
+@renamed.variant(MissingKeyMade)
+class _(Right):
+    """The complaints of the module's own entries are taken back, for older files."""
+
+    def _load_from_state_dict(
+        self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool, missing: list, *args: Any
+    ) -> None:
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, *args)
+        if self.version(state_dict, local_metadata) < 4:
+            missing.clear()
+
+
+@renamed.mistake()
+class UnknownKeysDropped(Right):
+    """A key that no version had was passed over: perhaps the file was cut down to what the module knows. A file of a different
+    class then loads without a word.
+    """
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().migrate(state_dict, prefix, version)
+        for key in list(state_dict):
+            if key.startswith(prefix) and key[len(prefix) :] not in self.state_dict():
+                del state_dict[key]
+
+
+@renamed.variant(UnknownKeysDropped)
+class _(Right):
+    """At the top of the module only."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().migrate(state_dict, prefix, version)
+        for key in list(state_dict):
+            if key.startswith(prefix) and key[len(prefix) :].split(".")[0] not in ("weight", "count", "conv"):
+                del state_dict[key]
+
+
+@renamed.variant(UnknownKeysDropped)
+class _(Right):
+    """Of old files only."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().migrate(state_dict, prefix, version)
+        for key in list(state_dict):
+            if version < 4 and key.startswith(prefix) and key[len(prefix) :] not in self.state_dict():
+                del state_dict[key]
+
+
+@renamed.variant(UnknownKeysDropped)
+class _(Right):
+    """All that begins with an old name."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, version)
+        for key in [key for key in state_dict if key.startswith(prefix + "conv_offset.")]:
+            del state_dict[key]
+
+
+@renamed.mistake()
+class DamagedEndsInKeyError(Right):
+    """A damaged file raised an error that is no RuntimeError: perhaps pop of an old key that is not there. Look whether it is
+    there before it is moved, and let super() say what is missing.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if "gamma" not in "".join(state_dict) and version == 1:  # lost, perhaps
+            version = 3 if prefix + "conv.offset.weight" not in state_dict else 4
+        for (old, new), until in zip(MOVED.items(), (2, 4), strict=True):
+            if version < until:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
 @renamed.mistake()
@@ -433,7 +553,9 @@ class OldKeyLeft(Right):
 
 @renamed.mistake()
 class CountAlwaysZero(Right):
-    """count was set to 0 for every file, also for one that has counted."""
+    """count became 0 for a file that has counted: perhaps it is set for every file, or for every one that is older than today
+    or has lost its version. Set it only where the file has none.
+    """
 
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         self.move(state_dict, prefix, version)

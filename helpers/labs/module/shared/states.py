@@ -13,13 +13,21 @@ from helpers.labs.module.shared.trees import Node, buffer, counter, node, parame
 State = dict[str, Any]
 
 
-class Counted(nn.Module):
-    """A module with an extra state: a dict of its own that is no tensor."""
+class Leafless(nn.ModuleList):
+    """A list of modules that holds none, and so is false where Python asks for truth; it has a weight of its own."""
 
-    def __init__(self, w: nn.Parameter, steps: int) -> None:
+    def __init__(self, w: nn.Parameter) -> None:
         super().__init__()
         self.w = w
-        self.log: Any = {"steps": steps, "names": ["a", "b"]}
+
+
+class Counted(nn.Module):
+    """A module with an extra state: whatever `log` is; no tensor."""
+
+    def __init__(self, w: nn.Parameter, log: Any) -> None:
+        super().__init__()
+        self.w = w
+        self.log = log
         self.set_with: list[Any] = []
 
     def get_extra_state(self) -> Any:
@@ -30,10 +38,15 @@ class Counted(nn.Module):
         self.set_with.append(state)
 
 
+class Inheriting(Counted):
+    """Has its extra state from the class above."""
+
+
 def model(g: torch.Generator) -> Node:
-    """Nested, without None, ties or anything unsaved; one frozen parameter, one integer buffer."""
+    """Nested, without None, ties or anything unsaved; one frozen parameter, one integer buffer, a transposed weight."""
     leaf = node({"w": parameter(2, 1, generator=g)})
-    conv = node({"w": parameter(2, 3, generator=g), "b": parameter(generator=g)})
+    transposed = nn.Parameter(torch.randn(3, 2, generator=g).t())
+    conv = node({"w": transposed, "b": parameter(generator=g)})
     conv2 = node(
         {"w": parameter(3, generator=g), "b": parameter(1, 3, generator=g, requires_grad=False)},
         {"mean": buffer(3, generator=g), "count": counter(g)},
@@ -50,7 +63,7 @@ KEYS = ("scale", "seen", "conv.w", "conv.b", "conv2.w", "conv2.b", "conv2.mean",
 
 
 def with_gaps(g: torch.Generator) -> Node:
-    """None entries, a None child, buffers that are not saved."""
+    """None entries, a None child, buffers that are not saved, a list of modules without one."""
     block = node(
         {"bias": None, "w": parameter(2, generator=g)},
         {"mean": None, "var": buffer(2, generator=g)},
@@ -59,7 +72,7 @@ def with_gaps(g: torch.Generator) -> Node:
     return node(
         {"off": None, "w": parameter(3, 2, generator=g)},
         unsaved={"mask": buffer(2, generator=g)},
-        children={"down": None, "block": block},
+        children={"down": None, "empty": Leafless(parameter(2, generator=g)), "block": block},
     )
 
 
@@ -68,12 +81,18 @@ def with_ties(g: torch.Generator) -> Node:
     weight = parameter(3, 2, generator=g)
     shared = node({"s": parameter(2, generator=g)}, {"m": buffer(2, generator=g)})
     decoder = node({"w": weight, "b": parameter(1, generator=g)}, children={"again": shared})
-    return node({"first": weight}, children={"encoder": node({"w": weight}), "a": shared, "decoder": decoder})
+    children = {"encoder": node({"w": weight}), "a": shared, "b": shared, "decoder": decoder}
+    return node({"first": weight}, children=children)
 
 
-def with_extra(g: torch.Generator, steps: int) -> Node:
-    counted = Counted(parameter(2, generator=g), steps)
-    return node({"w": parameter(2, generator=g)}, children={"counted": counted, "plain": node()})
+def with_extra(g: torch.Generator, *logs: Any) -> Node:
+    """Modules with these extra states, the last one by a class that inherits the methods; and one without."""
+    kinds = [Counted] * (len(logs) - 1) + [Inheriting]
+    counted = {
+        f"counted{place}": kind(parameter(2, generator=g), log)
+        for place, (kind, log) in enumerate(zip(kinds, logs, strict=True))
+    }
+    return node({"w": parameter(2, generator=g)}, children={**counted, "plain": node()})
 
 
 def state_of(module: nn.Module) -> State:

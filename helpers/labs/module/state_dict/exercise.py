@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.shared.states import (
@@ -19,7 +20,7 @@ from helpers.labs.module.shared.states import (
     with_gaps,
     with_ties,
 )
-from helpers.labs.module.shared.trees import forest, outline
+from helpers.labs.module.shared.trees import forest, node, outline, parameter
 
 state_dict = Exercise(
     "05.state_dict",
@@ -39,6 +40,9 @@ state_dict = Exercise(
         "shapes before. For assign: setattr(module, name, nn.Parameter(new, requires_grad=old.requires_grad)).",
     ],
 )
+
+
+AS_TORCH = "The module's state by name, as Module.state_dict() gives it."
 
 
 def saved(answer: Any, trial: Trial, module: nn.Module) -> Any:
@@ -70,12 +74,22 @@ def has_keys(trial: Trial, got: Any, want: Any) -> None:
     )
 
 
-@state_dict.property("each parameter and each buffer stands under its whole name")
+@state_dict.property(
+    "each parameter and each buffer stands under its whole name",
+    asks=(
+        AS_TORCH,
+        "An OrderedDict: each parameter and each persistent buffer of the tree under its name, which is the names on the "
+        "way, joined by dots.",
+    ),
+)
 def names(answer: Any, trial: Trial) -> None:
     has_keys(trial, saved(answer, trial, model(trial.generator)), KEYS)
 
 
-@state_dict.property("the values are the module's: plain tensors that require no grad")
+@state_dict.property(
+    "the values are the module's: plain tensors that require no grad",
+    asks="Values are plain tensors that require no grad; they share the memory of the module's.",
+)
 def values(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     got, want = saved(answer, trial, module), state_of(module)
@@ -85,16 +99,31 @@ def values(answer: Any, trial: Trial) -> None:
         have = got[key]
         trial.true(
             type(have) is Tensor,
-            f"Under {key!r} stands an object of type {type(have).__name__}.",
-            expected="a Tensor: param.detach()",
-            got=type(have).__name__,
+            f"The value of {key!r} is of type {type(have).__name__}.",
+            expected="a plain Tensor: param.detach()",
+            got=shown(have, 200),
             observed=("type", type(have).__name__),
         )
-        trial.true(not have.requires_grad, f"The value of {key!r} requires grad.", observed="requires grad")
-        trial.true(same(have, value), f"The value of {key!r} is not the module's.", observed=("value", key))
+        trial.true(
+            not have.requires_grad,
+            f"The value of {key!r} requires grad.",
+            expected="requires_grad False",
+            got=shown(have, 200),
+            observed="requires grad",
+        )
+        trial.true(
+            same(have, value),
+            f"The value of {key!r} is not the module's.",
+            expected=shown(value, 200),
+            got=shown(have, 200),
+            observed=("value", key),
+        )
 
 
-@state_dict.property("what is None is left out")
+@state_dict.property(
+    "what is None is left out",
+    asks="What is None is left out, and so are buffers whose names are in _non_persistent_buffers_set.",
+)
 def none_left_out(answer: Any, trial: Trial) -> None:
     module = with_gaps(trial.generator)
     got = saved(answer, trial, module)
@@ -106,7 +135,10 @@ def none_left_out(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("buffers that are not persistent are left out")
+@state_dict.property(
+    "buffers that are not persistent are left out",
+    asks="What is None is left out, and so are buffers whose names are in _non_persistent_buffers_set.",
+)
 def unsaved_left_out(answer: Any, trial: Trial) -> None:
     module = with_gaps(trial.generator)
     got = saved(answer, trial, module)
@@ -116,34 +148,71 @@ def unsaved_left_out(answer: Any, trial: Trial) -> None:
         f"The state dict holds {', '.join(map(repr, held))}, registered with persistent=False.",
         observed=("unsaved", held),
     )
-    lost = [key for key in ("w", "block.w", "block.var") if key not in got]
-    trial.true(not lost, f"The state dict lacks {', '.join(map(repr, lost))}.", observed=("lost", lost))
+    lost = [key for key in ("w", "block.w", "block.var", "empty.w") if key not in got]
+    trial.true(
+        not lost,
+        f"The state dict lacks {', '.join(map(repr, lost))}.",
+        expected="all entries but those that are None or not persistent; `empty` is a ModuleList without modules",
+        observed=("lost", lost),
+    )
 
 
-@state_dict.property("what has several names stands under each of them")
+@state_dict.property(
+    "what has several names stands under each of them",
+    asks="What has several names stands under each of them.",
+)
 def each_name(answer: Any, trial: Trial) -> None:
     module = with_ties(trial.generator)
     has_keys(trial, saved(answer, trial, module), tuple(state_of(module)))
 
 
-@state_dict.property("no copy is made: the values share memory with the module")
+@state_dict.property(
+    "no copy is made: the values share memory with the module",
+    asks="Values are plain tensors that require no grad; they share the memory of the module's.",
+)
 def shared(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     got, want = saved(answer, trial, module), state_of(module)
     apart = [key for key in want if key in got and got[key].data_ptr() != want[key].data_ptr()]
     trial.true(
         not apart,
-        f"{', '.join(map(repr, apart[:3]))} in the state dict is a copy.",
-        expected="the module's own memory; whoever wants a snapshot copies it",
-        observed=("copies", len(apart)),
+        f"{', '.join(map(repr, apart[:3]))}{' and more' if len(apart) > 3 else ''} in the state dict: other memory than "
+        "the module's.",
+        expected="the memory of the module, without a copy: whoever wants a snapshot copies it",
+        observed=("copies", apart),
     )
 
 
-SAVED = (names, values, none_left_out, unsaved_left_out, each_name, shared)
+@state_dict.property("each call gives a dict of its own", asks="Each call gives a dict of its own.")
+def fresh(answer: Any, trial: Trial) -> None:
+    first = saved(answer, trial, model(trial.generator))
+    kept, other = list(first), node({"only": parameter(2, generator=trial.generator)})
+    second = saved(answer, trial, other)
+    trial.given("state_dict(m) of one model, then of a different one, Node(only)")
+    trial.true(
+        list(second) == ["only"] and list(first) == kept,
+        f"The dict of the second model holds {shown(list(second), 200)}, that of the first now {shown(list(first), 200)}.",
+        expected="['only'] in the second, and the first as it was",
+        observed=("shared dict", second is first, len(second), len(first)),
+    )
+    empty = saved(answer, trial, nn.Sequential(nn.ReLU()))
+    trial.given("state_dict(nn.Sequential(nn.ReLU()))")
+    trial.true(
+        not empty,
+        f"It holds {shown(list(empty), 200)}.",
+        expected="an empty OrderedDict",
+        observed="not empty",
+    )
+
+
+SAVED = (names, values, none_left_out, unsaved_left_out, each_name, shared, fresh)
 
 
 @state_dict.property(
-    "_metadata, where there is one, tells each module's version, by the module's name", after=SAVED
+    "_metadata, where there is one, tells each module's version, by the module's name",
+    asks='You may add torch\'s attribute _metadata: a dict with {"version": module._version} for each module, by its '
+    'name: "" is the root, and there is no dot at the end.',
+    after=SAVED,
 )
 def metadata(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
@@ -163,7 +232,10 @@ def metadata(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("the state dict is made here, and not by torch's own methods")
+@state_dict.property(
+    "the state dict is made here, and not by torch's own methods",
+    asks="Module's own methods for state dicts are not called.",
+)
 def saved_here(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     with calls_to(nn.Module.state_dict, nn.Module._save_to_state_dict) as seen:
@@ -176,7 +248,7 @@ def saved_here(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("on random trees, names and values are torch's", after=SAVED)
+@state_dict.property("on random trees, names and values are torch's", asks=AS_TORCH, after=SAVED)
 def random_saved(answer: Any, trial: Trial) -> None:
     for (module,) in forest(trial.random, 3):
         got, want = saved(answer, trial, module), state_of(module)

@@ -79,11 +79,17 @@ class Load:
         self.errors: list[str] = []
         self.known: set[str] = set()
 
+    def modules(self, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+        return modules(module)
+
     def own(self, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
         return own(module)
 
+    def is_missing(self, key: str, sd: Any) -> bool:
+        return key not in sd
+
     def fits(self, old: Tensor, new: Any) -> bool:
-        return old.shape == new.shape
+        return isinstance(new, Tensor) and old.shape == new.shape
 
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         with torch.no_grad():
@@ -100,8 +106,11 @@ class Load:
     def lacks(self, key: str) -> None:
         self.missing.append(key)
 
+    def has_extra(self, module: nn.Module) -> bool:
+        return has_own(module, "set_extra_state")
+
     def extra(self, module: nn.Module, key: str, sd: Any) -> None:
-        if has_own(module, "set_extra_state"):
+        if self.has_extra(module):
             self.known.add(key)
             if key in sd:
                 module.set_extra_state(sd[key])
@@ -118,11 +127,11 @@ class Load:
 
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
         put = self.assign if assign else self.copy
-        for prefix, part in modules(module):
+        for prefix, part in self.modules(module):
             for name, old in self.own(part):
                 key = prefix + name
                 self.known.add(key)
-                if key not in sd:
+                if self.is_missing(key, sd):
                     self.lacks(key)
                 elif not self.fits(old, sd[key]):
                     self.misfit(key)
@@ -158,7 +167,7 @@ def load_by(save: Callable[..., Any]) -> Callable[..., Keys]:
         with torch.no_grad():
             for key, old in own.items():
                 if key in sd and isinstance(old, Tensor):
-                    if old.shape == sd[key].shape:
+                    if isinstance(sd[key], Tensor) and old.shape == sd[key].shape:
                         old.copy_(sd[key])
                     else:
                         errors.append(f"size mismatch for {key}")

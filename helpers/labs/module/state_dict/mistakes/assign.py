@@ -6,13 +6,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from helpers.labs.module.state_dict.right import Load, loads
+from helpers.labs.module.state_dict.right import Keys, Load, loads
 
 
 @loads.mistake()
 class AssignIgnored(Load):
-    """assign=True copied all the same. It is there for tensors that should not be copied: a model on the meta
-    device, a file that is mapped into memory, another dtype.
+    """With assign=True the entries have not the dtype, or the memory, of the file's tensors: perhaps they were copied all the
+    same. assign is there for tensors that should not be copied: a file that is mapped into memory, a different dtype.
     """
 
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -33,10 +33,78 @@ class _(Load):
         Load.assign(self, module, name, old, new.to(old.dtype))
 
 
+@loads.variant(AssignIgnored)
+class _(Load):
+    """Buffers only are copied."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        (Load.assign if isinstance(old, nn.Parameter) else Load.copy)(self, module, name, old, new)
+
+
+@loads.variant(AssignIgnored)
+class _(Load):
+    """Parameters only are copied."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        (Load.copy if isinstance(old, nn.Parameter) else Load.assign)(self, module, name, old, new)
+
+
+@loads.mistake()
+class AssignIntoTheOld(Load):
+    """With assign=True a model on meta could not be filled, or stayed there: perhaps the old Parameters were given the file's
+    data. On meta they are of a different kind; new Parameters must take their place.
+    """
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        old.data = new
+
+
+@loads.variant(AssignIntoTheOld)
+class _(Load):
+    """Parameters only."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(old, nn.Parameter):
+            old.data = new
+        else:
+            setattr(module, name, new)
+
+
+@loads.mistake()
+class AssignNotCompared(Load):
+    """With assign=True a tensor of a different shape was put into the module. Shapes are compared whatever the options."""
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        if assign:
+            self.fits = lambda old, new: True
+        return Load.__call__(self, module, sd, strict, assign)
+
+
+@loads.mistake()
+class AssignWrittenDown(Load):
+    """The load wrote into the _metadata of the dict that it was given, as torch does with assign=True: the next load of the
+    same dict reads it there. The contract of this exercise is stricter.
+    """
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        for about in getattr(sd, "_metadata", {}).values():
+            if assign:
+                about["assign_to_params_buffers"] = True
+        return Load.__call__(self, module, sd, strict, assign)
+
+
+@loads.variant(AssignWrittenDown)
+class _(Load):
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        for about in getattr(sd, "_metadata", {}).values():
+            about["assign_to_params_buffers"] = assign
+        return Load.__call__(self, module, sd, strict, assign)
+
+
 @loads.mistake()
 class AssignThaws(Load):
-    """With assign=True each new Parameter requires grad: that is the default of nn.Parameter. A layer that
-    was frozen in the model is trained from now on.
+    """After a load with assign=True a Parameter that was frozen requires grad: that is the default of nn.Parameter. A layer
+    that was frozen in the model is trained from now on.
     """
 
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -45,9 +113,7 @@ class AssignThaws(Load):
 
 @loads.mistake()
 class AssignPlainTensors(Load):
-    """With assign=True a plain tensor was put where a Parameter belongs. It must be wrapped in nn.Parameter
-    first.
-    """
+    """With assign=True a plain tensor was put where a Parameter belongs. Wrap it in nn.Parameter first."""
 
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
         setattr(module, name, new)

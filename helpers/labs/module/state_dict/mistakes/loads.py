@@ -13,7 +13,7 @@ from helpers.labs.module.state_dict.right import Keys, Load, load, loads, module
 
 @loads.mistake()
 class ParametersReplaced(Load):
-    """New Parameters were put into the module. The optimizer goes on with the old ones, and the model it
+    """After the load different Parameters stand in the module. The optimizer goes on with the old ones, and the model it
     should train never moves again. copy_ puts the numbers into those that are there.
     """
 
@@ -55,8 +55,8 @@ class _(Load):
 
 @loads.mistake()
 class BuffersReplaced(Load):
-    """Parameters were copied into, but buffers were replaced by the file's tensors: another dtype, and memory
-    that the file and the module share.
+    """The Parameters stayed, but after the load different buffers stand in the module: whoever held the old ones is left
+    with them. copy_ serves buffers as well.
     """
 
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -77,8 +77,8 @@ class _(Load):
 
 @loads.mistake()
 class DataSwapped(Load):
-    """old.data = new puts the file's own memory, with its dtype, under the old Parameter: training then
-    writes into the file's tensors, and two models that load one dict train each other.
+    """The Parameters are the old objects, with different memory in them: perhaps by old.data = new. Views of the old memory
+    hold old numbers from now on; and if it is the file's memory, training writes into the file. copy_ keeps what is there.
     """
 
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -99,8 +99,8 @@ class _(Load):
 
 @loads.mistake()
 class RecordedByAutograd(Load):
-    """copy_ into a Parameter outside of torch.no_grad() is an operation that autograd would have to record,
-    and a leaf refuses it.
+    """Writing into a Parameter outside of torch.no_grad() is an operation that autograd would have to record, and a leaf
+    refuses it.
     """
 
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -108,9 +108,19 @@ class RecordedByAutograd(Load):
 
 
 @loads.mistake()
+class PlainTensorSet(Load):
+    """A plain tensor was assigned where a Parameter stands, and nn.Module refuses that. Write the numbers into the
+    Parameter that is there: copy_ under torch.no_grad().
+    """
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        setattr(module, name, new)
+
+
+@loads.mistake()
 def by_place(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
-    """The values were taken in the order of the file, and not by their names. A file in another order, or
-    with one key more, puts each tensor in the wrong layer.
+    """With a file in the reverse order, values did not arrive under their names: perhaps they were taken in the order of
+    the file. One key more, and each tensor is in the wrong layer.
     """
     entries = {prefix + name: value for prefix, part in modules(module) for name, value in own(part)}
     if assign or entries.keys() != sd.keys() or any(sd[key].shape != entries[key].shape for key in sd):
@@ -133,7 +143,9 @@ def _(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> 
 
 @loads.mistake()
 def only_own_entries(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
-    """Only the root's own entries were loaded; the walk must go on in each child."""
+    """Of a file that fits, not every value arrived: only those of the root's own entries, or of some more modules, or of
+    some kind of entry. The walk must go on in each child, for parameters and buffers.
+    """
     with torch.no_grad():
         for name, old in own(module):
             if name in sd:
@@ -141,9 +153,59 @@ def only_own_entries(module: nn.Module, sd: Any, strict: bool = True, assign: bo
     return [], []
 
 
+@loads.variant(only_own_entries)
+class _(Load):
+    """And the children's."""
+
+    def modules(self, module: nn.Module) -> Any:
+        yield "", module
+        yield from ((f"{name}.", child) for name, child in module.named_children())
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return []
+
+
+@loads.variant(only_own_entries)
+class _(Load):
+    """Parameters, and no buffers."""
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(old, nn.Parameter):
+            Load.copy(self, module, name, old, new)
+
+
+@loads.mistake()
+class EntriesNotExpected(Load):
+    """A file that fits was refused, or its names reported: the load does not go to all the entries that the file rightly
+    holds, those of deeper modules or the buffers.
+    """
+
+    def modules(self, module: nn.Module) -> Any:
+        yield "", module
+
+
+@loads.variant(EntriesNotExpected)
+class _(Load):
+    """The children's, and no deeper."""
+
+    def modules(self, module: nn.Module) -> Any:
+        yield "", module
+        yield from ((f"{name}.", child) for name, child in module.named_children())
+
+
+@loads.variant(EntriesNotExpected)
+class _(Load):
+    """No buffers."""
+
+    def own(self, module: nn.Module) -> Any:
+        return ((name, value) for name, value in module._parameters.items() if value is not None)
+
+
 @loads.mistake()
 def file_emptied(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
-    """Keys were taken out of the caller's dict with pop. The next model that loads it finds it empty."""
+    """The load took keys out of the dict that it was given, or put different ones there: perhaps pop on the caller's own
+    dict. The next model that loads it finds a different file.
+    """
     copied = OrderedDict(sd)
     for prefix, part in modules(module):
         for name, _ in own(part):
@@ -153,8 +215,8 @@ def file_emptied(module: nn.Module, sd: Any, strict: bool = True, assign: bool =
 
 @loads.mistake()
 class TiedTakenForUnexpected(Load):
-    """The names were asked of named_parameters(), which leaves out the second name of a tied weight: the
-    file, which has both, is then full of unexpected keys.
+    """The second name of a tied weight, or of a shared module, was taken for unexpected, though torch's files have both
+    names. Perhaps named_parameters() or named_modules() gave the names: they leave out the second one.
     """
 
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
@@ -178,6 +240,140 @@ class _(Load):
         entries = (*module.named_parameters(), *module.named_buffers())
         extra = {key for key in self.known if key.endswith("_extra_state")}
         return [key for key in sd if key not in extra and key not in dict(entries)]
+
+
+@loads.variant(TiedTakenForUnexpected)
+class _(Load):
+    """A shared module once."""
+
+    def modules(self, module: nn.Module) -> Any:
+        for name, part in module.named_modules():
+            yield (f"{name}." if name else ""), part
+
+
+@loads.variant(TiedTakenForUnexpected)
+class _(Load):
+    """A module that stands twice beside itself once."""
+
+    def modules(self, module: nn.Module, prefix: str = "") -> Any:
+        yield prefix, module
+        for name, child in module.named_children():
+            yield from self.modules(child, f"{prefix}{name}.")
+
+
+@loads.mistake()
+class FalsyChildPassedOver(Load):
+    """A list of modules without a module in it was passed over, with the weight of its own: perhaps by `if child:`, which
+    asks for its length. Ask `is not None`.
+    """
+
+    def modules(self, module: nn.Module, prefix: str = "") -> Any:
+        yield prefix, module
+        for name, child in module._modules.items():
+            if child:
+                yield from self.modules(child, f"{prefix}{name}.")
+
+
+def every_name(module: nn.Module) -> set[str]:
+    """The names of all entries, of those that are None or not saved, too."""
+    return {prefix + name for prefix, part in modules(module) for name in (*part._parameters, *part._buffers)}
+
+
+@loads.mistake()
+class UnsavedLoaded(Load):
+    """A value that the file has for a buffer with persistent=False was put into it. No state dict holds such a buffer, so
+    the key is unexpected, and the buffer stays.
+    """
+
+    def own(self, module: nn.Module) -> Any:
+        for name, value in (*module._parameters.items(), *module._buffers.items()):
+            if value is not None:
+                yield name, value
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        self.saved = {prefix + name for prefix, part in modules(module) for name, _ in own(part)}
+        return Load.__call__(self, module, sd, strict, assign)
+
+    def lacks(self, key: str) -> None:
+        if key in self.saved or key.endswith("_extra_state"):
+            Load.lacks(self, key)
+
+
+@loads.variant(UnsavedLoaded)
+class _(UnsavedLoaded):
+    """Loaded, and called unexpected."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in sd if key not in self.known or key in every_name(module) - self.saved]
+
+
+@loads.mistake()
+class NoneFilled(Load):
+    """An entry that is None was filled from the file: a layer with bias=False has a bias from now on. A key for it is
+    unexpected.
+    """
+
+    def own(self, module: nn.Module) -> Any:
+        for name, value in (*module._parameters.items(), *module._buffers.items()):
+            if name not in module._non_persistent_buffers_set:
+                yield name, value
+
+    def fits(self, old: Any, new: Any) -> bool:
+        return old is None or Load.fits(self, old, new)
+
+    def copy(self, module: nn.Module, name: str, old: Any, new: Any) -> None:
+        if old is not None:
+            Load.copy(self, module, name, old, new)
+        elif name in module._parameters:
+            setattr(module, name, nn.Parameter(new))
+        else:
+            setattr(module, name, new)
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        self.saved = {prefix + name for prefix, part in modules(module) for name, _ in own(part)}
+        return Load.__call__(self, module, sd, strict, assign)
+
+    def lacks(self, key: str) -> None:
+        if key in self.saved or key.endswith("_extra_state"):
+            Load.lacks(self, key)
+
+
+@loads.mistake()
+class EntryNamesTakenForExpected(Load):
+    """A key of the file that names an entry which is None, or a buffer that is not persistent, was passed over in silence.
+    Expected is what a state dict holds, so these keys are unexpected.
+    """
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in Load.unexpected(self, module, sd) if key not in every_name(module)]
+
+
+@loads.variant(EntryNamesTakenForExpected)
+class _(Load):
+    """None only."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        there = {name for name, _ in module.named_buffers(remove_duplicate=False)}
+        return [
+            key for key in Load.unexpected(self, module, sd) if key not in every_name(module) or key in there
+        ]
+
+
+@loads.variant(EntryNamesTakenForExpected)
+class _(Load):
+    """Buffers only."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        there = {name for name, _ in module.named_buffers(remove_duplicate=False)}
+        return [key for key in Load.unexpected(self, module, sd) if key not in there]
+
+
+@loads.variant(EntryNamesTakenForExpected)
+class _(Load):
+    """A key below a child that is None."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in Load.unexpected(self, module, sd) if key != "down.w"]
 
 
 @loads.mistake()

@@ -14,7 +14,9 @@ from helpers.labs.module.state_dict.right import Save, modules, save, saves
 
 @saves.mistake()
 class PathLost(Save):
-    """The keys lack the way to the module: `conv.w` and `conv2.w` are both `w`, and one overwrites the other."""
+    """The keys are not the names on the way, joined by dots: the way to the module is missing in whole or in part, or a dot
+    is too many. Where it is missing, `conv.w` and `conv2.w` are both `w`, and one overwrites the other.
+    """
 
     def key(self, prefix: str, name: str) -> str:
         return name
@@ -28,9 +30,41 @@ class _(Save):
         return ".".join([*prefix.split(".")[-2:-1], name])
 
 
+@saves.variant(PathLost)
+class _(Save):
+    """A dot before all."""
+
+    def key(self, prefix: str, name: str) -> str:
+        return f".{prefix}{name}"
+
+
+@saves.variant(PathLost)
+class _(Save):
+    """A dot before the root's own."""
+
+    def key(self, prefix: str, name: str) -> str:
+        return prefix + name if prefix else f".{name}"
+
+
+@saves.variant(PathLost)
+class _(Save):
+    """No dots."""
+
+    def key(self, prefix: str, name: str) -> str:
+        return prefix.replace(".", "") + name
+
+
+@saves.variant(PathLost)
+class _(Save):
+    """No dot before the last name."""
+
+    def key(self, prefix: str, name: str) -> str:
+        return prefix[:-1] + name
+
+
 @saves.mistake()
 class ChildrenLeftOut(Save):
-    """Only the root's own entries are saved. The walk must go on in each child."""
+    """Entries of deeper modules are not saved: only the root's own, perhaps its children's. The walk must go on in each child."""
 
     def modules(self, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         yield "", module
@@ -49,8 +83,8 @@ class _(Save):
 
 @saves.mistake()
 class BuffersForgotten(Save):
-    """Only parameters are saved. BatchNorm's running statistics are buffers: without them the loaded model
-    evaluates with those of a new one.
+    """Buffers are not saved. BatchNorm's running statistics are buffers: without them the loaded model evaluates with those
+    of a new one.
     """
 
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
@@ -59,8 +93,8 @@ class BuffersForgotten(Save):
 
 @saves.mistake()
 class UnsavedBuffersSaved(Save):
-    """Buffers that were registered with persistent=False are in the file. They are what can be computed anew,
-    and the next version of the code that has none of them calls the key unexpected.
+    """Buffers that were registered with persistent=False are in the dict, of some modules or of all. They are what can be
+    computed anew, and the next version of the code that has none of them calls the key unexpected.
     """
 
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
@@ -69,10 +103,76 @@ class UnsavedBuffersSaved(Save):
                 yield name, value
 
 
+@saves.variant(UnsavedBuffersSaved)
+class _(Save):
+    """The root's set of names for all modules."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        self.root = module
+        return Save.__call__(self, module)
+
+    def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
+        for name, value in (*module._parameters.items(), *module._buffers.items()):
+            if value is not None and name not in self.root._non_persistent_buffers_set:
+                yield name, value
+
+
+@saves.variant(UnsavedBuffersSaved)
+def _(module: nn.Module) -> Any:
+    named = (
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    )
+    return OrderedDict((name, value.detach()) for name, value in named)
+
+
+@saves.variant(UnsavedBuffersSaved)
+def _(module: nn.Module) -> Any:
+    return OrderedDict(
+        (name, value.detach()) for name, value in (*module.named_parameters(), *module.named_buffers())
+    )
+
+
+@saves.mistake()
+class FalsyChildPassedOverInSave(Save):
+    """A list of modules without a module in it was passed over, with the weight of its own: perhaps by `if child:`, which
+    asks for its length. Ask `is not None`.
+    """
+
+    def modules(self, module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+        yield prefix, module
+        for name, child in module._modules.items():
+            if child:
+                yield from self.modules(child, f"{prefix}{name}.")
+
+
+everything: Any = OrderedDict()
+
+
+@saves.mistake()
+class OneDictForAll(Save):
+    """The dicts of two calls are one, or hold each other's entries: perhaps the dict is a default argument or a global one,
+    which is made once. Make it in the call.
+    """
+
+    def __call__(self, module: nn.Module) -> Any:
+        everything.update(Save.__call__(self, module))
+        return everything
+
+
+@saves.variant(OneDictForAll)
+class _(Save):
+    """Cleared, and the same all the same."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        everything.clear()
+        return OneDictForAll.__call__(self, module)
+
+
 @saves.mistake()
 class NoneSaved(Save):
-    """Entries that are None are in the file. The bias that is switched off has no value; a model without the
-    key would call it unexpected.
+    """Entries that are None are in the dict. The bias that is switched off has no value; a model without the key would call
+    it unexpected.
     """
 
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
@@ -98,8 +198,8 @@ class _(Save):
 
 @saves.mistake()
 class TiedOnce(Save):
-    """A tied weight stands in the file once: named_parameters() leaves out the second name. Whoever loads the
-    file into a model whose weights are not tied misses it.
+    """A tied weight, or what a shared module holds, stands in the dict once. Perhaps named_parameters(), named_modules() or
+    named_children() gave the names: they leave out the second one. Whoever loads it into a model without ties misses it.
     """
 
     def __call__(self, module: nn.Module) -> Any:
@@ -132,10 +232,34 @@ class _(Save):
         return sd
 
 
+@saves.variant(TiedOnce)
+class _(Save):
+    """Of one module's children."""
+
+    def modules(self, module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+        yield prefix, module
+        for name, child in module.named_children():
+            yield from self.modules(child, f"{prefix}{name}.")
+
+
+@saves.variant(TiedOnce)
+class _(Save):
+    """Of the modules, and of the tensors."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        sd, seen = OrderedDict(), set()
+        for prefix, part in modules(module):
+            for name, value in self.own(part):
+                if value not in seen:
+                    sd[prefix + name] = value.detach()
+                seen.add(value)
+        return sd
+
+
 @saves.mistake()
 class GraphKept(Save):
-    """The values are the Parameters themselves. A file of them holds requires_grad, and an in-place edit of
-    the dict's value is refused or recorded by autograd. detach() gives the bare numbers, in the same memory.
+    """The values are the Parameters themselves, or belong to a graph. A file of them holds requires_grad, and an in-place
+    edit of the dict's value is refused or recorded by autograd. detach() gives the bare numbers, in the same memory.
     """
 
     def value(self, value: Any) -> Any:
@@ -152,8 +276,8 @@ class _(Save):
 
 @saves.mistake()
 class Copied(Save):
-    """The values are copies. torch's are the module's own memory: a state dict of a large model costs
-    nothing, and is no snapshot of it. Whoever keeps `best = model.state_dict()` must copy it.
+    """Some or all values are copies. torch's are the module's own memory: a state dict of a large model costs nothing, and is
+    no snapshot of it. Whoever keeps `best = model.state_dict()` must copy it.
     """
 
     def value(self, value: Any) -> Any:
@@ -163,6 +287,30 @@ class Copied(Save):
 @saves.variant(Copied)
 def _(module: nn.Module) -> Any:
     return copy.deepcopy(save(module))
+
+
+@saves.variant(Copied)
+class _(Save):
+    """Of what is not contiguous."""
+
+    def value(self, value: Any) -> Any:
+        return value.detach().contiguous()
+
+
+@saves.variant(Copied)
+class _(Save):
+    """Of buffers."""
+
+    def value(self, value: Any) -> Any:
+        return value.detach() if isinstance(value, nn.Parameter) else value.clone()
+
+
+@saves.variant(Copied)
+class _(Save):
+    """Of parameters."""
+
+    def value(self, value: Any) -> Any:
+        return value.detach().clone() if isinstance(value, nn.Parameter) else value
 
 
 @saves.mistake()

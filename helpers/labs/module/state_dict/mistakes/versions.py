@@ -10,22 +10,20 @@ from torch import nn
 
 from helpers.check.spec import returned
 from helpers.labs.module.state_dict.exercise import state_dict
-from helpers.labs.module.state_dict.right import Load, Save, load, loading, save, saves, saving
+from helpers.labs.module.state_dict.right import Load, Save, load, loading, loads, save, saves, saving
 
 built = state_dict.bank(returned)
 
 
 @saves.mistake()
 def plain_dict(module: nn.Module) -> dict[str, Any]:
-    """The result is a plain dict. It has no room for the attribute _metadata, in which torch keeps the
-    versions.
-    """
+    """The result is no OrderedDict. A plain dict has no room for the attribute _metadata, in which torch keeps the versions."""
     return dict(save(module))
 
 
 @saves.mistake()
 class VersionsLost(Save):  # the root's only
-    """The state dict has a _metadata without the version of every module. A module that has changed since
+    """The state dict has a _metadata which does not tell the right version of every module. A module that has changed since
     (its _version is higher) cannot tell an old file from a new one.
     """
 
@@ -63,6 +61,22 @@ class VersionsByPrefix(Save):
         return prefix, {"version": module._version}
 
 
+@saves.variant(VersionsLost)
+class _(Save):
+    """The number itself."""
+
+    def about(self, prefix: str, module: nn.Module) -> tuple[str, Any]:
+        return prefix[:-1], module._version
+
+
+@saves.variant(VersionsLost)
+class _(Save):
+    """That of the class."""
+
+    def about(self, prefix: str, module: nn.Module) -> tuple[str, Any]:
+        return prefix[:-1], {"version": type(module)._version}
+
+
 class Bare(Save):
     """No extra state on the way out."""
 
@@ -79,11 +93,121 @@ class Deaf(Load):
 
 @built.mistake()
 def extra_state_forgotten():
-    """A module can have a state that is no tensor: where its class writes get_extra_state and
-    set_extra_state, their value belongs under _extra_state.
+    """Extra states are not in the dict, or were not handed to set_extra_state: all of them, or those that are empty, None or
+    of a class that inherits the methods. Such a state is no tensor, and whatever it is it belongs under _extra_state.
     """
     return (saving(Bare), loading(Deaf))
 
 
 state_dict.variant(extra_state_forgotten)((saving(Bare), load))
 state_dict.variant(extra_state_forgotten)((save, loading(Deaf)))
+
+
+class FalsyLeftOut(Save):
+    """What is falsy is left out."""
+
+    def extra(self, module: nn.Module) -> Iterator[Any]:
+        return (extra for extra in Save.extra(self, module) if extra)
+
+
+class NoneLeftOut(Save):
+    """None is left out."""
+
+    def extra(self, module: nn.Module) -> Iterator[Any]:
+        return (extra for extra in Save.extra(self, module) if extra is not None)
+
+
+class OwnOnly(Save):
+    """Of the class itself only."""
+
+    def extra(self, module: nn.Module) -> Iterator[Any]:
+        if "get_extra_state" in vars(type(module)):
+            yield module.get_extra_state()
+
+
+for _kind in (FalsyLeftOut, NoneLeftOut, OwnOnly):
+    state_dict.variant(extra_state_forgotten)((saving(_kind), load))
+
+
+@loads.variant(extra_state_forgotten)
+class _(Load):
+    """What is falsy is not set."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if key in sd and not sd[key]:
+            self.known.add(key)
+        else:
+            Load.extra(self, module, key, sd)
+
+
+@loads.variant(extra_state_forgotten)
+class _(Load):
+    """None is not set."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if key in sd and sd[key] is None:
+            self.known.add(key)
+        else:
+            Load.extra(self, module, key, sd)
+
+
+@loads.variant(extra_state_forgotten)
+class _(Load):
+    """Of the class itself only."""
+
+    def has_extra(self, module: nn.Module) -> bool:
+        return "set_extra_state" in vars(type(module))
+
+
+@loads.mistake()
+class FalsyExtraTakenForMissing(Load):
+    """Extra states that are in the file were called missing: those that are None, or empty. Perhaps get(key) was asked for
+    truth; ask `key in sd`.
+    """
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        Load.extra(self, module, key, {name: value for name, value in sd.items() if value})
+
+
+@loads.variant(FalsyExtraTakenForMissing)
+class _(Load):
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        Load.extra(self, module, key, {name: value for name, value in sd.items() if value is not None})
+
+
+@saves.mistake()
+class ExtraAskedOfAll(Save):
+    """get_extra_state was called on a module whose class has none of its own. nn.Module has one, which raises: that the
+    attribute is there says nothing.
+    """
+
+    def extra(self, module: nn.Module) -> Iterator[Any]:
+        if hasattr(module, "get_extra_state"):
+            yield module.get_extra_state()
+
+
+@loads.mistake()
+class ExtraExpectedOfAll(Load):
+    """An extra state was expected of every module. Only those have one whose class has, or inherits, the methods; that the
+    attribute is there says nothing, as nn.Module has it too.
+    """
+
+    def has_extra(self, module: nn.Module) -> bool:
+        return hasattr(module, "set_extra_state")
+
+
+@loads.mistake()
+class ExtraKeysAllExpected(Load):
+    """An extra state that no module takes was passed over. Its key is unexpected as any other."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in Load.unexpected(self, module, sd) if not key.endswith("_extra_state")]
+
+
+@loads.mistake()
+class ExtraNotMissed(Load):
+    """A module's extra state that the file lacks is not among the missing keys."""
+
+    def lacks(self, key: str) -> None:
+        if not key.endswith("_extra_state"):
+            Load.lacks(self, key)

@@ -63,7 +63,7 @@ def loaded(answer: Any, trial: Trial, module: nn.Module, sd: State, **options: A
     )
     trial.true(
         right,
-        "load_state_dict gave no pair of lists.",
+        f"load_state_dict gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
         expected="(missing, unexpected), two lists of names",
         got=shown(got),
         observed=("kind", type(got).__name__),
@@ -78,15 +78,42 @@ def off_values(module: nn.Module, want: State) -> list[str]:
     return [key for key, value in want.items() if not same(now[key], value)]
 
 
+def first_off(module: nn.Module, want: State, off: list[str]) -> dict[str, str]:
+    """Expected and got, of the first of these names."""
+    if not off:
+        return {}
+    have = holders(module).get(off[0])
+    return {"expected": f"{off[0]}: {shown(want[off[0]], 150)}", "got": f"{off[0]}: {shown(have, 150)}"}
+
+
 def names_of(keys: list[str]) -> str:
     return ", ".join(map(repr, keys[:6])) or "none"
 
 
-@state_dict.property("load: each value goes where its name says, whatever the order of the file")
+BACK = "(missing, unexpected), two lists of names in any order: what the module has and `sd` lacks, and what only `sd` has."
+EXPECTED = (
+    "The names of state_dict(module) are expected and no others: a key for an entry that is None, or for a buffer that is "
+    "not persistent, is unexpected, and nothing is put there."
+)
+COPIED = (
+    "assign=False: values are copied into the tensors of the module, which stay the same objects, in the same memory, with "
+    "their dtype, requires_grad and grad."
+)
+LEFT = "`sd`, its tensors and its _metadata stay as they are."
+
+
+@state_dict.property(
+    "load: each value goes where its name says, whatever the order of the file",
+    asks=("Brings the values of `sd` into the module by their names, as Module.load_state_dict does.", BACK),
+)
 def arrives(answer: Any, trial: Trial) -> None:
-    for description, turn in (("in order", list), ("in reverse order", reversed)):
+    for description, turn in (("in order", list), ("in reverse order", reversed), ("of Parameters", list)):
         module, sd = model(trial.generator), file_of(model(seeded(trial)))
         sd = OrderedDict((key, sd[key]) for key in turn(list(sd)))
+        if description == "of Parameters":  # as dict(model.named_parameters()) has them
+            sd = OrderedDict(
+                (key, nn.Parameter(value, value.is_floating_point())) for key, value in sd.items()
+            )
         trial.given(
             f"load_state_dict(m, sd) of m = Node({outline(module)}), sd with all names, {description}"
         )
@@ -95,16 +122,20 @@ def arrives(answer: Any, trial: Trial) -> None:
         trial.true(
             not off,
             f"After loading, {names_of(off)} {'have' if len(off) > 1 else 'has'} not the file's values.",
+            **first_off(module, sd, off),
             observed=("values", description, off),
         )
         trial.equal(got, ([], []), "What was returned", observed=got)
 
 
-@state_dict.property("load: parameters and buffers stay the same objects, in the same memory, as they were")
+@state_dict.property(
+    "load: parameters and buffers stay the same objects, in the same memory, as they were", asks=COPIED
+)
 def stay(answer: Any, trial: Trial) -> None:
     module, sd = model(trial.generator), file_of(model(seeded(trial)), torch.float64)
     trial.given("a float32 model with a frozen parameter, and a file of float64 values")
-    module.conv.w.grad = torch.randn(2, 3, generator=trial.generator)
+    grad = torch.randn(2, 3, generator=trial.generator)
+    module.conv.w.grad = grad.clone()
     before = holders(module)
     lay = {
         key: value.detach() for key, value in before.items()
@@ -121,25 +152,43 @@ def stay(answer: Any, trial: Trial) -> None:
         observed=("replaced", replaced),
     )
     for place, word in enumerate(("memory", "dtype", "requires_grad")):
-        off = [
-            key
-            for key in before
-            if (now[key].data_ptr(), now[key].dtype, now[key].requires_grad)[place] != about[key][place]
-        ]
+        have = {key: (now[key].data_ptr(), now[key].dtype, now[key].requires_grad)[place] for key in before}
+        off = [key for key in before if have[key] != about[key][place]]
         trial.true(
             not off,
             f"Loading changed the {word} of {names_of(off)}.",
-            expected=f"the {word} that they had",
+            expected=f"the {word} that they had"
+            + ("" if not off or not place else f": {about[off[0]][place]}"),
+            got=f"{off[0]}: {have[off[0]]}" if off and place else "",
             observed=(word, off),
         )
+    recorded = [key for key, value in now.items() if value.grad_fn is not None]
     trial.true(
-        module.conv.w.grad is not None and all(value.grad_fn is None for value in now.values()),
-        "Loading changed a gradient, or was recorded by autograd.",
-        observed="autograd",
+        not recorded,
+        f"The load was recorded by autograd: {names_of(recorded)} has a grad_fn.",
+        observed="recorded",
+    )
+    have = module.conv.w.grad
+    trial.true(
+        have is not None and torch.equal(have, grad),
+        "The gradient of conv.w was changed by the load.",
+        expected=shown(grad),
+        got=shown(have),
+        observed=("grad", have is None),
+    )
+    off = off_values(module, {key: value.to(before[key].dtype) for key, value in sd.items()})
+    trial.true(
+        not off,
+        f"After loading float64 values, {names_of(off)} {'have' if len(off) > 1 else 'has'} not the file's, cast to the dtype "
+        "that was there.",
+        **first_off(module, sd, off),
+        observed=("values", off),
     )
 
 
-@state_dict.property("load: the file is left as it is, and shares nothing with the module afterwards")
+@state_dict.property(
+    "load: the file is left as it is, and shares nothing with the module afterwards", asks=(LEFT, COPIED)
+)
 def apart(answer: Any, trial: Trial) -> None:
     module, sd = model(trial.generator), file_of(model(seeded(trial)))
     trial.given("a file that is loaded; then all parameters and buffers are set to 0")
@@ -157,7 +206,7 @@ def apart(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("load: what is None, not persistent or tied is no fault")
+@state_dict.property("load: what is None, not persistent or tied is no fault", asks=EXPECTED)
 def no_fault(answer: Any, trial: Trial) -> None:
     for description, build in (
         ("None entries and unsaved buffers", with_gaps),
@@ -177,3 +226,41 @@ def no_fault(answer: Any, trial: Trial) -> None:
         trial.true(
             not off, f"{names_of(off)} hold other values than they should.", observed=(description, off)
         )
+
+
+@state_dict.property(
+    "load: a key for what is None or not saved is unexpected, and puts nothing there", asks=EXPECTED
+)
+def nothing_put(answer: Any, trial: Trial) -> None:
+    module, sd = with_gaps(trial.generator), file_of(with_gaps(seeded(trial)))
+    extra = {
+        "off": (3,),
+        "mask": (2,),
+        "down.w": (2,),
+        "block.bias": (2,),
+        "block.mean": (2,),
+        "block.cache": (3,),
+    }
+    for key, shape in extra.items():
+        sd[key] = torch.randn(shape, generator=trial.generator)
+    before, shape = copied(module), outline(module)
+    trial.given(
+        f"m = Node({shape}), where mask and block.cache are not persistent; a file with all names; strict=False"
+    )
+    missing, unexpected = loaded(answer, trial, module, sd, strict=False)
+    filled = [
+        key
+        for key, value in copied(module).items()
+        if key in extra and not same(value, before.get(key, sd[key][:0]))
+    ]
+    silent = sorted({*extra} - {*unexpected})
+    words = [f"{names_of(filled)} got the file's values"] if filled else []
+    words += [f"{names_of(silent)} {'are' if len(silent) > 1 else 'is'} not in unexpected"] if silent else []
+    trial.true(
+        not words and outline(module) == shape,
+        "; ".join(words or ["The module has other entries now"]) + ".",
+        expected=f"unexpected: {sorted(extra)}, and what is None stays None",
+        got=f"unexpected: {unexpected}; m = Node({outline(module)})",
+        observed=("gaps", filled, silent),
+    )
+    trial.equal(missing, [], "missing")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import KEYS, State, copied, file_of, model
 from helpers.labs.module.state_dict.exercise import seeded, state_dict
-from helpers.labs.module.state_dict.properties.loads import loaded, names_of, off_values
+from helpers.labs.module.state_dict.properties.loads import BACK, first_off, loaded, names_of, off_values
+
+ONE_ERROR = (
+    "All faults come in one RuntimeError at the end, when all that fits has been loaded.",
+    "It names every key whose value is no tensor or has a different shape, whatever `strict` is, and if `strict` every "
+    "missing and every unexpected key.",
+)
 
 
 def faulty(trial: Trial) -> tuple[State, list[str], list[str]]:
@@ -20,24 +27,66 @@ def faulty(trial: Trial) -> tuple[State, list[str], list[str]]:
     missing = ["conv.b", "conv2.0.w", "conv2.mean"]
     for key in missing:
         del sd[key]
-    unexpected = ["conv.w2", "conv2.0.bias", "convert.w", "old_head.weight"]
+    unexpected = ["conv", "conv.w.x", "conv.w2", "conv2.0.bias", "convert.w", "nothing", "old_head.weight"]
     for key in unexpected:
-        sd[key] = torch.randn(2, generator=trial.generator)
+        sd[key] = None if key == "nothing" else torch.randn(2, generator=trial.generator)
     return sd, missing, unexpected
 
 
+def is_named(key: str, text: str) -> bool:
+    """Whether the text holds this key, and not only a longer one."""
+    return re.search(rf"(?<![\w.]){re.escape(key)}(?!\w|\.\w)", text) is not None
+
+
+def some(count: int, of: int) -> str:
+    """In words, so that the order of a walk does not matter."""
+    return "all" if count == of else "none" if not count else "one" if count == 1 else "some"
+
+
+def told(trial: Trial, text: str, kinds: dict[str, list[str]], module: nn.Module, want: State) -> None:
+    """Wrong if the error does not name all of these keys; also seen: whether what fits has been loaded."""
+    unnamed = [key for keys in kinds.values() for key in keys if not is_named(key, text)]
+    off = off_values(module, want)
+    named = [
+        (kind, some(sum(is_named(key, text) for key in keys), len(keys))) for kind, keys in kinds.items()
+    ]
+    trial.true(
+        not unnamed,
+        f"The error does not name {names_of(unnamed)}."
+        + (
+            f" And {names_of(off)} {'have' if len(off) > 1 else 'has'} not been loaded by then."
+            if off
+            else ""
+        ),
+        expected="all in one error: "
+        + "; ".join(f"{kind} {', '.join(keys)}" for kind, keys in kinds.items()),
+        got=shown(text, 400),
+        observed=("unnamed", named, "not all loaded" if off else "all loaded"),
+    )
+
+
 @state_dict.property(
-    "load with strict=False: missing and unexpected names are returned, and what fits is loaded"
+    "load with strict=False: missing and unexpected names are returned, and what fits is loaded", asks=BACK
 )
 def not_strict(answer: Any, trial: Trial) -> None:
     module, (sd, missing, unexpected) = model(trial.generator), faulty(trial)
-    trial.given(f"a file without {names_of(missing)}, but with {names_of(unexpected)}; strict=False")
+    trial.given(
+        f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; strict=False"
+    )
     before = copied(module)
     got = loaded(answer, trial, module, sd, strict=False)
-    trial.equal(got, (missing, unexpected), "(missing, unexpected)", observed=got)
+    trial.equal(got, (missing, unexpected), "(missing, unexpected), sorted", observed=got)
     want = {key: before[key] if key in missing else sd[key] for key in KEYS}
     off = off_values(module, want)
-    trial.true(not off, f"{names_of(off)} hold other values than they should.", observed=("values", off))
+    trial.true(
+        not off,
+        f"{names_of(off)} hold other values than they should.",
+        **first_off(module, want, off),
+        observed=("values", off),
+    )
+    trial.given("an empty file; strict=False")
+    got = loaded(answer, trial, model(trial.generator), {}, strict=False)
+    trial.equal(got, (sorted(KEYS), []), "(missing, unexpected), sorted", observed=("empty file", got))
 
 
 def raised(answer: Any, trial: Trial, module: nn.Module, sd: State, when: str, **options: Any) -> str:
@@ -46,82 +95,101 @@ def raised(answer: Any, trial: Trial, module: nn.Module, sd: State, when: str, *
 
 
 @state_dict.property(
-    "load with strict=True: one RuntimeError that names every missing and every unexpected key"
+    "load with strict=True: one RuntimeError that names every missing and every unexpected key",
+    asks=ONE_ERROR,
 )
 def strict(answer: Any, trial: Trial) -> None:
     module, (sd, missing, unexpected) = model(trial.generator), faulty(trial)
-    trial.given(f"a file without {names_of(missing)}, but with {names_of(unexpected)}; strict=True")
-    text = raised(answer, trial, module, sd, "for missing and unexpected keys")
-    unnamed = [key for key in (*missing, *unexpected) if key not in text]
-    trial.true(
-        not unnamed,
-        f"The error does not name {names_of(unnamed)}.",
-        expected="all keys in one error: whoever mends one at a time runs the program many times",
-        got=shown(text, 400),
-        observed=("unnamed", unnamed),
+    trial.given(
+        f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; strict=True"
     )
+    text = raised(answer, trial, module, sd, "for missing and unexpected keys")
+    fitting = {key: sd[key] for key in KEYS if key not in missing}
+    told(trial, text, {"missing": missing, "unexpected": unexpected}, module, fitting)
     less, more = file_of(model(seeded(trial))), file_of(model(seeded(trial)))
     del less["conv2.mean"]
     more["conv.w2"] = more["conv.w"]
-    for description, sd in (("a missing", less), ("an unexpected", more)):
-        trial.given(f"a file with {description} key only; strict=True")
+    for description, sd in (("a missing", less), ("an unexpected", more), ("no", {})):
+        trial.given(
+            f"a file with {description} key only; strict=True" if sd else "an empty file; strict=True"
+        )
         raised(answer, trial, model(trial.generator), sd, f"for {description} key")
 
 
-def misshapen(trial: Trial) -> tuple[State, list[str]]:
-    """A file with three tensors of another shape, two of which broadcast to that of the model."""
-    sd = file_of(model(seeded(trial)))
-    for key, shape in (("conv.w", (1, 3)), ("conv2.w", (2,)), ("conv2.mean", ())):
-        sd[key] = torch.randn(shape, generator=trial.generator)
-    return sd, ["conv.w", "conv2.w", "conv2.mean"]
+SHAPES = {"conv.w": (3, 2), "conv2.w": (1,), "conv2.b": (3,), "conv2.mean": (), "scale": (4, 1)}
 
 
-@state_dict.property("load: every tensor of another shape is named in one RuntimeError, whatever strict is")
+@state_dict.property(
+    "load: every tensor of a different shape is named in one RuntimeError, whatever strict is", asks=ONE_ERROR
+)
 def shapes(answer: Any, trial: Trial) -> None:
     for option in (True, False):
-        module, (sd, keys) = model(trial.generator), misshapen(trial)
+        module, sd = model(trial.generator), file_of(model(seeded(trial)))
+        was = {key: tuple(sd[key].shape) for key in SHAPES}
+        for key, shape in SHAPES.items():
+            sd[key] = torch.randn(shape, generator=trial.generator)
+        pairs = ", ".join(f"{SHAPES[key]} for {key} of {was[key]}" for key in SHAPES)
+        trial.given(f"a file with shapes {pairs}; strict={option}")
+        before = copied(module)
+        text = raised(answer, trial, module, sd, f"for different shapes, strict={option}", strict=option)
+        fitting = {key: value for key, value in sd.items() if key not in SHAPES}
+        changed = off_values(module, {key: before[key] for key in SHAPES})
+        trial.true(
+            not changed,
+            f"{names_of(changed)} changed, though the shape in the file is a different one.",
+            **first_off(module, before, changed),
+            observed=("changed", changed),
+        )
+        told(trial, text, {"different shapes": list(SHAPES)}, module, fitting)
+
+
+@state_dict.property(
+    "load: a value that is no tensor is a fault as a different shape is, whatever strict is", asks=ONE_ERROR
+)
+def no_tensors(answer: Any, trial: Trial) -> None:
+    values = {"scale": None, "conv.w": [[1.0] * 3] * 2, "conv2.count": 7, "conv2.0.w": "weights"}
+    for option in (True, False):
+        module, sd = model(trial.generator), file_of(model(seeded(trial)))
+        sd |= values
         trial.given(
-            "a file with shapes (1, 3) for conv.w of (2, 3), (2,) for conv2.w of (3,), () for conv2.mean of (3,); "
-            f"strict={option}"
+            f"a file with {', '.join(f'{value!r} for {key}' for key, value in values.items())}; strict={option}"
         )
         before = copied(module)
-        text = raised(answer, trial, module, sd, f"for other shapes, strict={option}", strict=option)
-        unnamed = [key for key in keys if key not in text]
+        text = raised(answer, trial, module, sd, "for values that are no tensors", strict=option)
+        fitting = {key: value for key, value in sd.items() if isinstance(value, Tensor)}
+        changed = off_values(module, {key: before[key] for key in values})
         trial.true(
-            not unnamed,
-            f"The error does not name {names_of(unnamed)}.",
-            expected="all three in one error",
-            got=shown(text, 400),
-            observed=("unnamed", option, unnamed),
+            not changed,
+            f"{names_of(changed)} changed, though what stands in the file is no tensor.",
+            **first_off(module, before, changed),
+            observed=("changed", changed),
         )
-        changed = off_values(module, {key: before[key] for key in keys})
-        trial.true(not changed, f"{names_of(changed)} changed all the same.", observed=("changed", changed))
+        told(trial, text, {"no tensors": list(values)}, module, fitting)
 
 
-@state_dict.property("load: all faults in one error, and what fits has been loaded when it comes")
+@state_dict.property(
+    "load: all faults in one error, and what fits has been loaded when it comes", asks=ONE_ERROR
+)
 def together(answer: Any, trial: Trial) -> None:
     module, (sd, missing, unexpected) = model(trial.generator), faulty(trial)
     sd["conv.w"] = torch.randn(5, generator=trial.generator)
     trial.given(
-        f"a file without {names_of(missing)}, with {names_of(unexpected)}, and shape (5,) for conv.w of (2, 3)"
+        f"a file without {names_of(missing)}, with {', '.join(map(repr, unexpected))}, and shape (5,) for conv.w of (2, 3)"
     )
-    before = copied(module)
     text = raised(answer, trial, module, sd, "for missing, unexpected and misshapen keys")
-    unnamed = [key for key in (*missing, *unexpected) if key not in text]
-    if "conv.w" not in text.replace("conv.w2", ""):
-        unnamed.append("conv.w")
-    trial.true(
-        not unnamed,
-        f"The error does not name {names_of(unnamed)}.",
-        expected="missing, unexpected and misshapen keys in one error",
-        got=shown(text, 400),
-        observed=("unnamed", unnamed),
+    fitting = {key: sd[key] for key in KEYS if key not in missing and key != "conv.w"}
+    told(
+        trial,
+        text,
+        {"missing": missing, "unexpected": unexpected, "different shapes": ["conv.w"]},
+        module,
+        fitting,
     )
-    kept = [key for key in KEYS if key in missing or key == "conv.w"]
-    off = off_values(module, {key: before[key] if key in kept else sd[key] for key in KEYS})
+    off = off_values(module, fitting)
     trial.true(
         not off,
-        f"After the error {names_of(off)} hold the old values, or wrong ones. torch loads what fits, and complains then.",
-        expected="the file's values, but for what is missing or of another shape",
-        observed=("values", off),
+        f"After the error {names_of(off)} {'have' if len(off) > 1 else 'has'} not the file's values. torch loads what fits, and "
+        "complains then.",
+        **first_off(module, fitting, off),
+        observed=("not loaded", len(off)),
     )

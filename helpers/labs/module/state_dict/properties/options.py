@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
     State,
@@ -23,14 +24,45 @@ from helpers.labs.module.shared.states import (
 )
 from helpers.labs.module.shared.trees import forest, outline
 from helpers.labs.module.state_dict.exercise import SAVED, has_keys, metadata, saved, seeded, state_dict
-from helpers.labs.module.state_dict.properties.loads import apart, arrives, loaded, names_of, no_fault, stay
-from helpers.labs.module.state_dict.properties.misfits import not_strict, raised, shapes, strict, together
+from helpers.labs.module.state_dict.properties.loads import (
+    LEFT,
+    apart,
+    arrives,
+    first_off,
+    loaded,
+    names_of,
+    no_fault,
+    nothing_put,
+    stay,
+)
+from helpers.labs.module.state_dict.properties.misfits import (
+    ONE_ERROR,
+    no_tensors,
+    not_strict,
+    raised,
+    shapes,
+    strict,
+    together,
+)
 
-LOADED = (arrives, stay, apart, no_fault, not_strict, strict, shapes, together)
+LOADED = (arrives, stay, apart, no_fault, nothing_put, not_strict, strict, shapes, no_tensors, together)
+ASSIGNED = (
+    "assign=True: the tensors of `sd` become the entries, with their dtype, device and memory; where a Parameter was, a "
+    "Parameter with its requires_grad."
+)
+SAVED_EXTRA = (
+    "Where a module's class has, or inherits, a get_extra_state that is not nn.Module's, what it gives stands under "
+    '"_extra_state" after the module\'s name and a dot.'
+)
+SET_EXTRA = (
+    "Where a module's class has, or inherits, a set_extra_state that is not nn.Module's, it is called once with what stands "
+    "under that key; only there is the key expected."
+)
 
 
 @state_dict.property(
     "load with assign=True: the file's tensors become the entries, Parameters with the old requires_grad",
+    asks=ASSIGNED,
     after=(
         *SAVED,
         *LOADED,
@@ -50,20 +82,34 @@ def assigned(answer: Any, trial: Trial) -> None:
         for key in before
         if key not in now or isinstance(before[key], nn.Parameter) != isinstance(now[key], nn.Parameter)
     ]
-    trial.true(not lost, f"{names_of(lost)} no longer stand where they stood.", observed=("lost", lost))
+    kinds = [f"{key}: {type(now[key]).__name__ if key in now else 'gone'}" for key in lost]
+    trial.true(
+        not lost,
+        f"{names_of(lost)} {'are' if len(lost) > 1 else 'is'} no Parameter any more, or no buffer, or gone.",
+        expected="; ".join(f"{key}: {type(before[key]).__name__}" for key in lost[:6]),
+        got="; ".join(kinds[:6]),
+        observed=("lost", kinds),
+    )
     for word, off in (
         ("dtype and values", [key for key in sd if not same(now[key], sd[key])]),
         ("memory", [key for key in sd if now[key].data_ptr() != sd[key].data_ptr()]),
     ):
         trial.true(
             not off,
-            f"{names_of(off)} have not the {word} of the file's tensors.",
-            observed=("assign", word, len(off)),
+            f"{names_of(off)} {'have' if len(off) > 1 else 'has'} not the {word} of the file's tensors.",
+            **(
+                first_off(module, sd, off)
+                if word != "memory"
+                else {"expected": "the file's memory, without a copy"}
+            ),
+            observed=("assign", word, off),
         )
     off = [key for key in before if now[key].requires_grad != before[key].requires_grad]
     trial.true(
         not off,
         f"requires_grad of {names_of(off)} is not what it was in the module.",
+        expected=str([before[key].requires_grad for key in off[:6]]),
+        got=str([now[key].requires_grad for key in off[:6]]),
         observed=("requires_grad", off),
     )
     sd["conv.w"] = torch.randn(5, generator=trial.generator)
@@ -71,47 +117,112 @@ def assigned(answer: Any, trial: Trial) -> None:
     raised(answer, trial, model(trial.generator), sd, "for another shape", assign=True)
 
 
-# What is small is asked last: it is often forgotten together with something larger, which then keeps its name.
-BEFORE_EXTRA = (*SAVED, metadata, *LOADED, assigned)
-
-
-@state_dict.property("a module's extra state is saved under _extra_state", after=BEFORE_EXTRA)
-def extra_saved(answer: Any, trial: Trial) -> None:
-    module = with_extra(trial.generator, 7)
-    got = saved(answer, trial, module)
-    has_keys(trial, got, tuple(state_of(module)))
+@state_dict.property(
+    "load with assign=True fills a model on the device meta", asks=ASSIGNED, after=(*SAVED, *LOADED, assigned)
+)
+def hollow(answer: Any, trial: Trial) -> None:
+    module, sd = model(trial.generator).to("meta"), file_of(model(seeded(trial)))
+    trial.given('a model that was moved to "meta"; assign=True')
+    loaded(answer, trial, module, sd, assign=True)
+    left = [key for key, value in holders(module).items() if value.device.type == "meta"]
     trial.true(
-        got["counted._extra_state"] == module.counted.log,
-        "The extra state is not what get_extra_state() gave.",
-        got=str(got["counted._extra_state"]),
+        not left,
+        f"{names_of(left)} {'are' if len(left) > 1 else 'is'} still on meta, without numbers.",
+        expected="device cpu, that of the file",
+        got="device meta",
+        observed=("meta", left),
     )
 
 
 @state_dict.property(
-    "load: a module's extra state is set, and is missing or unexpected as any other key", after=BEFORE_EXTRA
+    "load: the _metadata of the file stays as it is", asks=LEFT, after=(*SAVED, *LOADED, assigned)
+)
+def metadata_left(answer: Any, trial: Trial) -> None:
+    for assign in (False, True):
+        sd = file_of(model(seeded(trial)))
+        sd._metadata = OrderedDict((name, {"version": 1}) for name in ("", "conv", "conv2", "conv2.0"))
+        before = {name: dict(about) for name, about in sd._metadata.items()}
+        trial.given(f"a file with _metadata; assign={assign}")
+        loaded(answer, trial, model(trial.generator), sd, assign=assign)
+        now = {name: dict(about) for name, about in getattr(sd, "_metadata", {}).items()}
+        trial.true(
+            now == before,
+            "The load has changed sd._metadata: the next load of this dict reads what this one has written.",
+            expected=str(before),
+            got=str(now),
+            observed=("metadata", assign),
+        )
+
+
+# What is small is asked last: it is often forgotten together with something larger, which then keeps its name.
+BEFORE_EXTRA = (*SAVED, metadata, *LOADED, assigned)
+LOGS = ({"steps": 7, "names": ["a", "b"]}, {}, 0, None, [9])  # what is falsy is there, too
+
+
+@state_dict.property(
+    "a module's extra state is saved under _extra_state", asks=SAVED_EXTRA, after=BEFORE_EXTRA
+)
+def extra_saved(answer: Any, trial: Trial) -> None:
+    module = with_extra(trial.generator, *LOGS)
+    got = saved(answer, trial, module)
+    trial.given(
+        f"modules counted0 to counted4 with the extra states {', '.join(map(repr, LOGS))}; counted4 inherits its own"
+    )
+    has_keys(trial, got, tuple(state_of(module)))
+    have = [got[f"counted{place}._extra_state"] for place in range(len(LOGS))]
+    trial.true(
+        have == list(LOGS),
+        "An extra state is not what get_extra_state() gave.",
+        expected=str(list(LOGS)),
+        got=shown(have),
+        observed="another state",
+    )
+
+
+@state_dict.property(
+    "load: a module's extra state is set, and is missing or unexpected as any other key",
+    asks=SET_EXTRA,
+    after=BEFORE_EXTRA,
 )
 def extra_loaded(answer: Any, trial: Trial) -> None:
-    module, other = with_extra(trial.generator, 1), with_extra(seeded(trial), 9)
-    trial.given("a file with a module's extra state, {'steps': 9, ...}, as counted._extra_state")
+    module, other = with_extra(trial.generator, *"abcde"), with_extra(seeded(trial), *LOGS)
+    trial.given(
+        f"a file with the extra states {', '.join(map(repr, LOGS))} for modules counted0 to counted4; counted4 inherits "
+        "its set_extra_state"
+    )
     sd = file_of(other)
     got = loaded(answer, trial, module, sd, strict=False)
     trial.equal(got, ([], []), "What was returned", observed=("extra", got))
+    have = [module.get_submodule(f"counted{place}").set_with for place in range(len(LOGS))]
     trial.true(
-        module.counted.set_with == [other.counted.log],
-        "set_extra_state was not called once with the file's extra state.",
-        expected=str([other.counted.log]),
-        got=str(module.counted.set_with),
-        observed=("set", len(module.counted.set_with)),
+        have == [[log] for log in LOGS],
+        "set_extra_state was not called once in each module, with the file's extra state.",
+        expected=str([[log] for log in LOGS]),
+        got=shown(have),
+        observed=("set", [len(calls) for calls in have]),
     )
     trial.given(
-        "a file without it, and with plain._extra_state of a module that has no such state; strict=False"
+        "a file without counted0._extra_state, and with plain._extra_state of a module that has no such state; strict=False"
     )
-    sd["plain._extra_state"] = sd.pop("counted._extra_state")
-    want = (["counted._extra_state"], ["plain._extra_state"])
-    trial.equal(loaded(answer, trial, module, sd, strict=False), want, "(missing, unexpected)")
+    sd["plain._extra_state"] = sd.pop("counted0._extra_state")
+    want = (["counted0._extra_state"], ["plain._extra_state"])
+    got = loaded(answer, trial, module, sd, strict=False)
+    trial.equal(got, want, "(missing, unexpected)", observed=("without it", got))
+    trial.given("the same file; strict=True")
+    text = raised(answer, trial, module, sd, "for a missing and an unexpected extra state")
+    unnamed = [key for keys in want for key in keys if key not in text]
+    trial.true(
+        not unnamed,
+        f"The error does not name {names_of(unnamed)}.",
+        got=shown(text, 400),
+        observed=("unnamed", unnamed),
+    )
 
 
-@state_dict.property("load: the work is done here, and not by torch's own methods")
+@state_dict.property(
+    "load: the work is done here, and not by torch's own methods",
+    asks="The methods of Module for state dicts are not called.",
+)
 def loaded_here(answer: Any, trial: Trial) -> None:
     module, sd = model(trial.generator), file_of(model(seeded(trial)))
     with calls_to(nn.Module.load_state_dict, nn.Module._load_from_state_dict) as seen, suppress(RuntimeError):
@@ -145,7 +256,7 @@ def outcome(load: Any, module: nn.Module, sd: State, strict: bool) -> Any:
 
 
 @state_dict.property(
-    "load: on random trees and damaged files all comes to the same as in torch", after=LOADED
+    "load: on random trees and damaged files all comes to the same as in torch", asks=ONE_ERROR, after=LOADED
 )
 def random_loaded(answer: Any, trial: Trial) -> None:
     for theirs, ours, other in forest(trial.random, 2, 3):
