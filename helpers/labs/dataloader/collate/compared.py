@@ -73,6 +73,8 @@ def seen(differs: Difference, got: Any, want: Any) -> Any:
     """What is observed of a wrong batch: its values only where nothing else is wrong."""
     if isinstance(want, list) and isinstance(got, Tensor):
         return "stacked"
+    if isinstance(want, list) and isinstance(got, (str, bytes)):
+        return "the first text" if got == want[0] else "one text"
     if differs.kind != "value":
         return form(got)
     if isinstance(got, Tensor) and got.dim() and sorted(got.tolist()) == sorted(want.tolist()):
@@ -139,7 +141,6 @@ def refused(
         given = described(samples)
         try:
             got = answer(samples)
-            happened, observed = f"returned {described(got)}", form(got)
         except NotImplementedError:
             raise
         except errors:
@@ -147,6 +148,8 @@ def refused(
         except Exception as error:
             observed = type(error).__name__
             happened = f"{observed}: {shown(str(error), 120)}"
+        else:
+            happened, observed = f"returned {described(got)}", form(got)
         if not found:
             trial.given(f"samples = {given}")
             name, first = (errors[0] if isinstance(errors, tuple) else errors).__name__, happened
@@ -179,9 +182,11 @@ def form(value: Any) -> Any:
     """Types, dtypes and shapes, without values."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         kind = "Tensor" if isinstance(value, Tensor) else type(value).__name__
-        return (kind, str(value.dtype), tuple(value.shape))
+        nested = isinstance(value, Tensor) and value.is_nested  # has no shape
+        return (kind, str(value.dtype), "nested" if nested else tuple(value.shape))
     if isinstance(value, (list, tuple)):
-        return (type(value).__name__, [form(item) for item in value])
+        kind = "namedtuple" if hasattr(value, "_fields") else type(value).__name__
+        return (kind, [form(item) for item in value])
     if isinstance(value, dict):
         return (type(value).__name__, [(plain(key), form(item)) for key, item in value.items()])
     return type(value).__name__

@@ -80,19 +80,24 @@ def _(answer: Any, trial: Trial) -> None:
     "gradients flow through the batch back to the samples", asks="Gradients flow back to the samples."
 )
 def _(answer: Any, trial: Trial) -> None:
-    samples = [some_tensor(trial, (2,), torch.float32).requires_grad_() for _ in range(2)]
-    trial.given(f"samples = {described(samples)}, which require gradients; then batch.sum().backward()")
-    batch = batch_of(answer, trial, samples)
-    if isinstance(batch, torch.Tensor) and batch.requires_grad:
-        batch.sum().backward()
-    grads = [None if sample.grad is None else sample.grad.tolist() for sample in samples]
-    trial.true(
-        grads == [[1.0, 1.0]] * 2,
-        "The samples get no gradient, or a wrong one: the batch does not hang on them as torch.stack's does.",
-        expected="sample.grad is [1.0, 1.0] for each of the samples",
-        got=grads,
-        observed=grads,
-    )
+    for kind in ("tensors", "parameters"):
+        samples = [some_tensor(trial, (2,), torch.float32).requires_grad_() for _ in range(2)]
+        if kind == "parameters":
+            samples = [torch.nn.Parameter(sample.detach()) for sample in samples]
+        trial.given(
+            f"samples = {described(samples)}, {kind} that require gradients; then batch.sum().backward()"
+        )
+        batch = batch_of(answer, trial, list(samples))
+        if isinstance(batch, torch.Tensor) and batch.requires_grad:
+            batch.sum().backward()
+        grads = [None if sample.grad is None else sample.grad.tolist() for sample in samples]
+        trial.true(
+            grads == [[1.0, 1.0]] * 2,
+            "The samples get no gradient, or a wrong one: the batch does not hang on them as torch.stack's does.",
+            expected="sample.grad is [1.0, 1.0] for each of the samples",
+            got=grads,
+            observed=(kind, grads),
+        )
 
 
 @collate.property(
@@ -111,20 +116,21 @@ ARRAYS = (((2, 3), "float64"), ((3,), "float32"), ((2,), "uint8"), ((1, 2), "int
 
 @collate.property(
     "NumPy's arrays are stacked to a tensor of their own dtype",
-    asks="NumPy's arrays give such a tensor of NumPy's dtype, one of shape (B,) if theirs is ().",
+    asks="NumPy's arrays, also a memmap, give such a tensor of NumPy's dtype, one of shape (B,) if theirs is ().",
 )
 def _(answer: Any, trial: Trial) -> None:
     cases = [[some_array(trial, shape, dtype) for _ in range(3)] for shape, dtype in ARRAYS]
     cases.append([some_array(trial, (2, 3), "float64")])
     cases.append([some_array(trial, (3, 2), "float32").T for _ in range(2)])
     cases.append([some_array(trial, (2, 1), "float16") for _ in range(2)])
+    cases.append([some_array(trial, (2,), "float32").view(np.memmap) for _ in range(2)])
     compared(answer, trial, cases)
 
 
 @collate.property(
     "arrays of shape () and NumPy's numbers: one dimension, their own dtype",
     asks=(
-        "NumPy's arrays give such a tensor of NumPy's dtype, one of shape (B,) if theirs is ().",
+        "NumPy's arrays, also a memmap, give such a tensor of NumPy's dtype, one of shape (B,) if theirs is ().",
         "So do NumPy's numbers: np.float32(1), np.int16(2), np.bool_(True) and so on.",
     ),
 )
@@ -193,7 +199,7 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     points = [Point(trial.random.random(), trial.random.randrange(9)) for _ in range(3)]
     pictures = [Picture(some_tensor(trial, (2, 2), torch.uint8), at) for at in range(2)]
-    compared(answer, trial, [points, pictures])
+    compared(answer, trial, [points, pictures, points[:1]])
 
 
 @collate.property(
@@ -260,9 +266,12 @@ def _(answer: Any, trial: Trial) -> None:
     "a sample that lacks a key raises KeyError", asks="KeyError: a sample lacks a key that the first one has."
 )
 def _(answer: Any, trial: Trial) -> None:
-    rows = [{"x": at, "y": trial.random.random()} for at in range(3)]
-    del rows[trial.random.randrange(1, 3)]["y"]
-    refused(answer, trial, [(rows, KeyError)], "a sample without the key 'y' of the first")
+    cases: list[tuple[list[Any], Errors]] = []
+    for lacks in (1, 2):
+        rows = [{"x": at, "y": trial.random.random()} for at in range(3)]
+        del rows[lacks]["y"]
+        cases.append((rows, KeyError))
+    refused(answer, trial, cases, "a sample without the key 'y' of the first")
 
 
 @collate.property(

@@ -46,6 +46,15 @@ class _(Right):
 @objects.variant(ListsStacked)
 class _(Right):
     def sequences(self, samples: Sequence[Any]) -> Any:
+        if all(isinstance(item, (int, float)) for item in samples[0]):
+            return torch.tensor(samples)
+        self.equal_sizes(samples)
+        return self.columns(samples)
+
+
+@objects.variant(ListsStacked)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
         if isinstance(samples[0], list):
             return torch.as_tensor(np.array(samples))
         self.equal_sizes(samples)
@@ -286,25 +295,13 @@ class NamedtupleBecomesATuple(Right):
 
 
 @objects.mistake()
-class NamedtupleFromOneArgument(Right):
-    """A namedtuple is built from its fields, type(x)(*columns); type(x)([...]) is for lists and tuples."""
+class NamedtupleRefused(Right):
+    """A namedtuple raises. Perhaps type(x)([...]) was called, which is for lists and tuples: a namedtuple is built from its
+    fields, type(x)(*columns). Or no branch took it, since type(x) is tuple is false.
+    """
 
     def named(self, samples: Sequence[Any]) -> Any:
         return type(samples[0])(self.columns(samples))
-
-
-@objects.variant(NamedtupleFromOneArgument)
-class _(Right):
-    def named(self, samples: Sequence[Any]) -> Any:
-        return type(samples[0])(self(list(column)) for column in zip(*samples, strict=True))
-
-
-@objects.mistake()
-class ExactTupleOnly(Right):
-    """type(x) is tuple (or list) is false for a namedtuple, and no other branch takes it."""
-
-    def named(self, samples: Sequence[Any]) -> Any:
-        return self.others(samples)
 
 
 @objects.mistake()
@@ -334,7 +331,7 @@ class KeysMustBeText(Right):
 
 @objects.mistake()
 class KeysBecomeText(Right):
-    """The key 0 became "0": the batch has the keys of the samples, as they are."""
+    """The key 0 came as "0": the batch has the keys of the samples, as they are."""
 
     def mappings(self, samples: Sequence[Any]) -> Any:
         batch = copy.copy(samples[0])
@@ -347,6 +344,36 @@ class KeysBecomeText(Right):
 class _(Right):
     def mappings(self, samples: Sequence[Any]) -> Any:
         return type(samples[0])(**{str(key): self([sample[key] for sample in samples]) for key in samples[0]})
+
+
+@objects.variant(KeysBecomeText)
+class _(Right):
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({str(key): self([sample[key] for sample in samples]) for key in samples[0]})
+        return batch
+
+
+@objects.mistake()
+class ValuesOfTheFirstKept(Right):
+    """Under some keys the batch holds the value of the first sample alone, perhaps since a copy of it was updated under the
+    other keys only.
+    """
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        batch.update({key: self([sample[key] for sample in samples]) for key in samples[0] if key})
+        return batch
+
+
+@objects.variant(ValuesOfTheFirstKept)
+class _(Right):
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        for key, value in samples[0].items():
+            if isinstance(value, torch.Tensor):
+                batch[key] = self([sample[key] for sample in samples])
+        return batch
 
 
 @objects.mistake()

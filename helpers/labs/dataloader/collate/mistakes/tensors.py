@@ -214,24 +214,20 @@ class TextStacked(Right):
         return np.array(samples)
 
 
-@objects.variant(TextStacked)
-class _(Right):
-    def text(self, samples: Sequence[Any]) -> Any:
-        return torch.tensor(samples)
-
-
-@objects.variant(TextStacked)
-class _(Right):
-    def text(self, samples: Sequence[Any]) -> Any:
-        return torch.stack(samples)
-
-
 @objects.mistake()
-class TextUnknown(Right):
-    """File names and captions are text, and go through as a list: a batch may hold what is no tensor."""
+class TextRefused(Right):
+    """Texts raise, perhaps since a tensor was to be made of them: file names and captions go through as a list, and a batch may
+    hold what is no tensor.
+    """
 
     def text(self, samples: Sequence[Any]) -> Any:
         return self.others(samples)
+
+
+@objects.variant(TextRefused)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples)
 
 
 @objects.mistake()
@@ -264,6 +260,14 @@ class GradientsCutOff(Right):
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack([sample.detach() for sample in samples])
+
+
+@objects.mistake()
+class ParametersRefused(Right):
+    """Parameters raise, perhaps since type(x) is Tensor is false for them: isinstance asks the right question."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return super().tensors(samples) if type(samples[0]) is Tensor else self.others(samples)
 
 
 @objects.mistake()
