@@ -132,10 +132,22 @@ def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) ->
 Errors = type[Exception] | tuple[type[Exception], ...]
 
 
+def any_result(value: Any) -> str:
+    """What is observed where all that can be returned is the same mistake."""
+    return "nothing raised"
+
+
 def refused(
-    answer: Callable[[list], Any], trial: Trial, cases: list[tuple[list[Any], Errors]], why: str
+    answer: Callable[[list], Any],
+    trial: Trial,
+    cases: list[tuple[list[Any], Errors]],
+    why: str,
+    seen: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Wrong if one of these lists of samples does not raise its error; observed is what happened in all of those."""
+    """Wrong if one of these lists of samples does not raise its error; observed is what happened in all of those.
+
+    seen: what is observed of a result; its form unless given.
+    """
     found: list[Any] = []
     for place, (samples, errors) in enumerate(cases):
         given = described(samples)
@@ -149,7 +161,7 @@ def refused(
             observed = type(error).__name__
             happened = f"{observed}: {shown(str(error), 120)}"
         else:
-            happened, observed = f"returned {described(got)}", form(got)
+            happened, observed = f"returned {described(got)}", (seen or form)(got)
         if not found:
             trial.given(f"samples = {given}")
             name, first = (errors[0] if isinstance(errors, tuple) else errors).__name__, happened

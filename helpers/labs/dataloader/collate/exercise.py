@@ -26,6 +26,7 @@ from helpers.labs.dataloader.collate.compared import (
     Row,
     Thing,
     agreed,
+    any_result,
     batch_of,
     compared,
     described,
@@ -171,7 +172,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @collate.property(
     "a dict gives a dict: each key's values together",
-    asks="Dicts give a dict of the same class, also an OrderedDict or a defaultdict; each key's values are collated.",
+    asks="Dicts give a dict of the same class, also an OrderedDict or a defaultdict with its factory; each key's values are collated.",
 )
 def _(answer: Any, trial: Trial) -> None:
     rows = [
@@ -185,11 +186,21 @@ def _(answer: Any, trial: Trial) -> None:
 
 @collate.property(
     "a dict of a different class keeps its class",
-    asks="Dicts give a dict of the same class, also an OrderedDict or a defaultdict; each key's values are collated.",
+    asks="Dicts give a dict of the same class, also an OrderedDict or a defaultdict with its factory; each key's values are collated.",
 )
 def _(answer: Any, trial: Trial) -> None:
     kinds = (OrderedDict, Row, functools.partial(defaultdict, list))
     compared(answer, trial, [[kind(x=trial.random.random(), y=at) for at in range(2)] for kind in kinds])
+    samples = [defaultdict(list, x=at) for at in range(2)]
+    trial.given(f"samples = {described(samples)}, whose default_factory is list")
+    factory = batch_of(answer, trial, samples).default_factory
+    trial.true(
+        factory is list,
+        "The batch is a defaultdict with a different default_factory.",
+        expected="batch.default_factory is list",
+        got=factory,
+        observed="factory",
+    )
 
 
 @collate.property(
@@ -229,6 +240,7 @@ def _(answer: Any, trial: Trial) -> None:
         lists,
         lists[::-1],
         [lists[2], lists[2], lists[0]],
+        [lists[0], lists[2], lists[1]],
         [tuple(sample) for sample in lists],
         [{"boxes": sample} for sample in lists],
         [[], [trial.random.random()]],
@@ -258,7 +270,11 @@ def _(answer: Any, trial: Trial) -> None:
         [np.array(["a", "b"]), np.array(["c", "d"])],
     ]
     refused(
-        answer, trial, [(case, TypeError) for case in cases], "what is no tensor, number, text or structure"
+        answer,
+        trial,
+        [(case, TypeError) for case in cases],
+        "what is no tensor, number, text or structure",
+        seen=any_result,
     )
 
 
@@ -279,7 +295,8 @@ def _(answer: Any, trial: Trial) -> None:
     asks="IndexError: there are no samples; ValueError and RuntimeError pass, too.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    refused(answer, trial, [([], (IndexError, ValueError, RuntimeError))], "a batch without samples")
+    cases: list[tuple[list[Any], Errors]] = [([], (IndexError, ValueError, RuntimeError))]
+    refused(answer, trial, cases, "a batch without samples", seen=any_result)
 
 
 def how_changed(samples: list[Any], given: list[Any], before: list[Any]) -> str:
@@ -309,7 +326,7 @@ def _(answer: Any, trial: Trial) -> None:
     for samples in (
         [{"x": one, "y": 1}, {"x": two, "y": 2}],
         [[one, 1], [two, 2]],
-        [{"boxes": [1, 2]}, {"boxes": [3, 4]}],
+        [{"boxes": [1.5, 2]}, {"boxes": [3.5, 4]}],
         [({"x": one}, 1), ({"x": two}, 2)],
         [OrderedDict(x=0.5), OrderedDict(x=1.5)],
         [one, two],
@@ -340,7 +357,8 @@ def filled(batch: Any) -> None:
 
 
 @collate.property(
-    "the batch shares no memory with the samples", asks="The batch shares no memory with the samples."
+    "the batch shares no memory with the samples",
+    asks="The batch shares no memory with the samples or with an earlier batch.",
 )
 def _(answer: Any, trial: Trial) -> None:
     for count, shape in itertools.product((1, 2), ((3,), ())):
@@ -363,6 +381,26 @@ def _(answer: Any, trial: Trial) -> None:
                     got=f"samples = {described(samples)}",
                     observed=("shared", count),
                 )
+
+
+@collate.property(
+    "each batch has memory of its own",
+    asks="The batch shares no memory with the samples or with an earlier batch.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    for make, dtype in ((some_tensor, torch.float32), (some_array, "float32")):
+        one, two = ([make(trial, (3,), dtype) for _ in range(2)] for _ in range(2))
+        trial.given(f"a batch of {described(one)}, then one of {described(two)}")
+        first = batch_of(answer, trial, one)
+        before = outline(first)
+        batch_of(answer, trial, two)
+        trial.true(
+            outline(first) == before,
+            "The second call changed the first batch: they share memory. A loader that fetches ahead holds several batches at once.",
+            expected="a first batch that stays as it was",
+            got=first,
+            observed="used again",
+        )
 
 
 OWN = [

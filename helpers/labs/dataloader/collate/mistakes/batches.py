@@ -139,9 +139,7 @@ class _(Right):
 
 @objects.mistake()
 class BoolsBecomeInts(Right):
-    """bool is a subclass of int, so isinstance(True, int) is true: with dtype=torch.int64 a mask becomes a
-    list of indices 0 and 1.
-    """
+    """Bools give whole numbers, perhaps since isinstance(True, int) is true: a mask becomes a list of indices 0 and 1."""
 
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float64 if isinstance(samples[0], float) else torch.int64)
@@ -262,8 +260,8 @@ class _(Right):
 
 @objects.mistake()
 class ArrayWithoutDimensions(Right):
-    """np.array(3) has no dimension to join along: np.concatenate and torch.cat refuse it. Stacking makes a
-    new one.
+    """Arrays of shape () raise, perhaps since they were to be joined: np.array(3) has no dimension to join along. Stacking makes
+    a new one.
     """
 
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
@@ -406,3 +404,57 @@ class NumpyBoolUnknown(Right):
 
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return self.others(samples) if isinstance(samples[0], np.bool_) else super().numpy_numbers(samples)
+
+
+@objects.variant(BoolsBecomeInts)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        kind = {float: torch.float64, bool: torch.uint8}.get(type(samples[0]))
+        return torch.tensor(samples, dtype=kind)
+
+
+@objects.mistake()
+class FloatsRounded(Right):
+    """Floats are float64, but their last digits are lost, perhaps on the way through float32: torch.tensor(samples, dtype=torch.float64) keeps them."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], float):
+            return torch.tensor(samples).double()
+        return super().numbers(samples)
+
+
+@objects.mistake()
+class NumpyNumbersGathered(Right):
+    """NumPy's numbers were gathered in a list or an array: a tensor of their dtype is wanted."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return list(samples)
+
+
+@objects.variant(NumpyNumbersGathered)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return np.array(samples)
+
+
+@objects.mistake()
+class NumpyNumbersInAColumn(Right):
+    """NumPy's numbers give shape (B, 1): a batch of B numbers has one dimension."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return super().numpy_numbers(samples).unsqueeze(1)
+
+
+@objects.variant(NumpyNumbersAsPythons)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], np.bool_):
+            return self.others(samples)
+        kind = torch.float64 if isinstance(samples[0], np.floating) else None
+        return torch.tensor(samples, dtype=kind)
+
+
+@objects.variant(ArraysJoinedNotStacked)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.vstack(samples))

@@ -1,4 +1,4 @@
-"""What people write for 02.collate: errors that are missing or hidden, and samples that are spoilt."""
+"""What people write for 02.collate: errors that are missing or hidden."""
 
 from __future__ import annotations
 
@@ -197,44 +197,6 @@ class NothingRaisesStopIteration(Right):
 
 
 @objects.mistake()
-class FirstSampleOverwritten(Right):
-    """The first sample was changed, perhaps because the batch was put into its own dict or list. Work on a copy."""
-
-    def mappings(self, samples: Sequence[Any]) -> Any:
-        batch = samples[0]
-        for key in batch:
-            batch[key] = self([sample[key] for sample in samples])
-        return batch
-
-
-@objects.variant(FirstSampleOverwritten)
-class _(Right):
-    def mappings(self, samples: Sequence[Any]) -> Any:
-        batch = samples[0]
-        batch.update({key: self([sample[key] for sample in samples]) for key in batch})
-        return batch
-
-    def sequences(self, samples: Sequence[Any]) -> Any:
-        self.equal_sizes(samples)
-        columns = self.columns(samples)
-        if isinstance(samples[0], list):
-            samples[0][:] = columns
-            return samples[0]
-        return columns
-
-
-@objects.variant(FirstSampleOverwritten)
-class _(Right):
-    def sequences(self, samples: Sequence[Any]) -> Any:
-        self.equal_sizes(samples)
-        columns = self.columns(samples)
-        if isinstance(samples[0], list):
-            samples[0][:] = columns
-            return samples[0]
-        return columns
-
-
-@objects.mistake()
 class TensorsOfStructuresOnly(Right):
     """Tensors were handled inside structures only: a dataset may give a bare tensor as its sample."""
 
@@ -246,18 +208,6 @@ class TensorsOfStructuresOnly(Right):
     def columns(self, samples: Sequence[Any]) -> Any:
         columns = [list(column) for column in zip(*samples, strict=False)]
         return [torch.stack(column) if isinstance(column[0], Tensor) else self(column) for column in columns]
-
-
-@objects.mistake()
-class ItemsTakenOut(Right):
-    """The samples lack items after the call, perhaps taken out by pop: they are the dataset's own, and the next epoch needs
-    them. Read, and leave them there.
-    """
-
-    def mappings(self, samples: Sequence[Any]) -> Any:
-        batch = copy.copy(samples[0])
-        batch.update({key: self([sample.pop(key) for sample in samples]) for key in list(samples[0])})
-        return batch
 
 
 @objects.mistake()
@@ -483,50 +433,90 @@ class _(Right):
         return super().__call__(samples) if samples else self.others([None])
 
 
+@objects.variant(OtherErrorForUnequal)
+class _(Right):
+    def equal_sizes(self, samples: Sequence[Any]) -> None:
+        if any(len(sample) < len(samples[0]) for sample in samples):
+            raise RuntimeError("samples of unequal size")
+        if any(len(sample) > len(samples[0]) for sample in samples):
+            raise ValueError("samples of unequal size")
+
+
+@objects.variant(OtherErrorForUnequal)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        if len({sample.shape for sample in samples}) > 1:
+            raise ValueError("tensors of unequal size")
+        return torch.stack(list(samples))
+
+
 @objects.mistake()
-class ListEmptied(Right):
-    """The list holds a different number of samples after the call, perhaps by pop or clear: whoever made it still needs it."""
+class UnequalTensorsJoined(Right):
+    """Tensors of unequal size were joined along a dimension that is there, perhaps after stacking had failed: which row is whose is lost."""
 
-    def __call__(self, samples: list[Any]) -> Any:
-        batch = super().__call__(samples)
-        if isinstance(samples, list):
-            batch = list(batch) if batch is samples else batch
-            samples.clear()
-        return batch
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        alike = len({sample.shape for sample in samples}) == 1
+        return torch.stack(list(samples)) if alike else torch.cat(list(samples))
 
 
-@objects.mistake()
-class ListFilledAnew(Right):
-    """The list holds different objects after the call, perhaps since each was turned into a tensor at its place: fill a list of
-    your own.
-    """
+@objects.variant(UnequalTensorsJoined)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        alike = len({sample.shape for sample in samples}) == 1
+        return torch.stack(list(samples)) if alike else torch.cat(list(samples))
 
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
-        samples = samples if isinstance(samples, list) else list(samples)
-        for place, sample in enumerate(samples):
-            samples[place] = torch.as_tensor(sample)
-        return torch.stack(samples)
+        return torch.as_tensor(np.stack(samples))
 
 
 @objects.mistake()
-class ListTurnedRound(Right):
-    """The samples stand in a different order after the call, perhaps by sort or reverse: the list is the caller's."""
+class UnequalTensorsCut(Right):
+    """Tensors of unequal size were cut to the smallest: what was cut off is lost, and nobody is told."""
 
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        if not samples[0].dim():
+            return torch.stack(list(samples))
+        size = min(len(sample) for sample in samples)
+        return torch.stack([sample[:size] for sample in samples])
+
+
+@objects.variant(UnequalTensorsCut)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        if not samples[0].dim():
+            return torch.stack(list(samples))
+        size = min(len(sample) for sample in samples)
+        return torch.stack([sample[:size] for sample in samples])
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.variant(NoneStaysNone)
+class _(Right):
+    def others(self, samples: Sequence[Any]) -> Any:
+        return [None] * len(samples) if samples[0] is None else super().others(samples)
+
+
+@objects.variant(OtherErrorForUnknown)
+class _(Right):
+    def others(self, samples: Sequence[Any]) -> Any:
+        raise KeyError(type(samples[0]))
+
+
+@objects.variant(OtherErrorForNothing)
+class _(Right):
     def __call__(self, samples: list[Any]) -> Any:
-        batch = super().__call__(list(samples))
-        samples.reverse()
-        return batch
+        if not samples:
+            raise KeyError("no samples")
+        return super().__call__(samples)
 
 
 @objects.mistake()
-class SamplesChanged(Right):
-    """Samples hold something else after the call, perhaps since their values were turned into tensors at their place."""
+class KeysOfTheLast(Right):
+    """The keys of a sample other than the first decided, and what that one lacks is left out in silence."""
 
     def mappings(self, samples: Sequence[Any]) -> Any:
-        for sample in samples:
-            for key, value in sample.items():
-                if isinstance(value, (int, float)):
-                    sample[key] = torch.tensor(
-                        value, dtype=torch.float64 if isinstance(value, float) else None
-                    )
-        return super().mappings(samples)
+        batch = copy.copy(samples[-1])
+        batch.update({key: self([sample[key] for sample in samples]) for key in samples[-1]})
+        return batch

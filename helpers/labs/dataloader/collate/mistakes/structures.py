@@ -174,8 +174,8 @@ class _(Right):
 
 @objects.mistake()
 class OnlyOneLevel(Right):
-    """The items were stacked on the spot instead of by the function itself: a dict inside a tuple, or a
-    number, is not stacked.
+    """Something inside a structure is not collated as it would be at the top, perhaps since it was stacked on the spot instead
+    of by the function itself.
     """
 
     def columns(self, samples: Sequence[Any]) -> Any:
@@ -244,8 +244,8 @@ class DictBecomesAList(Right):
 
 @objects.mistake()
 class DictClassLost(Right):
-    """{...} makes a plain dict of an OrderedDict, or of a class with methods of its own. Copy the first
-    sample and update the copy.
+    """A dict of a different class came back as a plain dict, perhaps by {...}: an OrderedDict, or a class with methods of its
+    own, is lost. Copy the first sample and update the copy.
     """
 
     def mappings(self, samples: Sequence[Any]) -> Any:
@@ -509,3 +509,83 @@ class NamedtupleFieldsLeftAsTheyAre(Right):
 class _(Right):
     def named(self, samples: Sequence[Any]) -> Any:
         return type(samples[0])(*zip(*samples, strict=True))
+
+
+@objects.variant(DictClassLost)
+class _(Right):
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        columns = {key: self([sample[key] for sample in samples]) for key in samples[0]}
+        try:
+            return type(samples[0])(columns)
+        except TypeError:
+            return columns
+
+
+@objects.mistake()
+class FactoryLost(Right):
+    """A defaultdict lost its default_factory, perhaps since it was made anew. copy.copy keeps it."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        columns = {key: self([sample[key] for sample in samples]) for key in samples[0]}
+        return (
+            defaultdict(None, columns) if isinstance(samples[0], defaultdict) else type(samples[0])(columns)
+        )
+
+
+@objects.variant(ColumnsByTorchTensor)
+class _(Right):
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return [
+            torch.stack([torch.as_tensor(item) for item in column]) for column in zip(*samples, strict=True)
+        ]
+
+
+@objects.mistake()
+class DictValuesByTorchTensor(Right):
+    """A value of a dict that is text raises, perhaps since torch.tensor was called for all that is no tensor: the function itself knows what to do."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.copy(samples[0])
+        columns = {key: [sample[key] for sample in samples] for key in samples[0]}
+        batch.update({key: self._tensor(column) for key, column in columns.items()})
+        return batch
+
+    def _tensor(self, column: list[Any]) -> Any:
+        return torch.stack(column) if isinstance(column[0], torch.Tensor) else torch.tensor(column)
+
+
+@objects.mistake()
+class SequencesFlattened(Right):
+    """The items of all samples were laid in one row: the first items belong together, and the second ones."""
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return self([item for sample in samples for item in sample])
+
+
+@objects.mistake()
+class SequenceBecomesADict(Right):
+    """A tuple or list gives a dict with numbers for keys: a list is wanted, one column after the other."""
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        return dict(enumerate(self.columns(samples)))
+
+
+@objects.mistake()
+class OneColumnUnwrapped(Right):
+    """Samples with one item give the column itself, and no list that holds it: the structure then depends on how many items there are."""
+
+    def sequences(self, samples: Sequence[Any]) -> Any:
+        self.equal_sizes(samples)
+        columns = self.columns(samples)
+        return columns[0] if len(columns) == 1 else columns
+
+
+@objects.mistake()
+class DictBecomesPairs(Right):
+    """A dict gives a list of pairs: a dict is wanted."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return [(key, self([sample[key] for sample in samples])) for key in samples[0]]

@@ -470,3 +470,32 @@ class TextSorted(Right):
 
     def text(self, samples: Sequence[Any]) -> Any:
         return sorted(samples)
+
+
+@objects.variant(TextStacked)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return np.array(samples, dtype=object)
+
+
+@objects.mistake()
+class TextInASet(Right):
+    """The texts came in a set: two samples with one text are one, and the order is gone."""
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return set(samples)
+
+
+@objects.mistake()
+class BufferUsedAgain(Right):
+    """A second batch was written into the memory of the first, perhaps a buffer that is kept: each batch needs memory of its own."""
+
+    kept: Tensor | None = None
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        if any(sample.requires_grad for sample in samples):
+            return super().tensors(samples)
+        batch = torch.stack(list(samples))
+        if self.kept is None or (self.kept.shape, self.kept.dtype) != (batch.shape, batch.dtype):
+            self.kept = torch.empty_like(batch)
+        return self.kept.copy_(batch)
