@@ -46,6 +46,13 @@ class _(Right):
         return [self([sample[at] for sample in samples]) for at in range(min(map(len, samples)))]
 
 
+@objects.variant(CutToTheShortest)
+class _(Right):
+    def equal_sizes(self, samples: Sequence[Any]) -> None:
+        if len(samples[0]) != len(samples[-1]):
+            raise RuntimeError("samples of unequal size")
+
+
 @objects.mistake()
 class CutToTheFirst(Right):
     """Only samples that are shorter than the first are noticed; of a longer one the rest is lost."""
