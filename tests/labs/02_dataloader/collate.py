@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
@@ -162,4 +163,80 @@ class CollateByATable:
             raise RuntimeError("unequal") from error
 
 
-RIGHT = [collate_by_branches, collate_by_match, collate_by_dispatch, CollateByATable()]
+def collate_as_torch_does(samples: list) -> Any:
+    """The branches in the order of torch's own function."""
+    first, kind = samples[0], type(samples[0])
+    if isinstance(first, torch.Tensor):
+        return torch.stack(samples, 0)
+    if kind.__module__ == "numpy" and kind.__name__ != "str_":
+        if isinstance(first, np.ndarray):
+            if re.search("[SaUO]", first.dtype.str):
+                raise TypeError(f"an array of {first.dtype}")
+            return collate_as_torch_does([torch.as_tensor(sample) for sample in samples])
+        return torch.as_tensor(samples)
+    if isinstance(first, float):
+        return torch.tensor(samples, dtype=torch.float64)
+    if isinstance(first, int):
+        return torch.tensor(samples)
+    if isinstance(first, (str, bytes)):
+        return samples
+    if isinstance(first, Mapping):
+        columns = {key: collate_as_torch_does([sample[key] for sample in samples]) for key in first}
+        batch = copy.copy(first)
+        batch.update(columns)
+        return batch
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return kind(*(collate_as_torch_does(column) for column in zip(*samples, strict=True)))
+    if isinstance(first, Sequence):
+        rest = iter(samples)
+        size = len(next(rest))
+        if not all(len(sample) == size for sample in rest):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        return [collate_as_torch_does(column) for column in list(zip(*samples, strict=True))]
+    raise TypeError(kind)
+
+
+def filled(rows: list) -> torch.Tensor:
+    """An empty tensor, filled row by row."""
+    batch = torch.empty((len(rows), *rows[0].shape), dtype=rows[0].dtype)
+    for place, row in enumerate(rows):
+        if row.shape != rows[0].shape:
+            raise RuntimeError("unequal")
+        batch[place] = row
+    return batch
+
+
+def collate_by_filling(samples: list) -> Any:
+    """Without torch.stack."""
+    first = samples[0]
+    if isinstance(first, (np.ndarray, np.generic)) and not isinstance(first, (str, bytes)):
+        return filled([torch.as_tensor(np.asarray(sample)) for sample in samples])
+    if isinstance(first, torch.Tensor):
+        return filled(samples)
+    if isinstance(first, (bool, int, float)):
+        return filled(
+            [torch.tensor(sample, dtype={float: torch.float64}.get(type(first))) for sample in samples]
+        )
+    if isinstance(first, (str, bytes)):
+        return [*samples]
+    if isinstance(first, dict):
+        batch = copy.copy(first)
+        for key in batch:
+            batch[key] = collate_by_filling([sample[key] for sample in samples])
+        return batch
+    if not isinstance(first, (tuple, list)):
+        raise TypeError(f"{first!r} in a batch")
+    if len({*map(len, samples)}) > 1:
+        raise RuntimeError("unequal")
+    parts = [collate_by_filling([sample[at] for sample in samples]) for at in range(len(first))]
+    return first._make(parts) if hasattr(first, "_make") else parts
+
+
+RIGHT = [
+    collate_by_branches,
+    collate_by_match,
+    collate_by_dispatch,
+    CollateByATable(),
+    collate_as_torch_does,
+    collate_by_filling,
+]

@@ -269,7 +269,7 @@ def _(answer: type, trial: Trial) -> None:
     changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
-    lengths, seed = [6, 4, 7], some_seed(trial)
+    lengths, seed = [6, 4, 7, 3, 5, 2], some_seed(trial)
     total = sum(lengths)
 
     def made_at(epoch: int) -> Any:
@@ -294,15 +294,18 @@ def _(answer: type, trial: Trial) -> None:
         other_rank = order(made_at(2), total)
     with elsewhere(here, process=4242):
         other_id = order(made_at(2), total)
+    with elsewhere(here, worker=1):
+        in_a_worker = order(made_at(2), total)
     with elsewhere(trial.random.getrandbits(60)):
         other_process = order(made_at(2), total)
     for word, got in (
-        ("on a different rank", other_rank),
-        ("in a process of a different number", other_id),
-        ("in a different process", other_process),
         ("of a second sampler with the same arguments", other_object),
         ("gone through a second time", again),
         ("after set_epoch(5) and set_epoch(2)", back),
+        ("on a different rank", other_rank),
+        ("in a process of a different number", other_id),
+        ("in a worker of a DataLoader", in_a_worker),
+        ("in a different process", other_process),
     ):
         trial.given(f"ChunkSampler({lengths}, {seed}), set_epoch(2)")
         trial.true(
@@ -313,6 +316,24 @@ def _(answer: type, trial: Trial) -> None:
             got=shown(got),
             observed=(word, bool(got), back == first, again == next_epoch, other_object == first),
         )
+
+
+@chunk_sampler.property(
+    "a new sampler stands at epoch 0",
+    asks="Chooses the epoch for the next iterations; a new sampler stands at epoch 0.",
+    once_right=True,
+)
+def _(answer: type, trial: Trial) -> None:
+    lengths, seed = [5, 6, 4, 7, 3], some_seed(trial)
+    trial.given(f"ChunkSampler({lengths}, {seed}), and one of the same after set_epoch(0)")
+    new, want = orders_for(answer, trial, lengths, [(seed, None), (seed, 0)])
+    trial.true(
+        new == want,
+        "Before set_epoch was called the order is not that of epoch 0: a run that sets its epoch and one that does not differ.",
+        expected=want,
+        got=new,
+        observed="not epoch 0",
+    )
 
 
 @chunk_sampler.property(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data._utils import worker as torch_worker
 
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
@@ -151,8 +152,11 @@ def shuffling(
 
 
 @contextmanager
-def elsewhere(salt: int, rank: int = 0, process: int = 4241) -> Iterator[None]:
-    """As if in a process of its own: a salt in the hashes of text, a time, global generators, a rank, a number."""
+def elsewhere(salt: int, rank: int = 0, process: int = 4241, worker: int | None = None) -> Iterator[None]:
+    """As if in a process of its own: a salt in the hashes of text, a time, global generators, a rank, a number.
+
+    worker: the process is a DataLoader's worker of this id.
+    """
     usual, now, number, environ = builtins.hash, time.time, os.getpid, dict(os.environ)
     random.seed(salt)
     np.random.seed(salt % 2**32)
@@ -160,11 +164,16 @@ def elsewhere(salt: int, rank: int = 0, process: int = 4241) -> Iterator[None]:
     builtins.hash = lambda value: usual((salt, value)) if _holds_text(value) else usual(value)
     time.time = lambda: 1.7e9 + salt % 10**6
     os.getpid = lambda: process
+    if worker is not None:
+        torch_worker._worker_info = torch_worker.WorkerInfo(
+            id=worker, num_workers=3, seed=1000 + worker, dataset=None
+        )
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
     try:
         yield
     finally:
         builtins.hash, time.time, os.getpid = usual, now, number
+        torch_worker._worker_info = None
         os.environ.clear()
         os.environ |= environ
 

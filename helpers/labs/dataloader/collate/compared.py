@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dis
+import linecache
 import re
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from torch.utils.data import default_collate
 
 from helpers.check.compare import Difference, difference, shown
 from helpers.check.trial import Trial, plain
+from helpers.notebook.frames import frames_of
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -47,31 +48,50 @@ def compared(answer: Callable[[list], Any], trial: Trial, cases: list[list[Any]]
     found: list[Any] = []
     first: dict[str, str] = {}
     for place, samples in enumerate(cases):
-        want = normal(default_collate(samples))
-        if not found:
-            trial.given(f"samples = {described(samples)}")
+        want, given = normal(default_collate(samples)), described(samples)
         try:
             got = normal(answer(samples))
         except NotImplementedError:
             raise
-        except RecursionError as error:  # its text depends on where the stack was full
-            raise RecursionError("maximum recursion depth exceeded").with_traceback(
-                error.__traceback__
-            ) from None
         except Exception as error:
-            if not found and not refusal(error):
-                raise
             found.append((place, type(error).__name__))
-            name = type(error).__name__
-            message = f"The answer raises {name} for samples that can be collated: {shown(str(error), 120)}."
-            first = first or {"message": message, "expected": described(want), "got": name}
-            continue
-        if differs := difference(got, want, rtol=0, atol=0):
-            stacked = isinstance(want, list) and isinstance(got, Tensor)
-            found.append((place, differs.kind, "stacked" if stacked else outline(got)))
-            first = first or _first(differs, got, want)
+            report = raised(error, described(want))
+        else:
+            differs = difference(got, want, rtol=0, atol=0)
+            if not differs:
+                continue
+            found.append((place, differs.kind, seen(differs, got, want)))
+            report = _first(differs, got, want)
+        if not first:
+            trial.given(f"samples = {given}")
+            first = report
     if found:
         trial.fail(**first, observed=found)
+
+
+def seen(differs: Difference, got: Any, want: Any) -> Any:
+    """What is observed of a wrong batch: its values only where nothing else is wrong."""
+    if isinstance(want, list) and isinstance(got, Tensor):
+        return "stacked"
+    if isinstance(want, list) and isinstance(got, (str, bytes)):
+        return "the first text" if got == want[0] else "one text"
+    if differs.kind != "value":
+        return form(got)
+    if isinstance(got, Tensor) and got.dim() and sorted(got.tolist()) == sorted(want.tolist()):
+        return "a different order"
+    return outline(got)
+
+
+def raised(error: Exception, expected: str) -> dict[str, str]:
+    """What is reported of an error of the answer: its words, and the line of the answer that it came from."""
+    name = type(error).__name__
+    lines = [linecache.getline(file, line).strip() for file, line, _ in frames_of(error)]
+    where = f" at `{lines[-1]}`" if any(lines[-1:]) else ""
+    return {
+        "message": f"The answer raised {name}{where}: {shown(str(error), 120)}.",
+        "expected": expected,
+        "got": name,
+    }
 
 
 def _first(differs: Difference, got: Any, want: Any) -> dict[str, str]:
@@ -85,16 +105,6 @@ def _first(differs: Difference, got: Any, want: Any) -> dict[str, str]:
     }
 
 
-def refusal(error: Exception) -> bool:
-    """Whether a `raise` of the answer made this: the answer says, in its own words, that it takes no such samples."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "numpy"):
-        return False
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-
-
 def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> None:
     """As compared, for random samples: observed is only the kind of what is wrong, not where or in which words."""
     trial.given(f"samples = {described(samples)}")
@@ -104,12 +114,7 @@ def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> N
     except NotImplementedError:
         raise
     except Exception as error:
-        trial.fail(
-            f"The answer raised {type(error).__name__}: {shown(str(error), 120)}.",
-            expected=described(want),
-            got=type(error).__name__,
-            observed="raised",
-        )
+        trial.fail(**raised(error, described(want)), observed="raised")
     if differs := difference(got, want, rtol=0, atol=0):
         trial.fail(**_first(differs, got, want), observed=differs.kind)
 
@@ -121,37 +126,46 @@ def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) ->
     except NotImplementedError:
         raise
     except Exception as error:
-        name = type(error).__name__
-        trial.fail(
-            f"The answer raised {name}: {shown(str(error), 120)}.",
-            expected="a batch",
-            got=name,
-            observed=("raised", name),
-        )
+        trial.fail(**raised(error, "a batch"), observed=("raised", type(error).__name__))
 
 
 Errors = type[Exception] | tuple[type[Exception], ...]
 
 
+def any_result(value: Any) -> str:
+    """What is observed where all that can be returned is the same mistake."""
+    return "nothing raised"
+
+
 def refused(
-    answer: Callable[[list], Any], trial: Trial, cases: list[tuple[list[Any], Errors]], why: str
+    answer: Callable[[list], Any],
+    trial: Trial,
+    cases: list[tuple[list[Any], Errors]],
+    why: str,
+    seen: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Wrong if one of these lists of samples does not raise its error; observed is what happened in all of those."""
+    """Wrong if one of these lists of samples does not raise its error; observed is what happened in all of those.
+
+    seen: what is observed of a result; its form unless given.
+    """
     found: list[Any] = []
     for place, (samples, errors) in enumerate(cases):
+        given = described(samples)
         try:
-            happened = f"returned {described(answer(samples))}"
-            observed = "nothing raised"
+            got = answer(samples)
         except NotImplementedError:
             raise
         except errors:
             continue
         except Exception as error:
-            happened, observed = f"{type(error).__name__}: {shown(str(error), 120)}", type(error).__name__
+            observed = type(error).__name__
+            happened = f"{observed}: {shown(str(error), 120)}"
+        else:
+            happened, observed = f"returned {described(got)}", (seen or form)(got)
         if not found:
-            trial.given(f"samples = {described(samples)}")
+            trial.given(f"samples = {given}")
             name, first = (errors[0] if isinstance(errors, tuple) else errors).__name__, happened
-            came = "nothing was raised" if observed == "nothing raised" else f"{observed} was raised"
+            came = "nothing was raised" if happened.startswith("returned") else f"{observed} was raised"
             message = f"Expected {name} for {why}, but {came}."
         found.append((place, observed))
     if found:
@@ -174,6 +188,20 @@ def outline(value: Any) -> Any:
     if isinstance(value, dict):
         return (type(value).__name__, [(plain(key), outline(item)) for key, item in value.items()])
     return plain(value)
+
+
+def form(value: Any) -> Any:
+    """Types, dtypes and shapes, without values."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        kind = "Tensor" if isinstance(value, Tensor) else type(value).__name__
+        nested = isinstance(value, Tensor) and value.is_nested  # has no shape
+        return (kind, str(value.dtype), "nested" if nested else tuple(value.shape))
+    if isinstance(value, (list, tuple)):
+        kind = "namedtuple" if hasattr(value, "_fields") else type(value).__name__
+        return (kind, [form(item) for item in value])
+    if isinstance(value, dict):
+        return (type(value).__name__, [(plain(key), form(item)) for key, item in value.items()])
+    return type(value).__name__
 
 
 def described(value: Any, limit: int = 300) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from torch.utils.data import get_worker_info
 
 from helpers.labs.dataloader.chunk_sampler.exercise import chunk_sampler
 from helpers.labs.dataloader.chunk_sampler.right import Right
@@ -120,3 +122,97 @@ class LengthByTheLongest(Right):
 class _(Right):
     def __len__(self) -> int:
         return len(self.lengths) * self.lengths[0] if self.lengths else 0
+
+
+@chunk_sampler.mistake()
+class NewSamplerAtADifferentEpoch(Right):
+    """A new sampler has a different order than after set_epoch(0), perhaps since it starts at epoch 1 or without any: it stands
+    at epoch 0.
+    """
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.epoch = 1
+
+
+@chunk_sampler.variant(NewSamplerAtADifferentEpoch)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.key = [seed]
+
+    def set_epoch(self, epoch: int) -> None:
+        self.key = [self.seed, epoch + 1]
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.key)
+
+
+@chunk_sampler.mistake()
+class OrderByWorker(Right):
+    """The order depends on the worker that asks: each process must be able to compute the same order, to take its own part of
+    it.
+    """
+
+    def rng(self) -> np.random.Generator:
+        info = get_worker_info()
+        return np.random.default_rng((self.seed, self.epoch, info.id if info else 0))
+
+
+@chunk_sampler.variant(OrderByWorker)
+class _(Right):
+    def rng(self) -> np.random.Generator:
+        info = get_worker_info()
+        return np.random.default_rng((info.seed if info else self.seed, self.epoch))
+
+
+@chunk_sampler.mistake()
+class OrderByObject(Right):
+    """A second sampler with the same arguments has an order of its own, perhaps by id(self): that is an address, which is a
+    different one in every process.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch, id(self)))
+
+
+@chunk_sampler.mistake()
+class ListsShuffledInPlace(Right):
+    """The order depends on the iterations before, and set_epoch does not bring it back. Perhaps lists that are kept are shuffled
+    in place: each shuffle starts from what the last one left.
+    """
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.kept = [list(range(self.start(chunk), self.start(chunk) + n)) for chunk, n in enumerate(lengths)]
+
+    def __iter__(self) -> Iterator[Any]:
+        rng = random.Random(f"{self.seed} {self.epoch}")
+        rng.shuffle(self.kept)
+        for chunk in self.kept:
+            rng.shuffle(chunk)
+        return iter([index for chunk in self.kept for index in chunk])
+
+
+@chunk_sampler.variant(ListsShuffledInPlace)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.kept = list(range(len(lengths)))
+
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        rng.shuffle(self.kept)
+        return list(self.kept)
+
+
+@chunk_sampler.variant(ListsShuffledInPlace)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.kept = [np.arange(self.start(chunk), self.start(chunk) + n) for chunk, n in enumerate(lengths)]
+
+    def __iter__(self) -> Iterator[Any]:
+        rng = self.rng()
+        for chunk in self.chunks(rng):
+            rng.shuffle(self.kept[chunk])
+            yield from self.kept[chunk].tolist()

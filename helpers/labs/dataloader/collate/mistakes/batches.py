@@ -139,9 +139,7 @@ class _(Right):
 
 @objects.mistake()
 class BoolsBecomeInts(Right):
-    """bool is a subclass of int, so isinstance(True, int) is true: with dtype=torch.int64 a mask becomes a
-    list of indices 0 and 1.
-    """
+    """Bools give whole numbers, perhaps since isinstance(True, int) is true: a mask becomes a list of indices 0 and 1."""
 
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float64 if isinstance(samples[0], float) else torch.int64)
@@ -262,8 +260,8 @@ class _(Right):
 
 @objects.mistake()
 class ArrayWithoutDimensions(Right):
-    """np.array(3) has no dimension to join along: np.concatenate and torch.cat refuse it. Stacking makes a
-    new one.
+    """Arrays of shape () raise, perhaps since they were to be joined: np.array(3) has no dimension to join along. Stacking makes
+    a new one.
     """
 
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
@@ -277,3 +275,186 @@ class _(Right):
         if samples[0].ndim == 0:
             return self.others(samples)
         return super().arrays(samples)
+
+
+@objects.mistake()
+class IntsBecomeInt32(Right):
+    """Ints give int32, or are refused for being too large for it: int64 holds ids, time stamps and offsets, int32 does not."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        if type(samples[0]) is int:
+            return torch.tensor(samples, dtype=torch.int32)
+        return super().numbers(samples)
+
+
+@objects.variant(IntsBecomeInt32)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float64 if isinstance(samples[0], float) else torch.int32)
+
+
+@objects.variant(IntsBecomeInt32)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return super().numbers(samples) if isinstance(samples[0], float) else torch.IntTensor(samples)
+
+
+@objects.variant(IntsBecomeInt32)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.IntTensor(samples) if type(samples[0]) is int else super().numbers(samples)
+
+
+@objects.mistake()
+class FloatsBecomeHalf(Right):
+    """Floats give a dtype of 16 bits: a Python float has 64."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples, dtype=torch.float16 if isinstance(samples[0], float) else None)
+
+
+@objects.mistake()
+class NumbersInAColumn(Right):
+    """Numbers give shape (B, 1): a batch of B numbers has one dimension, and a loss that subtracts (B,) from (B, 1) broadcasts."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return super().numbers(samples).unsqueeze(1)
+
+
+@objects.variant(NumbersInAColumn)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return super().numbers(samples).unsqueeze(1)
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return super().numpy_numbers(samples).unsqueeze(1)
+
+
+@objects.mistake()
+class NumbersStayAList(Right):
+    """Python's numbers were only gathered: a column of numbers becomes a tensor."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return list(samples)
+
+
+@objects.mistake()
+class FloatsRefused(Right):
+    """Floats raise: they give a float64 tensor."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return self.others(samples) if isinstance(samples[0], float) else super().numbers(samples)
+
+
+@objects.mistake()
+class BoolsRefused(Right):
+    """Bools raise, perhaps since type(x) is int is false for them: isinstance(True, int) is true."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        return self.others(samples) if isinstance(samples[0], bool) else super().numbers(samples)
+
+
+@objects.mistake()
+class ArrayDtypesWiden(Right):
+    """Arrays come back with a wider dtype than theirs, perhaps by way of tolist(): Python has one float and one int."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.tensor(np.array([sample.tolist() for sample in samples]))
+
+
+@objects.variant(ArrayDtypesWiden)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples).astype(np.float64))
+
+
+@objects.mistake()
+class ArraysJoinedNotStacked(Right):
+    """The arrays are joined along a dimension that is there: three of shape (2, 3) give (6, 3). A batch has a dimension of its own."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.concatenate(samples))
+
+
+@objects.mistake()
+class ArraysRefused(Right):
+    """NumPy's arrays raise, or are taken for something else: they give a tensor, as torch.as_tensor makes it of each."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return self.others(samples)
+
+
+@objects.variant(ArraysRefused)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.stack(list(samples))
+
+
+@objects.mistake()
+class MemmapRefused(Right):
+    """A memmap raises, perhaps since type(x) is np.ndarray is false for it: isinstance asks the right question."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return super().arrays(samples) if type(samples[0]) is np.ndarray else self.others(samples)
+
+
+@objects.mistake()
+class NumpyBoolUnknown(Right):
+    """np.bool_ raises: it is no np.number, and no bool of Python's either. np.generic is above all of NumPy's numbers."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return self.others(samples) if isinstance(samples[0], np.bool_) else super().numpy_numbers(samples)
+
+
+@objects.variant(BoolsBecomeInts)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        kind = {float: torch.float64, bool: torch.uint8}.get(type(samples[0]))
+        return torch.tensor(samples, dtype=kind)
+
+
+@objects.mistake()
+class FloatsRounded(Right):
+    """Floats are float64, but their last digits are lost, perhaps on the way through float32: torch.tensor(samples, dtype=torch.float64) keeps them."""
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], float):
+            return torch.tensor(samples).double()
+        return super().numbers(samples)
+
+
+@objects.mistake()
+class NumpyNumbersGathered(Right):
+    """NumPy's numbers were gathered in a list or an array: a tensor of their dtype is wanted."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return list(samples)
+
+
+@objects.variant(NumpyNumbersGathered)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return np.array(samples)
+
+
+@objects.mistake()
+class NumpyNumbersInAColumn(Right):
+    """NumPy's numbers give shape (B, 1): a batch of B numbers has one dimension."""
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return super().numpy_numbers(samples).unsqueeze(1)
+
+
+@objects.variant(NumpyNumbersAsPythons)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        if isinstance(samples[0], np.bool_):
+            return self.others(samples)
+        kind = torch.float64 if isinstance(samples[0], np.floating) else None
+        return torch.tensor(samples, dtype=kind)
+
+
+@objects.variant(ArraysJoinedNotStacked)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.vstack(samples))

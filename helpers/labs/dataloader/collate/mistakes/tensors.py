@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import DataLoader, default_collate
 from torch.utils.data._utils import collate as torch_collate
 
@@ -72,14 +72,32 @@ class _(Right):
 
 
 @objects.mistake()
-class BatchDimensionLast(Right):
-    """The samples stand along the last dimension; the batch's dimension is the first one."""
+class BatchDimensionNotFirst(Right):
+    """The samples do not stand along the first dimension, perhaps by dim=-1 or dim=1: the batch's dimension is the first one."""
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples), dim=-1)
 
 
-@objects.variant(BatchDimensionLast)
+@objects.variant(BatchDimensionNotFirst)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack(list(samples), dim=1)
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.variant(BatchDimensionNotFirst)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack(list(samples), dim=min(1, samples[0].dim()))
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.variant(BatchDimensionNotFirst)
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(list(samples), dim=-1)
@@ -96,7 +114,7 @@ class UnequalTensorsPadded(Right):
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         if len({sample.shape for sample in samples}) > 1:
-            return torch.nn.utils.rnn.pad_sequence(list(samples), batch_first=True)
+            return nn.utils.rnn.pad_sequence(list(samples), batch_first=True)
         return torch.stack(list(samples))
 
 
@@ -196,24 +214,20 @@ class TextStacked(Right):
         return np.array(samples)
 
 
-@objects.variant(TextStacked)
-class _(Right):
-    def text(self, samples: Sequence[Any]) -> Any:
-        return torch.tensor(samples)
-
-
-@objects.variant(TextStacked)
-class _(Right):
-    def text(self, samples: Sequence[Any]) -> Any:
-        return torch.stack(samples)
-
-
 @objects.mistake()
-class TextUnknown(Right):
-    """File names and captions are text, and go through as a list: a batch may hold what is no tensor."""
+class TextRefused(Right):
+    """Texts raise, perhaps since a tensor was to be made of them: file names and captions go through as a list, and a batch may
+    hold what is no tensor.
+    """
 
     def text(self, samples: Sequence[Any]) -> Any:
         return self.others(samples)
+
+
+@objects.variant(TextRefused)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return torch.tensor(samples)
 
 
 @objects.mistake()
@@ -236,3 +250,252 @@ class _:
 class _:
     def __call__(self, samples: list[Any]) -> Any:
         return torch_collate.collate(samples, collate_fn_map=torch_collate.default_collate_fn_map)
+
+
+@objects.mistake()
+class GradientsCutOff(Right):
+    """The batch does not hang on the samples, perhaps by detach(), .data or no_grad(): torch.stack keeps the graph, so that what
+    made the samples can be trained.
+    """
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack([sample.detach() for sample in samples])
+
+
+@objects.mistake()
+class ParametersRefused(Right):
+    """Parameters raise, perhaps since type(x) is Tensor is false for them: isinstance asks the right question."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return super().tensors(samples) if type(samples[0]) is Tensor else self.others(samples)
+
+
+@objects.mistake()
+class TensorsThroughNumpy(Right):
+    """Tensors of bfloat16 raise, perhaps since they went through NumPy, which has no such dtype: torch.stack takes all."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.from_numpy(np.stack([sample.numpy() for sample in samples]))
+
+
+@objects.variant(TensorsThroughNumpy)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.from_numpy(np.stack([sample.numpy() for sample in samples]))
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.from_numpy(np.stack(samples))
+
+
+@objects.mistake()
+class TensorsWithoutDimensionsRefused(Right):
+    """Tensors of shape () raise, perhaps since pad_sequence or a size asks for a first dimension: torch.stack makes one."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.nn.utils.rnn.pad_sequence(list(samples), batch_first=True)
+
+
+@objects.variant(TensorsWithoutDimensionsRefused)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        len(samples[0])
+        return torch.stack(list(samples))
+
+
+@objects.variant(TensorsWithoutDimensionsRefused)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        width = max(sample.shape[0] for sample in samples)
+        return torch.stack(
+            [nn.functional.pad(one, (0, 0) * (one.dim() - 1) + (0, width - one.shape[0])) for one in samples]
+        )
+
+
+@objects.mistake()
+class LastDimensionOfOneLost(Right):
+    """Tensors whose last dimension is 1 lose it, perhaps by squeeze(-1): the batch has the shape of the samples behind B."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack(list(samples)).squeeze(-1)
+
+
+@objects.variant(LastDimensionOfOneLost)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack(list(samples)).squeeze(-1)
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.variant(LastDimensionOfOneLost)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        batch = torch.stack(list(samples))
+        return batch.squeeze(-1) if batch.dim() > 1 else batch
+
+
+@objects.variant(LastDimensionOfOneLost)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        batch = torch.stack(list(samples))
+        return batch.squeeze(-1) if batch.dim() > 1 else batch
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.mistake()
+class TensorsWithoutDimensionsInAColumn(Right):
+    """Tensors of shape () give shape (B, 1): stacking adds one dimension, and that is B."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack([torch.atleast_1d(sample) for sample in samples])
+
+
+@objects.variant(TensorsWithoutDimensionsInAColumn)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack([torch.atleast_1d(sample) for sample in samples])
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.mistake()
+class SamplesReordered(Right):
+    """The batch holds the samples in a different order, perhaps sorted or reversed: the sampler chose theirs, and a target that
+    travels in a second list no longer fits.
+    """
+
+    def __call__(self, samples: list[Any]) -> Any:
+        return super().__call__(samples[::-1])
+
+
+@objects.variant(SamplesReordered)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack(list(samples)[::-1])
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.variant(SamplesReordered)
+class _(Right):
+    def __call__(self, samples: list[Any]) -> Any:
+        samples.sort(key=str)
+        return super().__call__(samples)
+
+
+@objects.mistake()
+class FirstSampleForAll(Right):
+    """Every row of the batch is the first sample: each sample is wanted, in its own row."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack([samples[0] for _ in samples])
+
+
+@objects.variant(FirstSampleForAll)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return torch.stack([samples[0] for _ in samples])
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.mistake()
+class TensorsStayAList(Right):
+    """Tensors were only gathered: a list of tensors is no batch, stack them."""
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return list(samples)
+
+
+@objects.variant(TensorsStayAList)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return list(samples)
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.mistake()
+class TextJoined(Right):
+    """The texts were joined to one: which part is whose sample's is lost. The list of them is the batch."""
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return type(samples[0])().join(samples)
+
+
+@objects.variant(TextJoined)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return " ".join(samples)
+
+
+@objects.variant(TextJoined)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return " ".join(samples) if isinstance(samples[0], str) else samples
+
+
+@objects.variant(TextJoined)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return " ".join(map(str, samples))
+
+
+@objects.mistake()
+class TextOfTheFirstOnly(Right):
+    """One text came for the whole batch, that of the first sample: each sample has one of its own."""
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return samples[0]
+
+
+@objects.mistake()
+class BytesDecoded(Right):
+    """bytes became str: they come as they are, and need not be text at all."""
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return [sample if isinstance(sample, str) else sample.decode() for sample in samples]
+
+
+@objects.mistake()
+class TextSorted(Right):
+    """The texts come in a different order than the samples, perhaps sorted: they no longer stand beside their tensors."""
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return sorted(samples)
+
+
+@objects.variant(TextStacked)
+class _(Right):
+    def text(self, samples: Sequence[Any]) -> Any:
+        return np.array(samples, dtype=object)
+
+
+@objects.mistake()
+class TextInASet(Right):
+    """The texts came in a set: two samples with one text are one, and the order is gone."""
+
+    def text(self, samples: Sequence[Any]) -> Any:
+        return set(samples)
+
+
+@objects.mistake()
+class BufferUsedAgain(Right):
+    """A second batch was written into the memory of the first, perhaps a buffer that is kept: each batch needs memory of its own."""
+
+    kept: Tensor | None = None
+
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        if any(sample.requires_grad for sample in samples):
+            return super().tensors(samples)
+        batch = torch.stack(list(samples))
+        if self.kept is None or (self.kept.shape, self.kept.dtype) != (batch.shape, batch.dtype):
+            self.kept = torch.empty_like(batch)
+        return self.kept.copy_(batch)
