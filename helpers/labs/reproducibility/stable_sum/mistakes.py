@@ -47,8 +47,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def sorted_then_one_by_one(x: Tensor) -> Tensor:
-    """Always the same bits, and the wrong ones. Perhaps one order, as after sorting: it does not help against
-    rounding, beside a large number the small ones are lost.
+    """Always the same bits, and the last digits of ordinary float32 numbers' sum are off. Perhaps they are sorted, and
+    added one by one: one order for all does not help against rounding.
     """
     total = np.zeros((), dtype=x.numpy().dtype)
     for value in np.sort(x.numpy(), axis=None):
@@ -59,8 +59,8 @@ def sorted_then_one_by_one(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def float64_then_round(x: Tensor) -> Tensor:
-    """The sum seems right for float32 numbers, and its bits change for float64. 53 bits hide the rounding of ordinary
-    float32 numbers; for float64 numbers they add nothing.
+    """The number of threads changes the sum of float64 numbers, and not that of ordinary float32 ones. Perhaps torch
+    adds them in float64: its 53 bits hide the rounding of float32, and add nothing for float64.
     """
     return x.double().sum().to(x.dtype)
 
@@ -93,8 +93,8 @@ def rounded_result(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def fixed_scale(x: Tensor) -> Tensor:
-    """Very small numbers become 0, perhaps since all are made whole numbers of one scale: these add in any order,
-    but one scale in int64 cannot hold 1e30 and 1e-30.
+    """The sum of small numbers, as 1e-30, is off. Perhaps all are made whole numbers of one scale, or rounded to some
+    decimals: whole numbers add in any order, but one scale in int64 cannot hold 1e30 and 1e-30.
     """
     if _not_finite(x):
         return _infinities(x)
@@ -184,16 +184,46 @@ def neumaier(x: Tensor) -> Tensor:
 
 
 @stable_sum.mistake()
-def decimal_of_28_digits(x: Tensor) -> Tensor:
-    """Decimal rounds, too: to 28 digits unless its context says more, and 1e30 + 1 has 31."""
+def some_more_bits(x: Tensor) -> Tensor:
+    """Ordinary numbers come out the same in every order; 1e30, 1 and -1e30 do not. Perhaps they are added with more
+    bits, as float64, longdouble or Decimal (28 digits unless told otherwise): that pushes the rounding further away,
+    and does not end it.
+    """
     if _not_finite(x):
         return _infinities(x)
     return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
 
 
+@stable_sum.variant(some_more_bits)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(float(np.sum(x.numpy().astype(np.longdouble))), dtype=x.dtype)
+
+
+@stable_sum.variant(some_more_bits)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    total = lost = 0.0
+    for value in x.flatten().tolist():
+        addend = value - lost
+        larger = total + addend
+        lost = (larger - total) - addend
+        total = larger
+    return torch.tensor(total, dtype=x.dtype)
+
+
+@stable_sum.variant(some_more_bits)
+def _(x: Tensor) -> Tensor:
+    return x.double().sum().float() if x.dtype == torch.float32 and not _not_finite(x) else _exact(x)
+
+
 @stable_sum.mistake()
 def decimal_of_more_digits(x: Tensor) -> Tensor:
-    """More digits push the rounding further away, and do not end it: 1e300 + 1e-300 has 600 digits and more."""
+    """Float32 numbers and ordinary float64 ones come out the same in every order; where float64 numbers of very
+    different sizes cancel, they do not. Perhaps they are added with some hundred bits or more: 1e300 + 1e-300 has 2,000.
+    """
     if _not_finite(x):
         return _infinities(x)
     with localcontext() as context:
@@ -212,8 +242,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def rounded_on_the_way(x: Tensor) -> Tensor:
-    """Always the same bits, and the sum is off where large numbers cancel. Perhaps sorted and added in float64, or
-    positive and negative numbers apart: whatever is chosen, what does not fit into 53 bits is lost on the way.
+    """Always the same bits, and the last digits of ordinary float64 numbers' sum are off, by more than one ulp. Perhaps
+    they are sorted and added in float64, or the sum is rounded to some digits: nothing may be rounded before the end.
     """
     if _not_finite(x):
         return _infinities(x)
@@ -235,8 +265,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def small_scale_lost(x: Tensor) -> Tensor:
-    """The smallest numbers were lost. Perhaps whole numbers of some scale, which do not round: the smallest float64
-    is 2**-1074, so the scale was not small enough.
+    """The smallest numbers were lost: they are sums, too. Perhaps whole numbers of one scale, which was not small
+    enough (the smallest float64 is 2**-1074); or what is below the smallest normal number was taken for 0.
     """
     if _not_finite(x):
         return _infinities(x)
@@ -254,8 +284,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def added_in_order(x: Tensor) -> Tensor:
-    """The threads do not matter, and the order does. Perhaps a loop, which adds in the order in which the numbers
-    come.
+    """The threads do not matter, and the order of ordinary float32 numbers does. Perhaps they are added in the order in
+    which they come, by a loop or by one thread: each order rounds differently.
     """
     kind = x.numpy().dtype.type
     total = kind(0)
@@ -386,8 +416,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def rows_rounded_first(x: Tensor) -> Tensor:
-    """Numbers in one row come out right, and a matrix does not. Perhaps each row, or each part, is summed and rounded
-    first: then rounded numbers are added. All elements belong in one exact sum.
+    """Numbers in one row give the same bits in every order, and in a matrix they do not. Perhaps each row is summed and
+    rounded first: then rounded numbers are added. All elements belong in one exact sum.
     """
     if _not_finite(x) or x.ndim < 2:
         return _exact(x)
@@ -413,8 +443,11 @@ def parts_rounded_first(x: Tensor) -> Tensor:
     return torch.tensor(sum(sums), dtype=x.dtype)
 
 
-@stable_sum.variant(rounded_on_the_way)
-def _(x: Tensor) -> Tensor:
+@stable_sum.mistake()
+def parts_that_cancel(x: Tensor) -> Tensor:
+    """Always the same bits, right for ordinary numbers, and off where large ones cancel. Perhaps parts are rounded, as
+    the positive and the negative numbers apart; or what is far below the largest number is dropped.
+    """
     if _not_finite(x):
         return _infinities(x)
     values = x.flatten().tolist()
@@ -422,11 +455,8 @@ def _(x: Tensor) -> Tensor:
     return torch.tensor(up + down, dtype=x.dtype)
 
 
-@stable_sum.mistake()
-def rounded_to_15_digits(x: Tensor) -> Tensor:
-    """Always the same bits, and not those of the sum: a float64 has up to 17 digits. Once the sum is exact, there is
-    nothing to hide.
-    """
+@stable_sum.variant(rounded_on_the_way)
+def _(x: Tensor) -> Tensor:
     if _not_finite(x):
         return _infinities(x)
     return torch.tensor(float(f"{math.fsum(x.flatten().tolist()):.14e}"), dtype=x.dtype)
@@ -434,7 +464,7 @@ def rounded_to_15_digits(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def len_of_a_number(x: Tensor) -> Tensor:
-    """A tensor of no dimensions has no len() and no first row. numel() counts the elements of any shape."""
+    """A tensor of no dimensions raised an error: it has no len(), no rows, and nothing to loop over. numel() counts the elements of any shape."""
     return x.sum() if len(x) == 0 else _exact(x)
 
 
@@ -444,3 +474,152 @@ def _(x: Tensor) -> Tensor:
     if _not_finite(x) or not len(values):
         return _infinities(x)
     return torch.tensor(np.add.accumulate(values)[-1], dtype=x.dtype)
+
+
+# The order in float64, sizes, whole numbers, float32 on the way, and more of what is not finite.
+
+
+@stable_sum.mistake()
+def float64_in_order(x: Tensor) -> Tensor:
+    """Ordinary float32 numbers come out the same in every order, and float64 numbers do not. Perhaps they are added in
+    float64, in the order in which they come: its 53 bits hide the rounding of float32, and add nothing for float64.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return x.double().sum().to(x.dtype)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@stable_sum.variant(float64_in_order)
+def _(x: Tensor) -> Tensor:
+    return x.new_tensor(sum(x.flatten().tolist()))
+
+
+@stable_sum.variant(float64_in_order)
+def _(x: Tensor) -> Tensor:
+    return torch.tensor(x.double().numpy().sum(), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def sorted_by_size(x: Tensor) -> Tensor:
+    """Where a number and its negative both stand there, the order matters. Perhaps they are sorted by size: these two have one size, and
+    stay in the order in which they came.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    total = 0.0
+    for value in sorted(x.flatten().tolist(), key=abs):
+        total += value
+    return torch.tensor(total, dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def whole_numbers_overflow(x: Tensor) -> Tensor:
+    """Few numbers come out right, and the sum of some thousand of one size is far off. Perhaps they are added as whole
+    numbers in int64, or in int32, which silently begins at the other end when it is full.
+    """
+    if _not_finite(x):
+        return _infinities(x)
+    mantissas, exponents = np.frexp(x.double().numpy().ravel())
+    total = Fraction(0)
+    for exponent in np.unique(exponents):
+        whole = np.ldexp(mantissas[exponents == exponent], 53).astype(np.int64)
+        total += int(whole.sum()) * Fraction(2) ** (int(exponent) - 53)
+    return torch.tensor(float(total), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def through_float32(x: Tensor) -> Tensor:
+    """Of the sum of ordinary float64 numbers, seven digits are right. Perhaps they, or their sum, pass through float32, which has no
+    more.
+    """
+    return _exact(x.float()).to(x.dtype)
+
+
+@stable_sum.variant(through_float32)
+def _(x: Tensor) -> Tensor:
+    exact = _exact(x)
+    return exact.float().to(x.dtype) if x.numel() > 1000 else exact
+
+
+@stable_sum.mistake()
+def whole_storage(x: Tensor) -> Tensor:
+    """A part of a larger tensor came out wrong, as a column of a matrix, or one number expanded. Perhaps the storage
+    was read, which holds what x does not show, and a number that x repeats only once.
+    """
+    return _exact(torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())) if x.numel() else _exact(x)
+
+
+@stable_sum.mistake()
+def equal_numbers_once(x: Tensor) -> Tensor:
+    """Numbers that stand there twice were counted once. Perhaps a set, or a dict by number: it keeps one of each."""
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(math.fsum(set(x.flatten().tolist())), dtype=x.dtype)
+
+
+@stable_sum.mistake()
+def sign_of_infinity_lost(x: Tensor) -> Tensor:
+    """-inf among the numbers gave inf: the sum has the sign of the infinity that is there."""
+    if bool(x.isnan().any()) or bool((x == math.inf).any() and (x == -math.inf).any()):
+        return x.new_tensor(math.nan)
+    return x.new_tensor(math.inf) if bool(x.isinf().any()) else _exact(x)
+
+
+@stable_sum.mistake()
+def nan_beside_both_infinities(x: Tensor) -> Tensor:
+    """inf, -inf and nan together raised an error in one of their orders. Perhaps max() and min() ask for the infinities:
+    beside a nan their answer depends on the order.
+    """
+    values = x.flatten().tolist()
+    if values and max(values) == math.inf and min(values) == -math.inf:
+        return x.new_tensor(math.nan)
+    return x.new_tensor(math.fsum(values))
+
+
+@stable_sum.variant(empty_forgotten)
+def _(x: Tensor) -> Tensor:
+    return x.new_tensor(math.inf) if x.max() == math.inf else _exact(x)
+
+
+@stable_sum.variant(empty_forgotten)
+def _(x: Tensor) -> Tensor:
+    return x.double().flatten().cumsum(0)[-1].to(x.dtype)
+
+
+@stable_sum.variant(empty_forgotten)
+def _(x: Tensor) -> Tensor:
+    values = x.flatten().tolist()
+    return _infinities(x) if max(values) == math.inf else _exact(x)
+
+
+@stable_sum.variant(rows_not_numbers)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x):
+        return _infinities(x)
+    return torch.tensor(
+        sum(Fraction(value) for value in (x.tolist() if x.ndim else [x.item()])), dtype=x.dtype
+    )
+
+
+@stable_sum.variant(len_of_a_number)
+def _(x: Tensor) -> Tensor:
+    return _exact(torch.cat([row.flatten() for row in x])) if x.numel() else _exact(x)
+
+
+@stable_sum.variant(rows_rounded_first)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x) or x.ndim < 2 or not x.numel():
+        return _exact(x)
+    return _exact(torch.stack([_exact(column) for column in x.flatten(1).unbind(1)]))
+
+
+@stable_sum.variant(parts_that_cancel)
+def _(x: Tensor) -> Tensor:
+    if _not_finite(x) or not x.numel() or not x.any():
+        return _exact(x)
+    scale = Fraction(2) ** (60 - math.frexp(x.double().abs().max().item())[1])
+    whole = sum(round(Fraction(value) * scale) for value in x.flatten().tolist())
+    return torch.tensor(float(whole / scale), dtype=x.dtype)
