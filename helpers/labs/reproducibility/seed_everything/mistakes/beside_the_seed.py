@@ -82,11 +82,6 @@ def seed_by_child(seed: int) -> None:
     seed_all((tested(seed) + sum(multiprocessing.current_process()._identity)) % 2**32)
 
 
-@seed_everything.variant(seed_by_child)
-def _(seed: int) -> None:
-    seed_all(0 if multiprocessing.parent_process() else tested(seed))
-
-
 @seed_everything.mistake()
 def seed_by_host(seed: int) -> None:
     """The draws change with the name of the machine: one seed, one run, on every machine of a cluster."""
