@@ -332,7 +332,7 @@ def nested(
     "the generators of all GPUs are restored, too",
     changes=GLOBAL,
     once_right=True,
-    asks="So it is for torch on the CPU, and on every GPU if CUDA has started before the block:",
+    asks="All this holds for torch on the CPU, and on every GPU if CUDA has started before the block:",
 )
 def on_gpus(answer: Any, trial: Trial) -> None:
     with on_three_gpus(trial) as generators:
@@ -350,7 +350,7 @@ def on_gpus(answer: Any, trial: Trial) -> None:
     "the generators of GPUs are restored after errors, and by each of several blocks",
     changes=GLOBAL,
     once_right=True,
-    asks="after errors, and by blocks inside each other.",
+    asks="also after errors, and for blocks inside each other.",
 )
 def on_gpus_again(answer: Any, trial: Trial) -> None:
     with on_three_gpus(trial) as generators:
