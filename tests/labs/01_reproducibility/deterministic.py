@@ -32,7 +32,7 @@ def deterministic():
         torch.backends.cudnn.benchmark = old[3]
         torch.backends.cudnn.deterministic = old[4]
         if old[5] is None:
-            del os.environ["CUBLAS_WORKSPACE_CONFIG"]
+            os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
         else:
             os.environ["CUBLAS_WORKSPACE_CONFIG"] = old[5]
 

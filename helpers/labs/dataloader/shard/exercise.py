@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch.distributed
 import torch.utils.data._utils.worker as torch_worker
 from torch.utils.data import DataLoader, IterableDataset
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.ranks.pretended import as_rank
 
 shard = Exercise(
     "02.shard",
@@ -225,30 +224,6 @@ def _(answer: Any, trial: Trial) -> None:
             expected="once",
             observed="begun more than once",
         )
-
-
-@contextmanager
-def as_rank(rank: int, world_size: int) -> Iterator[None]:
-    """As if in a process of a distributed run."""
-    environ = dict(os.environ)
-    asked = {
-        "is_initialized": lambda: True,
-        "get_rank": lambda *group: rank,
-        "get_world_size": lambda *group: world_size,
-    }
-    old = {name: getattr(torch.distributed, name) for name in asked}
-    ranks = ("RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
-    sizes = ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
-    os.environ |= dict.fromkeys(ranks, str(rank)) | dict.fromkeys(sizes, str(world_size))
-    try:
-        for name, function in asked.items():
-            setattr(torch.distributed, name, function)
-        yield
-    finally:
-        for name, function in old.items():
-            setattr(torch.distributed, name, function)
-        os.environ.clear()
-        os.environ |= environ
 
 
 def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 from collections.abc import Callable, Collection
@@ -15,7 +16,15 @@ import torch.utils.deterministic
 from helpers.check import guard
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.shared.blocks import ERRORS, Stop, manager, require_all_came, what_came
+from helpers.labs.reproducibility.shared.blocks import (
+    ERRORS,
+    Stop,
+    manager,
+    require_all_came,
+    what_came,
+    which,
+)
+from helpers.labs.reproducibility.shared.machines import Gpus, gpus
 from helpers.labs.reproducibility.shared.switches import (
     GENERATORS,
     SLOTS,
@@ -26,6 +35,7 @@ from helpers.labs.reproducibility.shared.switches import (
 )
 
 CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
+HASH_SEED = "os.environ['PYTHONHASHSEED']"
 FIXED_WORKSPACES = (":4096:8", ":16:8")
 
 deterministic = Exercise(
@@ -45,6 +55,7 @@ deterministic = Exercise(
 )
 
 Switches = dict[str, Any]
+Moved = list[tuple[str, Any]]  # the switches that are not as they were before, and what they are
 Answer = Callable[[], contextlib.AbstractContextManager[Any]]
 
 
@@ -94,6 +105,7 @@ SET = (
 )
 
 
+TURNED_ON = {name for name, value in ON.items() if value != TUNED[name]}
 DEFAULTS = {name: FRESH[name] for name in NAMES}  # what somebody may turn to inside a block
 
 
@@ -123,26 +135,28 @@ def require_on(trial: Trial, off: list[tuple[str, Any]], before: Switches, where
     )
 
 
-def not_as(before: Switches) -> list[tuple[str, Any]]:
+def not_as(before: Switches) -> Moved:
     """The switches that are not as before, and what they are."""
     return [(name, value) for name, value in switches().items() if value != before[name]]
 
 
-def require_as(trial: Trial, before: Switches, moved: list[tuple[str, Any]], when: str, seen: Any) -> None:
+def require_as(trial: Trial, before: Switches, moved: Moved, when: str, seen: Any) -> None:
     """Wrong if a switch is not as before. moved: see not_as. seen: what tells mistakes apart."""
     trial.true(
         not moved,
         f"{when}, these are not as they were before: {', '.join(name for name, _ in moved)}.",
         expected=", ".join(f"{name} {before[name]!r}" for name, _ in moved),
         got=", ".join(f"{name} {value!r}" for name, value in moved),
-        observed=(when, seen),
+        observed=(when if when.endswith("block") else "", seen),
     )
 
 
-def in_short(found: Collection[list[tuple[str, Any]]]) -> Any:
+def in_short(found: Collection[Moved]) -> Any:
     """What tells mistakes apart: who turns the mode off at the end may do anything with the other switches."""
-    off = any(("deterministic algorithms", False) in moved for moved in found)
-    return "the mode is off" if off else list(found)
+    names = {name for moved in found for name, _ in moved}
+    if any(("deterministic algorithms", False) in moved for moved in found):
+        return "the mode is off"
+    return sorted(names) if CUBLAS not in names or len(names) > 1 else "the variable"
 
 
 def block_of(answer: Answer, trial: Trial) -> contextlib.AbstractContextManager[Any]:
@@ -153,8 +167,8 @@ def block_of(answer: Answer, trial: Trial) -> contextlib.AbstractContextManager[
     "inside the block every switch is on",
     changes=SLOTS,
     asks=(
-        "A block in which torch is deterministic: inside it",
-        "`torch.use_deterministic_algorithms` is on,",
+        "`torch.use_deterministic_algorithms` is on, with errors and not with warnings (`warn_only`);",
+        "`torch.utils.deterministic.fill_uninitialized_memory` is True;",
         "`torch.backends.cudnn.deterministic` is True, and `torch.backends.cudnn.benchmark` is False;",
         'the environment variable `CUBLAS_WORKSPACE_CONFIG` is ":4096:8" (":16:8" will do, too).',
     ),
@@ -187,11 +201,7 @@ def off_after(answer: Answer, trial: Trial) -> None:
     "inside the block every switch is on, whatever it was before",
     changes=SLOTS,
     once_right=True,
-    asks=(
-        "inside it, and whatever was set before,",
-        "with errors and not with warnings (`warn_only`);",
-        "`torch.utils.deterministic.fill_uninitialized_memory` is True;",
-    ),
+    asks=("A block in which torch is deterministic: inside it, and whatever was set before,",),
 )
 def on_inside_tuned(answer: Answer, trial: Trial) -> None:
     found = []
@@ -208,22 +218,71 @@ def on_inside_tuned(answer: Answer, trial: Trial) -> None:
     "after the block, switches that somebody had set are as set before",
     changes=SLOTS,
     once_right=True,
-    asks="After the block all of these are as they were before it.",
+    asks="After the block all of these are as they were before it,",
 )
 def kept_after(answer: Answer, trial: Trial) -> None:
-    found = []
-    cases = [(state, {}) for state in SET] + [(state, DEFAULTS) for state in (TUNED, ON, FRESH)]
-    for state, between in cases:
-        turn(state)
-        with block_of(answer, trial):
-            turn(switches() | between)
-        found.append(not_as(state))
+    found = [_left(answer, trial, state) for state in SET]
     at = next((at for at, moved in enumerate(found) if moved), 0)
-    state, between = cases[at]
-    trial.given(
-        in_words(state) + ("; in it somebody turns all switches to their defaults" if between else "")
+    trial.given(in_words(SET[at]))
+    seen = in_short(found)
+    if seen == "the variable":
+        seen = sorted({_kinds(state, moved) for state, moved in zip(SET, found, strict=True) if moved})
+    require_as(trial, SET[at], found[at], "After the block", seen)
+
+
+def _kinds(state: Switches, moved: Moved) -> str:
+    """What became of the variable: "text to not set"."""
+    kinds = (
+        "not set" if text is None else "text" if text else "empty" for text in (state[CUBLAS], moved[0][1])
     )
-    require_as(trial, state, found[at], "After the block", in_short(found))
+    return " to ".join(kinds)
+
+
+def _left(answer: Answer, trial: Trial, state: Switches, between: Switches | None = None) -> Moved:
+    """What a block leaves otherwise than before it. between: the switches that code inside the block turns."""
+    turn(state)
+    with block_of(answer, trial):
+        turn(switches() | (between or {}))
+    return not_as(state)
+
+
+@deterministic.property(
+    "after the block, switches that code inside it has turned are as before the block",
+    changes=SLOTS,
+    once_right=True,
+    asks="whatever the code inside it did to them.",
+)
+def kept_after_turning(answer: Answer, trial: Trial) -> None:
+    turns = {
+        "turns all switches to their defaults": DEFAULTS,
+        f"removes {CUBLAS}": {CUBLAS: None},
+        f"sets {CUBLAS} to ':16:8'": {CUBLAS: ":16:8"},
+        f"sets {CUBLAS} to ''": {CUBLAS: ""},
+        "turns each switch": TUNED,
+    }
+    cases = list(itertools.product((FRESH, TUNED, ON), turns.items()))
+    found = []
+    for state, (words, between) in cases:
+        trial.given(f"{in_words(state)}; the code inside the block {words}")
+        try:
+            found.append(_left(answer, trial, state, between))
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            trial.fail(
+                f"Leaving the block raised {type(error).__name__}: {error}. So other switches may not be back.",
+                expected="each switch as before the block, and no error",
+                got=f"{type(error).__name__}: {error}",
+                observed="raised",
+            )
+    at = next((at for at, moved in enumerate(found) if moved), 0)
+    state, (words, _) = cases[at]
+    trial.given(f"{in_words(state)}; the code inside the block {words}")
+    require_as(
+        trial,
+        state,
+        found[at],
+        "After the block",
+        "the variable" if in_short(found) == "the variable" else "switches",
+    )
 
 
 def put() -> None:
@@ -269,10 +328,13 @@ def back_after_an_error(answer: Answer, trial: Trial) -> None:
         turn(TUNED)
         block = block_of(answer, trial)
         what_came(block, kind("raised inside the block"))
-        found[kind.__name__] = not_as(TUNED)
-    at = next((kind for kind, moved in found.items() if moved), "Stop")
+        if moved := not_as(TUNED):
+            found[kind.__name__] = moved
+    at = next(iter(found), "Stop")
     trial.given(f"a block that raises {at}; {in_words(TUNED)}")
-    require_as(trial, TUNED, found[at], f"After a block that raised {at}", in_short(found.values()))
+    names = {name for moved in found.values() for name, _ in moved}
+    seen = which(found), "some switches" if TURNED_ON - names else "all switches"
+    require_as(trial, TUNED, found.get(at, []), f"After a block that raised {at}", seen)
 
 
 @deterministic.property(
@@ -281,7 +343,7 @@ def back_after_an_error(answer: Answer, trial: Trial) -> None:
     once_right=True,
     asks=(
         "Blocks may stand inside each other,",
-        "and somebody may turn the switches inside a block: the next block inside turns them on again.",
+        "and code inside a block may turn the switches and the variable: the next block inside turns them on again.",
     ),
 )
 def nested(answer: Answer, trial: Trial) -> None:
@@ -309,7 +371,7 @@ def nested(answer: Answer, trial: Trial) -> None:
     "nothing else is changed, inside the block or after it",
     changes=SLOTS,
     once_right=True,
-    asks="Nothing else is changed, inside the block or after it: no generator, not `cudnn.enabled`.",
+    asks="Nothing else is changed, inside the block or after it: no generator, on no device, not `cudnn.enabled`.",
 )
 def nothing_else(answer: Answer, trial: Trial) -> None:
     turn(FRESH)
@@ -324,13 +386,18 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
         f"os.environ[{CUBLAS!r}]",
         "os.environ['TORCHINDUCTOR_CACHE_DIR']",
     )
-    for words, switches_are in STATES.items():
-        with switches_are():
-            before = global_state(but)
+    for (words, switches_are), started in itertools.product(STATES.items(), (True, False)):
+        with switches_are(), gpus(2, started=started) as pretended:
+            before = global_state(but) | on_gpus(pretended)
             with block_of(answer, trial):
-                inside = global_state(but)
-            after = global_state(but)
-        trial.given(f"before the block: {words}")
+                inside = global_state(but) | on_gpus(pretended)
+            if not started:
+                began = {"CUDA has started": pretended.started}
+                pretended.start()  # where a seed was left for later, it is used now
+            after = global_state(but) | on_gpus(pretended)
+            if not started:
+                before, inside, after = before | {"CUDA has started": False}, inside | began, after | began
+        trial.given(f"before the block: {words}; two GPUs, CUDA {'has' if started else 'has not'} started")
         _require_unchanged(trial, "Inside the block", before, inside, words)
         _require_unchanged(trial, "After the block", before, after, words)
     for ending in (None, Stop("raised inside the block")):
@@ -346,6 +413,11 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
         _require_unchanged(trial, "By the end of the block", left, global_state(but), str(ending))
 
 
+def on_gpus(pretended: Gpus) -> dict[str, Any]:
+    """Where the generators of the GPUs stand."""
+    return {"cuda RNG": [each.get_state().numpy().tobytes() for each in pretended.generators]}
+
+
 def _require_unchanged(
     trial: Trial, where: str, before: dict[str, Any], after: dict[str, Any], case: str
 ) -> None:
@@ -356,5 +428,18 @@ def _require_unchanged(
         f"{where} this is changed, too: {', '.join(moved)}.",
         expected=", ".join(f"{name}: {old}, as before" for name, (old, _) in moved.items()),
         got=", ".join(f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()),
-        observed=(case, where, sorted({"a generator" if name in GENERATORS else name for name in moved})),
+        observed=(case, where, _in_short(moved)),
     )
+
+
+def _in_short(moved: Collection[str]) -> list[str]:
+    """What tells mistakes apart: which library's generator does not, nor which GPU's beside one on the CPU."""
+    on_the_cpu = any(name in GENERATORS and name != "cuda RNG" for name in moved)
+    words = {
+        name: "a generator" if name in GENERATORS else "a variable" if name.startswith("os.environ") else name
+        for name in moved
+        if not (on_the_cpu and name == "cuda RNG")
+    }
+    words |= {"cuda RNG": "a GPU's generator"} if "cuda RNG" in words else {}
+    words |= {HASH_SEED: HASH_SEED} if HASH_SEED in words else {}
+    return sorted(set(words.values()))

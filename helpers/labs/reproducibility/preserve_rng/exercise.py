@@ -21,7 +21,7 @@ from helpers.labs.reproducibility.seed_everything.exercise import (
     places,
     stirred,
 )
-from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came
+from helpers.labs.reproducibility.shared.blocks import ERRORS, manager, require_all_came, what_came, which
 from helpers.labs.reproducibility.shared.machines import gpus, replaced
 
 preserve_rng = Exercise(
@@ -40,6 +40,8 @@ preserve_rng = Exercise(
 )
 
 BACK = "as before"
+TORCH_SPARE = 24 + 624 * 8  # bytes of torch's state before its spare normal number
+ANOTHER_BLOCKS = "where a different block began"
 
 
 def used(source: random.Random) -> None:
@@ -119,7 +121,7 @@ def outcome(name: str, before: Any, inside: Any, after: Any, called: Collection[
 
 def _without_spare(name: str, place: Any) -> Any:
     """A place without the second number of a pair of normal ones, which the next call would have returned."""
-    return {"random": place[:2], "NumPy": place[:2]}.get(name, place)
+    return place[:TORCH_SPARE] if name == "torch" else place[:2]
 
 
 def _is_fresh(name: str, place: Any) -> bool:
@@ -147,9 +149,27 @@ def next_normal(name: str, place: Any) -> float:
     return torch.randn(1, generator=generator).item()
 
 
-def next_normals(state: dict[str, Any], names: Collection[str]) -> str:
+def next_uniform(name: str, place: Any) -> float:
+    """The number from 0 to 1 that a generator at this place gives next; a spare normal number plays no part in it."""
+    if name == "random":
+        python = random.Random()
+        python.setstate(place)
+        return python.random()
+    if name == "NumPy":
+        numpy = np.random.RandomState()
+        numpy.set_state(("MT19937", np.frombuffer(place[0], dtype=np.uint32), *place[1:]))
+        return float(numpy.rand())
+    generator = torch.Generator()
+    generator.set_state(torch.frombuffer(bytearray(place), dtype=torch.uint8))
+    return torch.rand((), generator=generator).item()
+
+
+def next_numbers(state: dict[str, Any], names: Collection[str]) -> str:
     """In words, what the generators give next."""
-    return ", ".join(f"{name} {next_normal(name, state[name]):.4f}" for name in names)
+    return ", ".join(
+        f"{name} {next_normal(name, state[name]):.4f} or {next_uniform(name, state[name]):.4f}"
+        for name in names
+    )
 
 
 def moved_from(before: dict, inside: dict, after: dict, called: Collection[str] = ()) -> dict[str, str]:
@@ -167,9 +187,9 @@ def require_back(
         f"Not all generators are back {when}: "
         + "; ".join(f"{name} is {state}" for name, state in moved.items())
         + ".",
-        expected=f"the state from before the block, so the next normal numbers {next_normals(before, moved)}",
-        got=f"the next normal numbers {next_normals(after, moved)}",
-        observed=(when, moved if seen is None else seen),
+        expected=f"the state from before the block, so next (randn or rand) {next_numbers(before, moved)}",
+        got=f"next (randn or rand) {next_numbers(after, moved)}",
+        observed=(when, moved) if seen is None else seen,
     )
 
 
@@ -213,8 +233,8 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true(
         not moved,
         f"Entering the block moved {', '.join(moved)}: what is drawn inside is not what would have come next.",
-        expected=f"as without `with preserve_rng():`, the next normal numbers {next_normals(before, moved)}",
-        got=f"the next normal numbers {next_normals(inside, moved)}",
+        expected=f"as without `with preserve_rng():`, next (randn or rand) {next_numbers(before, moved)}",
+        got=f"next (randn or rand) {next_numbers(inside, moved)}",
         observed="moved on entry",
     )
 
@@ -258,9 +278,10 @@ def _(answer: Any, trial: Trial) -> None:
             what_came(block_of(answer, trial), kind("inside the block"), use)
             after = places()
         found[kind.__name__] = before, after, moved_from(before, inside, after)
-    seen = {kind: moved for kind, (_, _, moved) in found.items()}
-    at = next((kind for kind, moved in seen.items() if moved), "Stop")
+    bad = {kind: moved for kind, (_, _, moved) in found.items() if moved}
+    at = next(iter(bad), "Stop")
     trial.given(f"a block that draws, then raises {at}")
+    seen = which(bad), sorted({name for moved in bad.values() for name in moved})
     require_back(trial, *found[at], f"after {at}", seen)
 
 
@@ -277,25 +298,41 @@ def _(answer: Any, trial: Trial) -> None:
         nested(answer, trial, 3)
 
 
-def nested(answer: Any, trial: Trial, depth: int) -> None:
-    """Blocks in blocks, each compared when it ends. The innermost are two, one after the other."""
+def nested(
+    answer: Any, trial: Trial, depth: int, others: Sequence[dict[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    """Blocks in blocks, each compared when it ends. The innermost are two, one after the other.
+
+    others: the states before the blocks around. Returns the states before these blocks.
+    """
+    began = []
     for _ in range(1 if depth > 1 else 2):
         before = places()
+        began.append(before)
+        inner: list[dict[str, Any]] = []
         with block_of(answer, trial):
             used(trial.random)
             if depth > 1:
-                nested(answer, trial, depth - 1)
+                inner = nested(answer, trial, depth - 1, [*others, before])
                 drawn()
             inside = places()
-        after, which = places(), ("outer", "middle", "inner")[3 - depth]
-        require_back(trial, before, after, moved_from(before, inside, after), f"after the {which} block")
+        after, when = places(), f"after the {('outer', 'middle', 'inner')[3 - depth]} block"
+        moved = moved_from(before, inside, after)
+        known = [state for state in (*others, *began, *inner) if state is not before]
+        for name in moved:
+            if any(after[name] == state[name] for state in known):
+                moved[name] = ANOTHER_BLOCKS
+        slot = moved and set(moved.values()) == {ANOTHER_BLOCKS}
+        require_back(trial, before, after, moved, when, ANOTHER_BLOCKS if slot else None)
+        began += inner
+    return began
 
 
 @preserve_rng.property(
     "the generators of all GPUs are restored, too",
     changes=GLOBAL,
     once_right=True,
-    asks="So it is for torch on the CPU, and on every GPU if CUDA has started before the block:",
+    asks="All this holds for torch on the CPU, and on every GPU if CUDA has started before the block:",
 )
 def on_gpus(answer: Any, trial: Trial) -> None:
     with on_three_gpus(trial) as generators:
@@ -313,10 +350,11 @@ def on_gpus(answer: Any, trial: Trial) -> None:
     "the generators of GPUs are restored after errors, and by each of several blocks",
     changes=GLOBAL,
     once_right=True,
-    asks="after errors, and by blocks inside each other.",
+    asks="also after errors, and for blocks inside each other.",
 )
 def on_gpus_again(answer: Any, trial: Trial) -> None:
     with on_three_gpus(trial) as generators:
+        bad: dict[str, tuple[dict, dict, dict]] = {}
         for kind in ERRORS:
             inside: dict[str, bytes] = {}
 
@@ -327,7 +365,12 @@ def on_gpus_again(answer: Any, trial: Trial) -> None:
             trial.given(f"three GPUs, and a block that draws on all of them, then raises {kind.__name__}")
             before = gpu_places(generators)
             what_came(block_of(answer, trial), kind("inside the block"), use)
-            require_gpus(trial, before, inside, gpu_places(generators), f"After {kind.__name__}")
+            if (after := gpu_places(generators)) != before:
+                bad[kind.__name__] = before, inside, after
+        if bad:
+            first = next(iter(bad))
+            trial.given(f"three GPUs, and a block that draws on all of them, then raises {first}")
+            require_gpus(trial, *bad[first], f"After {first}", which(bad))
         trial.given("three GPUs, and two blocks inside each other; both draw on all GPUs, before and after")
         before = gpu_places(generators)
         with block_of(answer, trial):
@@ -357,8 +400,10 @@ def on_each(generators: Sequence[torch.Generator]) -> None:
         torch.randn(1, generator=generator)
 
 
-def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str) -> None:
-    """Wrong unless each GPU's generator stands where it stood. inside: where the block took them."""
+def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str, seen: str = "") -> None:
+    """Wrong unless each GPU's generator stands where it stood. inside: where the block took them. seen: what tells
+    mistakes apart, beside the states.
+    """
     states = {
         name: BACK if now[name] == before[name] else "left" if now[name] == inside.get(name) else "elsewhere"
         for name in before
@@ -370,12 +415,15 @@ def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str)
         f"{when}: "
         + "; ".join(f"the generator of {name} is {in_words[state]}" for name, state in states.items())
         + ".",
-        expected=f"the state from before the block, so the next normal numbers {_next_on(before, moved)}",
-        got=f"the next normal numbers {_next_on(now, moved)}",
-        observed=(when, states),
+        expected=f"the state from before the block, so next (randn or rand) {_next_on(before, moved)}",
+        got=f"next (randn or rand) {_next_on(now, moved)}",
+        observed=(seen, states) if seen else (when, states),
     )
 
 
 def _next_on(places: dict[str, bytes], names: Sequence[str]) -> str:
     """In words, what the generators of GPUs give next."""
-    return ", ".join(f"{name} {next_normal('torch', places[name]):.4f}" for name in names)
+    return ", ".join(
+        f"{name} {next_normal('torch', places[name]):.4f} or {next_uniform('torch', places[name]):.4f}"
+        for name in names
+    )

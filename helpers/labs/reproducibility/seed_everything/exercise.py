@@ -12,12 +12,21 @@ from unittest import mock
 
 import numpy as np
 import torch
+import torch.utils.data._utils.worker as torch_worker
 
 from helpers.check import guard
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.reproducibility.shared.machines import elsewhere, gpus
+from helpers.labs.reproducibility.shared.machines import (
+    elsewhere,
+    gpus,
+    in_another_process,
+    on_another_host,
+    replaced,
+)
 from helpers.labs.reproducibility.shared.switches import SLOTS, STATES, all_turned, changed, global_state
+from helpers.notebook.stubs import missing_exercise
+from helpers.ranks.pretended import as_rank
 
 seed_everything = Exercise(
     "01.seed_everything",
@@ -37,6 +46,7 @@ seed_everything = Exercise(
 LIBRARIES = ("random", "NumPy", "torch")
 GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
 SEEDS = 2**32
+HELD = "seeded, but for a normal number from before, which it still holds"
 
 
 def stirred(source: random.Random) -> None:
@@ -114,7 +124,7 @@ def _(answer: Any, trial: Trial) -> None:
             if name in alone and name in alone_at_first
             else "seeded by the first call only"
             if name in alone
-            else "seeded, but for a normal number from before, which it still holds"
+            else HELD
             if first[name][1:] == second[name][1:]
             else "seeded, but not by the seed"
             for name in differ
@@ -125,7 +135,7 @@ def _(answer: Any, trial: Trial) -> None:
             + ".",
             expected="the same numbers from random, NumPy and torch after each call",
             got="; ".join(f"{name}: {_both(first[name], second[name])}" for name in differ),
-            observed=(kind, states),
+            observed=(kind, HELD if set(states.values()) == {HELD} else states),
         )
 
 
@@ -182,7 +192,8 @@ def _(answer: Any, trial: Trial) -> None:
             + (f", and so did {len(same) - 1} more of {len(pairs)} pairs." if len(same) > 1 else "."),
             expected="different numbers for every seed from 0 to 2**32 - 1",
             got="after both seeds " + "; ".join(f"{name}: {draws[one][name][1:3]}" for name in names),
-            observed=[word for word, *_ in same],
+            observed=[word for word, *_, names in same if names == list(LIBRARIES)]
+            or "not from all libraries",
         )
 
 
@@ -205,7 +216,7 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true(
         states == ["seeded", "seeded"],
         f"With two GPUs the first is {states[0]}, the second {states[1]}.",
-        expected="the same draws on each GPU after the same seed, different ones after a different seed",
+        expected="on each GPU the same first draw after the same seed, a different one after a different seed",
         got="; ".join(f"after {value}: {one[:2]} and {two[:2]}" for (_, value), (one, two) in runs.items()),
         observed=[states for _, states in found],
     )
@@ -218,13 +229,21 @@ def _state(one: list[int], again: list[int], *others: list[int]) -> str:
     return "seeded, but not by the seed" if one in others else "seeded"
 
 
+def as_worker() -> AbstractContextManager[Any]:
+    """As if in worker 1 of 2 of a DataLoader."""
+    info = torch_worker.WorkerInfo(id=1, num_workers=2, seed=12345, dataset=None)
+    return replaced(torch_worker, _worker_info=info)
+
+
 OTHER_PROCESSES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "another process id": lambda: elsewhere(pid=5),
     "another time": lambda: elsewhere(hours=5),
     "another salt in the hash of text": lambda: elsewhere(salt=5),
-    "a rank in its environment": lambda: mock.patch.dict(
-        os.environ, RANK="1", LOCAL_RANK="1", WORLD_SIZE="2", PYTHONHASHSEED="7"
-    ),
+    "another PYTHONHASHSEED": lambda: mock.patch.dict(os.environ, PYTHONHASHSEED="7"),
+    "another rank (1 of 2, in its environment and in torch.distributed)": lambda: as_rank(1, 2),
+    "another number among the workers of a DataLoader (worker 1 of 2)": as_worker,
+    "another name and number, as multiprocessing gives them": lambda: in_another_process("Process-5", 5),
+    "another host name": on_another_host,
 }
 
 
@@ -232,7 +251,7 @@ OTHER_PROCESSES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "a seed gives the same draws in every process",
     changes=SLOTS,
     once_right=True,
-    asks="in every process;",
+    asks="in every process, whatever its rank or its number as a worker;",
 )
 def _(answer: Any, trial: Trial) -> None:
     seed = trial.random.randrange(1, SEEDS)
@@ -372,8 +391,17 @@ def _(answer: Any, trial: Trial) -> None:
             f"The answer left this changed: {', '.join(moved)}.",
             expected=", ".join(f"{name}: {old}, as before the call" for name, (old, _) in moved.items()),
             got=", ".join(f"{name}: {new}" for name, (_, new) in moved.items()),
-            observed=(state is all_turned, sorted(moved)),
+            observed=(state is all_turned, _in_short(moved)),
         )
+
+
+def _in_short(moved: Iterable[str]) -> list[str]:
+    """What tells mistakes apart: not which variable was set, but for the one of Python's salt."""
+    names = {
+        "a variable" if name.startswith("os.environ") and "PYTHONHASHSEED" not in name else name
+        for name in moved
+    }
+    return sorted(names)
 
 
 def gpu_places(generators: Iterable[torch.Generator]) -> dict[str, bytes]:
@@ -386,6 +414,18 @@ def gpu_draws(answer: Callable[[int], Any], trial: Trial, seed: int, started: bo
     with gpus(2, started=started) as pretended:
         for generator in pretended.generators:
             generator.manual_seed(trial.random.getrandbits(32))
-        answer(seed)
+        try:
+            answer(seed)
+        except (RuntimeError, AssertionError) as error:
+            if missing_exercise(error):
+                raise
+            trial.given(f"seed = {seed}, two pretended GPUs, CUDA {'has' if started else 'has not'} started")
+            trial.fail(
+                f"The answer used a GPU, and this check only pretends to have two of them: {type(error).__name__}. "
+                "Seeding needs no work on a GPU, and must not start CUDA.",
+                expected="seeds handed to torch, which passes them on to every GPU",
+                got=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+                observed="a GPU was used",
+            )
         pretended.start()
         return [torch.randint(2**31, (4,), generator=each).tolist() for each in pretended.generators]

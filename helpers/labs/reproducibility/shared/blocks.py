@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
 from helpers.check.trial import Trial
 
-CAME_OUT = "came out"
+CAME_OUT, NOTHING = "came out", "nothing came out"
 
 
 class Stop(Exception):
@@ -50,17 +50,37 @@ def what_came(
     except BaseException as came:
         if not raised:
             raise
-        return CAME_OUT if came is error else f"a different {type(came).__name__}"
-    return "nothing came out"
+        return CAME_OUT if came is error else _instead(came, error)
+    return NOTHING
+
+
+def _instead(came: BaseException, error: BaseException) -> str:
+    """In words, what came out instead of `error`."""
+    return f"{'a different' if type(came) is type(error) else 'a'} {type(came).__name__} instead"
+
+
+def which(kinds: Collection[str]) -> str:
+    """The kinds of error, of ERRORS, in as few words as tell mistakes apart. StopIteration follows the other
+    Exceptions, or contextlib lets it pass.
+    """
+    exceptions, others = {"Stop", "RuntimeError"}, {"KeyboardInterrupt", "SystemExit", "GeneratorExit"}
+    if others <= set(kinds):
+        return (
+            "all" if exceptions <= set(kinds) else "no Exception" if not exceptions & set(kinds) else "some"
+        )
+    if others & set(kinds):
+        return ", ".join(sorted(kinds)) if len(kinds) == 1 else "some"
+    return "each Exception" if exceptions <= set(kinds) else ", ".join(sorted(kinds))
 
 
 def require_all_came(trial: Trial, came: dict[str, str]) -> None:
     """Wrong unless every error came out. came: by the error, what came."""
     lost = {error: what for error, what in came.items() if what != CAME_OUT}
+    swallowed = [error for error, what in lost.items() if what == NOTHING]
     trial.true(
         not lost,
         f"What the block raised did not come out of it: {', '.join(lost)}.",
         expected="each error itself, whatever its kind: " + ", ".join(came),
         got=", ".join(f"{error}: {what}" for error, what in came.items()),
-        observed=came,
+        observed=("swallowed", which(swallowed)) if swallowed else ("replaced", which(lost)),
     )

@@ -7,8 +7,12 @@ Everything here is put back at the end of its `with` block.
 from __future__ import annotations
 
 import builtins
+import multiprocessing
+import multiprocessing.process
 import os
+import platform
 import random
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -45,6 +49,7 @@ class Gpus:
         self.generators = tuple(torch.Generator() for _ in range(count))
         self.started = started
         self._queue: list[Callable[[], None]] = []
+        self._current = 0
 
     def start(self) -> None:
         """Starts CUDA, as its first use would."""
@@ -65,7 +70,17 @@ class Gpus:
 
     def current(self) -> int:
         self.start()
-        return 0
+        return self._current
+
+    def exchange(self, device: Any) -> int:
+        """Makes another GPU the current one, which starts CUDA; the one before. Less than 0: none other."""
+        before, index = self.current(), device if isinstance(device, int) else torch.device(device).index
+        self._current = index if index is not None and index >= 0 else before
+        return before
+
+    def nothing(self, device: Any = None) -> None:
+        """What only has to start CUDA."""
+        self.start()
 
 
 @contextmanager
@@ -83,7 +98,18 @@ def gpus(count: int, *, started: bool = False) -> Iterator[Gpus]:
     with ExitStack() as stack:
         stack.enter_context(replaced(torch.cuda.random, **common))
         stack.enter_context(
-            replaced(torch.cuda, **common, is_available=lambda: count > 0, default_generators=known)
+            replaced(
+                torch.cuda,
+                **common,
+                is_available=lambda: count > 0,
+                default_generators=known,
+                init=pretended.start,
+                set_device=pretended.exchange,
+                _exchange_device=pretended.exchange,
+                _maybe_exchange_device=pretended.exchange,
+                synchronize=pretended.nothing,
+                empty_cache=lambda: None,
+            )
         )
         stack.enter_context(
             replaced(
@@ -116,6 +142,27 @@ def elsewhere(*, pid: int = 0, hours: int = 0, salt: int = 0) -> Iterator[None]:
         replaced(time, **stopped),
         replaced(builtins, hash=salted),
     ):
+        yield
+
+
+@contextmanager
+def in_another_process(name: str, number: int) -> Iterator[None]:
+    """As if in a process that this one has started, with this name: the `number`th, from 1."""
+    parent = multiprocessing.current_process()
+    child = multiprocessing.Process(name=name)
+    child._identity = (number,)  # type: ignore[attr-defined]
+    with replaced(multiprocessing.process, _current_process=child, _parent_process=parent):
+        yield
+
+
+@contextmanager
+def on_another_host() -> Iterator[None]:
+    """As if on a machine of a different name."""
+
+    def name() -> str:
+        return "node5"
+
+    with replaced(socket, gethostname=name, getfqdn=name), replaced(platform, node=name):
         yield
 
 

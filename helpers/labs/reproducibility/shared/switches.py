@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils.deterministic
 
+from helpers import precision
 from helpers.check import guard
 
 GENERATORS = ("random RNG", "numpy RNG", "torch RNG", "cuda RNG")
-_APART = ("environment variables", "cudnn flags")  # read here, each variable and each flag by its name
+# Read here, each variable and each switch by its name.
+_APART = ("environment variables", "cudnn flags", "deterministic algorithms", "mkldnn flags", "anomaly mode")
 _CUDNN = ("enabled", "benchmark", "deterministic", "benchmark_limit")
 FILTERS = "warning filters"  # a library may add some when it is first used: call an answer once before these are compared
 SLOTS = tuple(name for name in guard.SLOTS if name not in guard.QUIET)
@@ -25,6 +28,15 @@ def global_state(but: Collection[str] = ()) -> dict[str, Any]:
     slots = (*SLOTS, FILTERS)
     state = {name: guard.SLOTS[name].read() for name in slots if name not in _APART and name not in but}
     state |= {f"cudnn.{name}": getattr(torch.backends.cudnn, name) for name in _CUDNN}
+    state |= {
+        "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+        "warn_only": torch.is_deterministic_algorithms_warn_only_enabled(),
+        "fill_uninitialized_memory": torch.utils.deterministic.fill_uninitialized_memory,
+        "mkldnn.enabled": torch.backends.mkldnn.enabled,
+        "mkldnn.deterministic": torch.backends.mkldnn.deterministic,
+        "anomaly mode": torch.is_anomaly_enabled(),
+        "anomaly mode's test for nan": torch.is_anomaly_check_nan_enabled(),
+    }
     state |= {f"os.environ[{name!r}]": text for name, text in os.environ.items()}
     return {name: value for name, value in state.items() if name not in but}
 
@@ -86,6 +98,10 @@ def _in_words(name: str, value: Any) -> str:
     """A value; of a generator, which has thousands of numbers, only that it has a state."""
     if name in GENERATORS:
         return "a state"
+    if name == "float32 precision":
+        new, (matmul, tf32) = value
+        ways = [f"{'.'.join(switch)} {way}" for switch, way in zip(precision.SWITCHES, new, strict=True)]
+        return f"float32_matmul_precision {matmul!r}, cudnn.allow_tf32 {tf32} (fp32_precision: {', '.join(ways)})"
     if name == FILTERS:
         return "the list of filters"
     return "not set" if value is None and name.startswith("os.environ") else repr(value)

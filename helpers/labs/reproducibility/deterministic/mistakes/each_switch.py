@@ -32,8 +32,8 @@ def left_on() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def turned_off_what_was_on() -> Iterator[None]:
-    """Switches that somebody had set before the block are not as they were: switching off at the end is not giving
-    back. Keep what was there, and set it again.
+    """The mode, which somebody had turned on before the block, is off after it. Perhaps switches are turned off at the
+    end: that is not giving back. Keep what was there, and set it again.
     """
     turn(ON)
     try:
@@ -148,6 +148,33 @@ def not_after_an_error() -> Iterator[None]:
     turn(ON)
     yield
     turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def one_switch_not_after_an_error() -> Iterator[None]:
+    """After a block that raised, some switches are back, and not all. Perhaps these stand after `yield`, and not in
+    `finally`.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+        turn(before)
+    finally:
+        turn(before | {CUBLAS: os.environ.get(CUBLAS)})
+
+
+@deterministic.variant(one_switch_not_after_an_error)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON)
+    try:
+        yield
+        turn(before)
+    finally:
+        turn(switches() | {name: before[name] for name in ("deterministic algorithms", "warn_only")})
 
 
 @deterministic.mistake()
@@ -314,7 +341,7 @@ def _() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def variable_forgotten() -> Iterator[None]:
-    """The environment variable CUBLAS_WORKSPACE_CONFIG is a switch, too: it was not set."""
+    """The environment variable CUBLAS_WORKSPACE_CONFIG is a switch, too: in os.environ it was not set."""
     before = switches()
     turn(ON | {CUBLAS: before[CUBLAS]})
     try:
@@ -399,6 +426,34 @@ def benchmark_not_given_back() -> Iterator[None]:
         yield
     finally:
         turn(before | {"cudnn.benchmark": False})
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def variable_always_removed() -> Iterator[None]:
+    """CUBLAS_WORKSPACE_CONFIG had been set before the block, and is gone after it. Perhaps it is always removed at the
+    end: keep the old text, and set it again.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {CUBLAS: None})
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def set_variable_not_given_back() -> Iterator[None]:
+    """CUBLAS_WORKSPACE_CONFIG had been set before the block, and has a different text after it. Perhaps only the case
+    was thought of in which it had not been set.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {CUBLAS: None if before[CUBLAS] is None else os.environ.get(CUBLAS)})
 
 
 @deterministic.mistake()

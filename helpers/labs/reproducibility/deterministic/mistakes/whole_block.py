@@ -83,8 +83,56 @@ def error_replaced() -> Iterator[None]:
 
 @deterministic.mistake()
 @contextlib.contextmanager
+def runtime_error_replaced() -> Iterator[None]:
+    """In place of the block's RuntimeError a different error comes out: who waits for torch's own, with its list of
+    what is not deterministic, never sees it.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except RuntimeError as error:
+        raise NotImplementedError("not deterministic") from error
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def interrupt_swallowed() -> Iterator[None]:
+    """KeyboardInterrupt does not come out of the block: the stop button stops nothing, and the program goes on behind
+    the block.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("stopped")
+    finally:
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def only_for_some_errors() -> Iterator[None]:
+    """After some errors the switches are back, and not after others: an `except` with a name in it catches no other
+    kind. `finally` is for all.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        turn(before)
+        raise
+    turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
 def only_for_exceptions() -> Iterator[None]:
-    """After KeyboardInterrupt or SystemExit the switches stay on. They are no Exception: `except Exception` lets them
+    """After KeyboardInterrupt, SystemExit and GeneratorExit the switches stay on. They are no Exception: `except Exception` lets them
     pass. `finally` is for all.
     """
     before = switches()
@@ -171,8 +219,8 @@ def cudnn_turned_off() -> Iterator[None]:
 @deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
 @contextlib.contextmanager
 def cudnn_turned_on() -> Iterator[None]:
-    """cuDNN, which somebody had turned off, is on inside the block: `torch.backends.cudnn.flags` sets all of its
-    flags, those that nobody asked for, too.
+    """cuDNN, which somebody had turned off, is on inside the block. Perhaps by `torch.backends.cudnn.flags`, which sets
+    all of its flags, those that nobody asked for, too.
     """
     before = switches()
     with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True):
@@ -286,3 +334,115 @@ def hash_seed_too() -> Iterator[None]:
         os.environ.pop("PYTHONHASHSEED")
         if salt is not None:
             os.environ["PYTHONHASHSEED"] = salt
+
+
+# What the code inside the block did.
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def not_turned_on_again() -> Iterator[None]:
+    """A switch that was on, and that code inside the block turned off, is off after the block. Perhaps only what
+    `deterministic()` had itself changed is given back: give back all, whatever stands there now.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        now = switches()
+        turn(
+            before
+            | {
+                "deterministic algorithms": before["deterministic algorithms"]
+                and now["deterministic algorithms"]
+            }
+        )
+
+
+@deterministic.variant(not_turned_on_again)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(switches() | {name: old for name, old in before.items() if old != ON[name]})
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def removed_variable_raises() -> Iterator[None]:
+    """Where code inside the block had changed or removed CUBLAS_WORKSPACE_CONFIG, leaving the block raised an error. Perhaps
+    `del os.environ[...]`: `os.environ.pop(..., None)` takes a variable that is gone.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        if before[CUBLAS] is None:
+            del os.environ[CUBLAS]
+        turn(before)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def variable_as_left_inside() -> Iterator[None]:
+    """Code inside the block changed or removed CUBLAS_WORKSPACE_CONFIG, and after the block it is not as before it.
+    Perhaps it is given back only where it is still there, or still the one that `deterministic()` set.
+    """
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {CUBLAS: before[CUBLAS] if CUBLAS in os.environ else None})
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def float32_precision_too() -> Iterator[None]:
+    """The precision of float32 products was changed, which nobody asked for: TF32 repeats itself, it is only less
+    exact.
+    """
+    before, precision = switches(), torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.set_float32_matmul_precision(precision)
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def mkldnn_too() -> Iterator[None]:
+    """`torch.backends.mkldnn.deterministic` was changed, too. It may be a good idea, and is none of the switches that were
+    asked for.
+    """
+    before, old = switches(), torch.backends.mkldnn.deterministic
+    torch.backends.mkldnn.deterministic = True
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.backends.mkldnn.deterministic = old
+
+
+@deterministic.mistake()
+@contextlib.contextmanager
+def seeds_gpus() -> Iterator[None]:
+    """The generator of a GPU was seeded, or moved, and those of the CPU were not. Nobody asked for it: which numbers are drawn is one thing, which
+    kernels run is another.
+    """
+    before = switches()
+    torch.cuda.manual_seed_all(0)
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)

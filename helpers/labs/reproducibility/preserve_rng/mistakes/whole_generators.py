@@ -1,4 +1,4 @@
-"""What people write for 01.preserve_rng, and why it is wrong."""
+"""What people write for 01.preserve_rng: a generator that is forgotten, or put back by its seed or too late."""
 
 from __future__ import annotations
 
@@ -199,8 +199,8 @@ def seeds_on_entry() -> Iterator[None]:
 
 @preserve_rng.mistake()
 class OnePlaceForAll:
-    """An outer block is not given back its own states. Perhaps they are kept in one place for all blocks, so that
-    an inner block writes over those of the outer one.
+    """A block was given back the states of a different block. Perhaps they are kept in one place for all blocks, so
+    that an inner block writes over those of the outer one; or they come back in the wrong order.
     """
 
     states: tuple = ()
@@ -224,8 +224,8 @@ class OnePlaceForAll:
 @preserve_rng.mistake()
 @contextmanager
 def cuda_forgotten() -> Iterator[None]:
-    """The generators of the GPUs are left where the block took them. torch.get_rng_state() is the CPU's state alone;
-    each GPU has a generator, and dropout there draws from it.
+    """The generators of the GPUs are left where the block took them. Each GPU has a generator, and dropout there draws
+    from it. Perhaps only torch.get_rng_state() was kept, which is the CPU's.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
@@ -239,8 +239,8 @@ def cuda_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def current_gpu_only() -> Iterator[None]:
-    """One GPU is back and the others are not. torch.cuda.get_rng_state() reads the current GPU; get_rng_state_all()
-    reads all of them.
+    """One GPU is back and the others are not. torch.cuda.get_rng_state() reads one GPU, the current one unless told
+    otherwise; get_rng_state_all() reads all of them.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
@@ -401,196 +401,3 @@ def _() -> Iterator[None]:
         random.setstate(for_random)
         np.random.seed(first_word)
         torch.set_rng_state(for_torch)
-
-
-# Errors, GPUs, and a part of a state.
-
-
-@contextmanager
-def kept() -> Iterator[None]:
-    """Right, for all generators: mistakes build on it."""
-    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    gpus = torch.cuda.get_rng_state_all()
-    try:
-        yield
-    finally:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-        torch.set_rng_state(for_torch)
-        torch.cuda.set_rng_state_all(gpus)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def exceptions_swallowed() -> Iterator[None]:
-    """Errors inside the block do not come out, perhaps because of an `except Exception` without `raise`: the program
-    goes on as if the validation had been done.
-    """
-    with kept():
-        try:
-            yield
-        except Exception as error:
-            print(error)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def error_replaced() -> Iterator[None]:
-    """What comes out is a different error from the one that was raised in the block: who waits for a KeyError never
-    sees it. `raise` alone passes on the one that came.
-    """
-    with kept():
-        try:
-            yield
-        except Exception as error:
-            raise RuntimeError(f"in preserve_rng: {error}") from error
-
-
-@preserve_rng.mistake()
-@contextmanager
-def pythons_spare_lost() -> Iterator[None]:
-    """random is back, but for a spare normal number. random.gauss makes them in pairs and keeps the second: the third
-    field of its state holds it.
-    """
-    version, words, _ = random.getstate()
-    with kept():
-        yield
-    random.setstate((version, words, None))
-
-
-@preserve_rng.mistake()
-@contextmanager
-def torch_forgotten() -> Iterator[None]:
-    """torch's own generator is left where the block took it. torch.get_rng_state() on entry, torch.set_rng_state(...)
-    on exit.
-    """
-    for_random, for_numpy = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def torch_by_its_seed() -> Iterator[None]:
-    """torch was seeded on exit, perhaps with torch.initial_seed(): that leads to the start of the stream, and the
-    program was somewhere in its middle.
-    """
-    for_random, for_numpy = random.getstate(), np.random.get_state()
-    seed = torch.initial_seed()
-    try:
-        yield
-    finally:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-        torch.manual_seed(seed)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def moved_around_the_block() -> Iterator[None]:
-    """A generator stands neither where it stood nor where the block took it. Perhaps a number was drawn, or a seed set,
-    before the state was kept, or after it came back.
-    """
-    seed = int(torch.randint(2**31, ()))
-    with kept():
-        torch.manual_seed(seed)
-        yield
-
-
-@preserve_rng.variant(moved_around_the_block)
-@contextmanager
-def _() -> Iterator[None]:
-    seed = random.getrandbits(31)
-    with kept():
-        random.seed(seed)
-        yield
-
-
-@preserve_rng.mistake()
-@contextmanager
-def gpus_not_on_error() -> Iterator[None]:
-    """If the block raises, the generators of the GPUs stay where the block took them: all of it belongs in `finally`."""
-    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    gpus = torch.cuda.get_rng_state_all()
-    try:
-        yield
-    finally:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-        torch.set_rng_state(for_torch)
-    torch.cuda.set_rng_state_all(gpus)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def current_gpus_state_for_all() -> Iterator[None]:
-    """The state of one GPU was given to all of them: each has a state of its own, as torch.cuda.get_rng_state_all()
-    reads them.
-    """
-    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
-    try:
-        yield
-    finally:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-        torch.set_rng_state(for_torch)
-        for device in range(torch.cuda.device_count()):
-            torch.cuda.set_rng_state(gpu, device)
-
-
-@preserve_rng.variant(states_of_the_exit)
-@contextmanager
-def _() -> Iterator[None]:
-    try:
-        yield
-    finally:
-        random.setstate(random.getstate())
-        np.random.set_state(np.random.get_state())
-        torch.set_rng_state(torch.get_rng_state())
-
-
-@preserve_rng.variant(not_on_error)
-@contextmanager
-def _() -> Iterator[None]:
-    for_random, for_numpy = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng():
-        yield
-    random.setstate(for_random)
-    np.random.set_state(for_numpy)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def random_by_its_seed() -> Iterator[None]:
-    """random was seeded on exit. A seed leads to the start of a stream; random.getstate() and setstate lead back."""
-    first_word = random.getstate()[1][0]
-    with kept():
-        yield
-    random.seed(first_word)
-
-
-@preserve_rng.mistake()
-@contextmanager
-def only_for_some_errors() -> Iterator[None]:
-    """After some errors the generators are back, and not after others: an `except` with a name in it catches no other
-    kind. `finally` is for all.
-    """
-    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    gpus = torch.cuda.get_rng_state_all()
-
-    def put_back() -> None:
-        random.setstate(for_random)
-        np.random.set_state(for_numpy)
-        torch.set_rng_state(for_torch)
-        torch.cuda.set_rng_state_all(gpus)
-
-    try:
-        yield
-    except (RuntimeError, KeyboardInterrupt):
-        put_back()
-        raise
-    put_back()

@@ -1,4 +1,4 @@
-"""What people write for 01.stable_sum, and why it is wrong."""
+"""What people write for 01.stable_sum: sums that round on the way, and what is forgotten."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from torch import Tensor
 from helpers.labs.reproducibility.stable_sum.exercise import stable_sum
 
 
-def _not_finite(x: Tensor) -> bool:
+def not_finite(x: Tensor) -> bool:
     return not bool(x.isfinite().all())
 
 
-def _infinities(x: Tensor) -> Tensor:
+def special_sum(x: Tensor) -> Tensor:
     """The sum of what is not finite: inf, -inf or nan, and right in every order."""
     return x[~x.isfinite()].sum()
 
@@ -47,8 +47,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def sorted_then_one_by_one(x: Tensor) -> Tensor:
-    """Always the same bits, and the wrong ones. Perhaps one order, as after sorting: it does not help against
-    rounding, beside a large number the small ones are lost.
+    """Always the same bits, and the last digits of ordinary float32 numbers' sum are off. Perhaps they are sorted, and
+    added one by one: one order for all does not help against rounding.
     """
     total = np.zeros((), dtype=x.numpy().dtype)
     for value in np.sort(x.numpy(), axis=None):
@@ -59,8 +59,8 @@ def sorted_then_one_by_one(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def float64_then_round(x: Tensor) -> Tensor:
-    """The sum seems right for float32 numbers, and its bits change for float64. 53 bits hide the rounding of ordinary
-    float32 numbers; for float64 numbers they add nothing.
+    """The number of threads changes the sum of float64 numbers, and not that of ordinary float32 ones. Perhaps torch
+    adds them in float64: its 53 bits hide the rounding of float32, and add nothing for float64.
     """
     return x.double().sum().to(x.dtype)
 
@@ -93,11 +93,11 @@ def rounded_result(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def fixed_scale(x: Tensor) -> Tensor:
-    """Very small numbers become 0, perhaps since all are made whole numbers of one scale: these add in any order,
-    but one scale in int64 cannot hold 1e30 and 1e-30.
+    """The sum of small numbers, as 1e-30, is off. Perhaps all are made whole numbers of one scale, or rounded to some
+    decimals: whole numbers add in any order, but one scale in int64 cannot hold 1e30 and 1e-30.
     """
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     whole = (x.double() * 2**20).round().to(torch.int64)
     return (whole.sum().double() / 2**20).to(x.dtype)
 
@@ -113,15 +113,15 @@ def dtype_lost(x: Tensor) -> Tensor:
     """The result does not have the dtype of x, and the caller's model changes type. Perhaps an exact sum, which is a
     Python float, was made a tensor without its dtype.
     """
-    if _not_finite(x):
-        return _infinities(x).double()
+    if not_finite(x):
+        return special_sum(x).double()
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=torch.float64)
 
 
 @stable_sum.mistake()
 def python_float(x: Tensor) -> Any:
     """A Python float is not a tensor: the next line of a training loop would fail on it."""
-    return float(_infinities(x)) if _not_finite(x) else math.fsum(x.flatten().tolist())
+    return float(special_sum(x)) if not_finite(x) else math.fsum(x.flatten().tolist())
 
 
 @stable_sum.mistake()
@@ -142,8 +142,8 @@ def rows_not_numbers(x: Tensor) -> Tensor:
     """A matrix raised an error. Perhaps `tolist()`, which gives a list of lists for it: flatten first."""
     if x.ndim == 0:
         return x.clone()
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     return torch.tensor(math.fsum(x.tolist()), dtype=x.dtype)
 
 
@@ -152,7 +152,7 @@ def infinities_by_sum(x: Tensor) -> Tensor:
     """`x.sum()` of numbers of which one is infinite is not safe either: 3e38 + 3e38 overflows to inf before
     -inf comes, and the sum is nan in one order and -inf in another. Add only what is not finite.
     """
-    if _not_finite(x):
+    if not_finite(x):
         return x.sum()
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
@@ -160,10 +160,10 @@ def infinities_by_sum(x: Tensor) -> Tensor:
 # Nearly exact sums, and the wrong things done to x.
 
 
-def _exact(x: Tensor) -> Tensor:
+def exact_sum(x: Tensor) -> Tensor:
     """Right: mistakes build on it."""
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
 
@@ -172,8 +172,8 @@ def neumaier(x: Tensor) -> Tensor:
     """Two numbers were enough for 1e30 and 1, and not for three sizes that cancel. Perhaps a sum with a correction in
     float64 (Neumaier's): the correction itself is rounded. Only an exact sum holds for all.
     """
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     total = lost = 0.0
     for value in x.flatten().tolist():
         larger = total + value
@@ -184,18 +184,48 @@ def neumaier(x: Tensor) -> Tensor:
 
 
 @stable_sum.mistake()
-def decimal_of_28_digits(x: Tensor) -> Tensor:
-    """Decimal rounds, too: to 28 digits unless its context says more, and 1e30 + 1 has 31."""
-    if _not_finite(x):
-        return _infinities(x)
+def some_more_bits(x: Tensor) -> Tensor:
+    """Ordinary numbers come out the same in every order; 1e30, 1 and -1e30 do not. Perhaps they are added with more
+    bits, as float64, longdouble or Decimal (28 digits unless told otherwise): that pushes the rounding further away,
+    and does not end it.
+    """
+    if not_finite(x):
+        return special_sum(x)
     return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
+
+
+@stable_sum.variant(some_more_bits)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    return torch.tensor(float(np.sum(x.numpy().astype(np.longdouble))), dtype=x.dtype)
+
+
+@stable_sum.variant(some_more_bits)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    total = lost = 0.0
+    for value in x.flatten().tolist():
+        addend = value - lost
+        larger = total + addend
+        lost = (larger - total) - addend
+        total = larger
+    return torch.tensor(total, dtype=x.dtype)
+
+
+@stable_sum.variant(some_more_bits)
+def _(x: Tensor) -> Tensor:
+    return x.double().sum().float() if x.dtype == torch.float32 and not not_finite(x) else exact_sum(x)
 
 
 @stable_sum.mistake()
 def decimal_of_more_digits(x: Tensor) -> Tensor:
-    """More digits push the rounding further away, and do not end it: 1e300 + 1e-300 has 600 digits and more."""
-    if _not_finite(x):
-        return _infinities(x)
+    """Float32 numbers and ordinary float64 ones come out the same in every order; where float64 numbers of very
+    different sizes cancel, they do not. Perhaps they are added with some hundred bits or more: 1e300 + 1e-300 has 2,000.
+    """
+    if not_finite(x):
+        return special_sum(x)
     with localcontext() as context:
         context.prec = 50
         return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
@@ -203,8 +233,8 @@ def decimal_of_more_digits(x: Tensor) -> Tensor:
 
 @stable_sum.variant(decimal_of_more_digits)
 def _(x: Tensor) -> Tensor:
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     with localcontext() as context:
         context.prec = 400
         return torch.tensor(float(sum(map(Decimal, x.flatten().tolist()))), dtype=x.dtype)
@@ -212,11 +242,12 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def rounded_on_the_way(x: Tensor) -> Tensor:
-    """Always the same bits, and the sum is off where large numbers cancel. Perhaps sorted and added in float64, or
-    positive and negative numbers apart: whatever is chosen, what does not fit into 53 bits is lost on the way.
+    """Always the same bits, and the last digits of ordinary float64 numbers' sum are off, by more than one ulp. Perhaps
+    they are sorted and added in float64, or positive and negative ones apart, or the sum is rounded to some digits:
+    nothing may be rounded before the end.
     """
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     total = 0.0
     for value in sorted(x.flatten().tolist(), key=lambda value: (-abs(value), value)):
         total += value
@@ -225,8 +256,8 @@ def rounded_on_the_way(x: Tensor) -> Tensor:
 
 @stable_sum.variant(rounded_on_the_way)
 def _(x: Tensor) -> Tensor:
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     total = 0.0
     for value in sorted(x.flatten().tolist()):
         total += value
@@ -235,34 +266,34 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def small_scale_lost(x: Tensor) -> Tensor:
-    """The smallest numbers were lost. Perhaps whole numbers of some scale, which do not round: the smallest float64
-    is 2**-1074, so the scale was not small enough.
+    """The smallest numbers were lost: they are sums, too. Perhaps whole numbers of one scale, which was not small
+    enough (the smallest float64 is 2**-1074); or what is below the smallest normal number was taken for 0.
     """
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     whole = sum(int(Fraction(value) * 2**149) for value in x.flatten().tolist())
     return torch.tensor(float(Fraction(whole, 2**149)), dtype=x.dtype)
 
 
 @stable_sum.variant(small_scale_lost)
 def _(x: Tensor) -> Tensor:
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     whole = sum(int(Fraction(value) * 2**1022) for value in x.flatten().tolist())
     return torch.tensor(float(Fraction(whole, 2**1022)), dtype=x.dtype)
 
 
 @stable_sum.mistake()
 def added_in_order(x: Tensor) -> Tensor:
-    """The threads do not matter, and the order does. Perhaps a loop, which adds in the order in which the numbers
-    come.
+    """The threads do not matter, and the order of ordinary float32 numbers does. Perhaps they are added in the order in
+    which they come, by a loop or by one thread: each order rounds differently.
     """
     kind = x.numpy().dtype.type
     total = kind(0)
     with np.errstate(invalid="ignore", over="ignore"):
         for value in x.numpy().flatten():
             total = kind(total + value)
-    return _infinities(x) if _not_finite(x) else torch.tensor(total, dtype=x.dtype)
+    return special_sum(x) if not_finite(x) else torch.tensor(total, dtype=x.dtype)
 
 
 @stable_sum.mistake()
@@ -271,15 +302,15 @@ def x_changed(x: Tensor) -> Tensor:
     Work on a copy.
     """
     x.copy_(x.flatten().sort().values.view(x.shape))
-    return _exact(x)
+    return exact_sum(x)
 
 
 @stable_sum.variant(x_changed)
 def _(x: Tensor) -> Tensor:
-    odd = _not_finite(x)
+    odd = not_finite(x)
     if not odd and x.numel():
         x -= x.min()
-    return _exact(x)
+    return exact_sum(x)
 
 
 @stable_sum.mistake()
@@ -288,7 +319,7 @@ def one_thread_from_now_on(x: Tensor) -> Tensor:
     which is slower from then on. An exact sum needs no such thing.
     """
     torch.set_num_threads(1)
-    return _exact(x)
+    return exact_sum(x)
 
 
 @stable_sum.variant(one_thread_from_now_on)
@@ -303,7 +334,7 @@ def viewed(x: Tensor) -> Tensor:
     flatten or reshape copies where it must.
     """
     flat = x.view(-1)
-    return _exact(flat)
+    return exact_sum(flat)
 
 
 @stable_sum.mistake()
@@ -315,7 +346,7 @@ def infinities_replaced(x: Tensor) -> Tensor:
 @stable_sum.mistake()
 def always_nan(x: Tensor) -> Tensor:
     """One infinity alone gave nan. The sum of inf and 1 is inf; only inf with -inf, or a nan, makes nan."""
-    if _not_finite(x):
+    if not_finite(x):
         return torch.tensor(math.nan, dtype=x.dtype)
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
@@ -325,7 +356,7 @@ def first_infinity(x: Tensor) -> Tensor:
     """One of the values that are not finite was given, and the others were not looked at: inf and -inf make nan, and
     so does a nan beside an infinity. Add all of them.
     """
-    if _not_finite(x):
+    if not_finite(x):
         return x[~x.isfinite()][0]
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
@@ -355,50 +386,50 @@ def empty_forgotten(x: Tensor) -> Tensor:
     0.
     """
     assert x.numel(), "nothing to add"
-    return _exact(x)
+    return exact_sum(x)
 
 
 @stable_sum.mistake()
 def one_dimension_kept(x: Tensor) -> Tensor:
     """The result has a dimension, perhaps from `torch.tensor([total])` or `sum(keepdim=True)`. A number has none."""
-    return _exact(x).reshape(1)
+    return exact_sum(x).reshape(1)
 
 
 @stable_sum.mistake()
 def rows_summed(x: Tensor) -> Tensor:
     """Only one dimension was summed: the sum of all elements is one number."""
     if x.ndim < 2:
-        return _exact(x)
-    return torch.stack([_exact(row) for row in x.flatten(1)]) if len(x) else x.sum(0)
+        return exact_sum(x)
+    return torch.stack([exact_sum(row) for row in x.flatten(1)]) if len(x) else x.sum(0)
 
 
 @stable_sum.mistake()
 def float32_always(x: Tensor) -> Tensor:
     """The result of float64 numbers is float32, as torch.tensor makes it of a Python float: hand it dtype=x.dtype."""
-    return torch.tensor(_exact(x).item())
+    return torch.tensor(exact_sum(x).item())
 
 
 @stable_sum.variant(x_changed)
 def _(x: Tensor) -> Tensor:
     x[~x.isfinite()] = 0
-    return _exact(x)
+    return exact_sum(x)
 
 
 @stable_sum.mistake()
 def rows_rounded_first(x: Tensor) -> Tensor:
-    """Numbers in one row come out right, and a matrix does not. Perhaps each row, or each part, is summed and rounded
-    first: then rounded numbers are added. All elements belong in one exact sum.
+    """Numbers in one row give the same bits in every order, and in a matrix they do not. Perhaps each row is summed and
+    rounded first: then rounded numbers are added. All elements belong in one exact sum.
     """
-    if _not_finite(x) or x.ndim < 2:
-        return _exact(x)
+    if not_finite(x) or x.ndim < 2:
+        return exact_sum(x)
     return torch.tensor(sum(math.fsum(row) for row in x.flatten(1).tolist()), dtype=x.dtype)
 
 
 @stable_sum.variant(rows_rounded_first)
 def _(x: Tensor) -> Tensor:
-    if _not_finite(x) or x.ndim < 2:
-        return _exact(x)
-    return torch.stack([_exact(row) for row in x]).sum() if len(x) else _exact(x)
+    if not_finite(x) or x.ndim < 2:
+        return exact_sum(x)
+    return torch.stack([exact_sum(row) for row in x]).sum() if len(x) else exact_sum(x)
 
 
 @stable_sum.mistake()
@@ -407,40 +438,37 @@ def parts_rounded_first(x: Tensor) -> Tensor:
     what stands in which part follows from the order.
     """
     values = x.flatten().tolist()
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     sums = [math.fsum(values[start : start + 4096]) for start in range(0, len(values), 4096)]
     return torch.tensor(sum(sums), dtype=x.dtype)
 
 
 @stable_sum.variant(rounded_on_the_way)
 def _(x: Tensor) -> Tensor:
-    if _not_finite(x):
-        return _infinities(x)
+    if not_finite(x):
+        return special_sum(x)
     values = x.flatten().tolist()
     up, down = math.fsum(v for v in values if v > 0), math.fsum(v for v in values if v < 0)
     return torch.tensor(up + down, dtype=x.dtype)
 
 
-@stable_sum.mistake()
-def rounded_to_15_digits(x: Tensor) -> Tensor:
-    """Always the same bits, and not those of the sum: a float64 has up to 17 digits. Once the sum is exact, there is
-    nothing to hide.
-    """
-    if _not_finite(x):
-        return _infinities(x)
+@stable_sum.variant(rounded_on_the_way)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
     return torch.tensor(float(f"{math.fsum(x.flatten().tolist()):.14e}"), dtype=x.dtype)
 
 
 @stable_sum.mistake()
 def len_of_a_number(x: Tensor) -> Tensor:
-    """A tensor of no dimensions has no len() and no first row. numel() counts the elements of any shape."""
-    return x.sum() if len(x) == 0 else _exact(x)
+    """A tensor of no dimensions raised an error: it has no len(), no rows, and nothing to loop over. numel() counts the elements of any shape."""
+    return x.sum() if len(x) == 0 else exact_sum(x)
 
 
 @stable_sum.variant(sorted_then_one_by_one)
 def _(x: Tensor) -> Tensor:
     values = np.sort(x.numpy(), axis=None)
-    if _not_finite(x) or not len(values):
-        return _infinities(x)
+    if not_finite(x) or not len(values):
+        return special_sum(x)
     return torch.tensor(np.add.accumulate(values)[-1], dtype=x.dtype)

@@ -1,4 +1,4 @@
-"""What people write for 01.seed_everything, and why it is wrong."""
+"""What people write for 01.seed_everything: what is not seeded, not by the seed, or not refused."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def zero_is_no_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def constant_seed(seed: int) -> None:
-    """Every seed gives the same draws, as if the argument were never used: a mean over five seeds is one run."""
+    """Every seed gives the same draws, perhaps since the argument is never used: a mean over five seeds is one run."""
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     random.seed(42)
@@ -400,7 +400,9 @@ def only_once(seed: int) -> None:
 
 @seed_everything.mistake()
 def seed_by_rank(seed: int) -> None:
-    """The draws change with RANK in the environment: who wants a seed for each rank hands it over. One seed, one run."""
+    """The draws change with the rank, as a variable of the environment or torch.distributed gives it: who wants a
+    different seed for each rank hands it over. One seed, one run.
+    """
     seed_all((tested(seed) + int(os.environ.get("RANK", 0))) % 2**32)
 
 
@@ -443,8 +445,8 @@ def _(seed: int) -> None:
 
 @seed_everything.mistake()
 def deterministic_too(seed: int) -> None:
-    """Deterministic algorithms were turned on for the whole program, which nobody asked for: it is slower from now on,
-    and raises where it did not.
+    """The mode of deterministic algorithms was changed for the whole program, which nobody asked for. Where it is
+    turned on, the program is slower from now on, and raises where it did not.
     """
     seed_all(tested(seed))
     torch.use_deterministic_algorithms(True)
