@@ -395,14 +395,14 @@ class Key:
 
 @batch_sampler.property(
     "an index is passed on as it is: a number of any kind, a key",
-    asks='An index is passed on as it is: an int of any kind, a key such as "cat", None.',
+    asks='An index is passed on as it is: an int of any kind, a key such as "cat".',
     once_right=True,
 )
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     number = np.int64(trial.random.randrange(1000, 2000))
-    keys: list[Any] = ["cat", 0, number, "", ("a", 1), False, 2**70, -1, None]
+    keys: list[Any] = ["cat", 0, number, "", ("a", 1), False, 2**70, -1]
     trial.random.shuffle(keys)
-    keys += [Key(), "dog"]  # who takes None for the end loses these
+    keys += [Key(), "dog"]  # who takes one of them for the end loses these
     given = f"sampler = {keys}, batch_size = 3, drop_last = False"
     trial.given(given)
     wanted = batches_of(keys, 3, False)

@@ -454,17 +454,6 @@ class _Indices(torch.utils.data.Dataset):
 
 
 @batch_sampler.mistake()
-def none_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """An index None is lost, perhaps since zip_longest fills up with it: a loader of an IterableDataset has a sampler that
-    gives None and nothing else. Fill with an object of your own, or do not fill.
-    """
-    for group in zip_longest(*[iter(sampler)] * batch_size):
-        batch = [index for index in group if index is not None]
-        if len(batch) == batch_size or not drop_last:
-            yield batch
-
-
-@batch_sampler.mistake()
 def minus_one_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The index -1 is lost, perhaps since it marks what is filled up: it is an index as others are, dataset[-1] the last
     sample.
@@ -473,21 +462,6 @@ def minus_one_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> 
         batch = [index for index in group if index != -1]
         if len(batch) == batch_size or not drop_last:
             yield batch
-
-
-@batch_sampler.mistake()
-def none_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """An index None ended the epoch, and what follows it is lost: perhaps next(indices, None) is compared with None. A default
-    of its own, object(), is no index.
-    """
-    indices, batch = iter(sampler), []
-    while (index := next(indices, None)) is not None:
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-    if batch and not drop_last:
-        yield batch
 
 
 @batch_sampler.variant(sampler_read_whole)
