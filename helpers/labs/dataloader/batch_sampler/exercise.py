@@ -11,8 +11,9 @@ from torch.utils.data import BatchSampler
 
 from helpers.check.calls import calls_to
 from helpers.check.compare import shown
-from helpers.check.trial import Trial, plain
+from helpers.check.trial import Mismatch, Trial, plain
 from helpers.exercise import Exercise
+from helpers.labs.dataloader.shared.taken import taken
 
 batch_sampler = Exercise(
     "02.batch_sampler",
@@ -43,6 +44,8 @@ class Source:
     read: how many indices were taken from it. starts: how often an iteration began.
     """
 
+    words = "a sampler without an end"
+
     def __init__(self, indices: Iterable[Any], most: int = 10_000) -> None:
         self._indices, self._most = indices, most
         self.read = self.starts = 0
@@ -54,6 +57,21 @@ class Source:
                 raise TooFar
             self.read += 1
             yield index
+
+
+class Long(Source):
+    """One that has a length, and gives an index by its place, too."""
+
+    words = "a sampler of 10**6 indices that has a length, and gives sampler[place]"
+
+    def __len__(self) -> int:
+        return 10**6
+
+    def __getitem__(self, place: int) -> int:
+        if self.read == self._most:
+            raise TooFar
+        self.read += 1
+        return range(10**6)[place]
 
 
 def iterated(got: Any, trial: Trial) -> Iterator[Any]:
@@ -72,8 +90,7 @@ def iterated(got: Any, trial: Trial) -> Iterator[Any]:
 def arrivals(got: Any, trial: Trial, most: int) -> list[Any]:
     """What comes, at most `most` batches; each is copied as it comes, since a list may be used again."""
     return [
-        list(batch) if type(batch) is list else batch
-        for batch in itertools.islice(iterated(got, trial), most)
+        list(batch) if type(batch) is list else batch for batch in taken(iterated(got, trial), most, trial)
     ]
 
 
@@ -291,16 +308,16 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     "lazy: nothing is read before a batch is asked for, and never more than batch_size ahead",
     asks=(
         "Nothing is read before the first batch is asked for.",
-        "When batch k is given away, k + 1 batches have been read at most.",
+        "At most one batch is read beyond those that have been given away.",
     ),
     once_right=True,
 )
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     extra: list[int] = []
     batch_size = trial.random.randrange(3, 7)
-    for drop_last in (False, True):
-        trial.given(f"a sampler without an end, batch_size = {batch_size}, drop_last = {drop_last}")
-        sampler = Source(itertools.count(), most=60 * batch_size)
+    for drop_last, kind in ((False, Source), (True, Source), (False, Long), (True, Long)):
+        trial.given(f"{kind.words}, batch_size = {batch_size}, drop_last = {drop_last}")
+        sampler = kind(itertools.count(), most=60 * batch_size)
         try:
             batches = iterated(answer(sampler, batch_size, drop_last), trial)
             extra = [sampler.read]
@@ -318,7 +335,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
 def _read(extra: list[int], batch_size: int) -> str:
     """How much too much was read, in words."""
     if extra[-1] == -1:
-        return "The answer tried to read the sampler to its end, and this one has none: training would never begin."
+        return "The answer read on and on: training would begin late, or never where a sampler has no end."
     if extra[0]:
         return f"{extra[0]} indices were read before the first batch was asked for."
     place = next(place for place, more in enumerate(extra) if more > batch_size)
@@ -383,14 +400,15 @@ class Key:
 )
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     number = np.int64(trial.random.randrange(1000, 2000))
-    keys: list[Any] = ["cat", 0, number, "", ("a", 1), False, 2**70, Key()]
+    keys: list[Any] = ["cat", 0, number, "", ("a", 1), False, 2**70, -1]
     trial.random.shuffle(keys)
+    keys += [Key(), "dog"]  # who takes one of them for the end loses these
     given = f"sampler = {keys}, batch_size = 3, drop_last = False"
     trial.given(given)
     wanted = batches_of(keys, 3, False)
     try:
         got = arrivals(answer(list(keys), 3, False), trial, 10)
-    except NotImplementedError:
+    except (NotImplementedError, Mismatch):
         raise
     except Exception as error:
         trial.fail(
@@ -403,14 +421,19 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         came = sum((batch for batch in got if type(batch) is list), [])
         equal = len(came) == len(keys) and all(a == b for a, b in zip(came, keys, strict=True))
         changed = [type(b).__name__ for a, b in zip(came, keys, strict=False) if a is not b]
+        lost = [repr(key) for key in keys if not any(one is key for one in came)]
         trial.fail(
             f"{' and '.join(sorted(set(changed)))}: not the object itself came, but a different one."
             if len(came) == len(keys)
+            else f"These indices are lost: {', '.join(lost)}."
+            if lost
             else message_of(got, wanted, False),
             expected=shown(wanted),
             got=shown(got),
             observed=("other objects", equal, sorted(set(changed)))
             if len(came) == len(keys)
+            else ("lost", sorted(lost))
+            if lost and len(came) < len(keys)
             else kind_of([(given, got, wanted, False)]),
         )
 

@@ -49,7 +49,7 @@ class ManyAtOnce(Log):
 
     bulk: Any = None
 
-    def __getitems__(self, indices: Any) -> Any:
+    def __getitems__(self, indices: Any, /) -> Any:
         self.asked.append(("many", indices))
         return self.bulk
 
@@ -130,7 +130,7 @@ def fetched(
             f"The answer raised {type(error).__name__} for {odd}: {shown(str(error), 120)}.",
             expected=f"{_described(asked) or 'nothing read'}; then collate_fn({shown(inside, 90)})",
             got=type(error).__name__,
-            observed=("raised for", odd),
+            observed=("raised for", odd, "keyword" in str(error)),
         )
     unchanged(trial, "`index`", index, before)
     given = collate_fn.given
@@ -146,6 +146,10 @@ def fetched(
     for wrong, message in (
         (not given, "collate_fn was not called."),
         (len(given) > 1, f"collate_fn was called {len(given)} times for one fetch."),
+        (
+            given and _kind_of_given(given[0], wanted) == "copies",
+            "collate_fn was given copies, not the objects that the dataset gave.",
+        ),
         (given and not _fits(given[0], wanted), "collate_fn was not given what it should be given."),
         (
             kind_of_reads(log.asked, asked) != "as asked",
@@ -217,6 +221,8 @@ def _kind_of_given(given: Any, wanted: Any) -> Any:
     """In words, what collate_fn was given."""
     if _fits(given, wanted):
         return "as wanted"
+    if type(given) is type(wanted) and repr(given) == repr(wanted):
+        return "copies"
     if type(given) is type(wanted) is list and len(given) == len(wanted):
         if all(any(a is b for b in given) for a in wanted):
             return "in a different order"
@@ -327,10 +333,10 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     fetched(trial, answer, Log(samples), [one, other], False, [("one", [one, other])], whole)
     trial.given(f"a dataset that takes a tuple; index = {one, other}, auto_collation = False")
     fetched(trial, answer, Log(samples), (one, other), False, [("one", (one, other))], whole)
-    for index in (["cat", other, ""], ("cat", one)):
-        trial.given(f"a dataset with keys; index = {index!r}, auto_collation = True")
-        asked = [("one", key) for key in index]
-        fetched(trial, answer, Log(samples), index, True, asked, [samples[key] for key in index])
+    keys = ["cat", other, ""]
+    trial.given(f"a dataset with keys; index = {keys!r}, auto_collation = True")
+    asked = [("one", key) for key in keys]
+    fetched(trial, answer, Log(samples), keys, True, asked, [samples[key] for key in keys])
 
 
 @fetch.property(
@@ -495,7 +501,7 @@ class _Failing(Log):
 
 
 class _FailingMany(_Failing):
-    def __getitems__(self, indices: Any) -> Any:
+    def __getitems__(self, indices: Any, /) -> Any:
         self.asked.append(("many", indices))
         raise self.error
 
@@ -532,6 +538,13 @@ def _comes_through(
             expected="each sample read once, collate_fn called once",
             got=Other(_described(dataset.asked) or "nothing read"),
             observed=("again", where),
+        )
+        trial.true(
+            where == "collate_fn" or not collate_fn.given,
+            f"The dataset raised {name}, and collate_fn was called all the same.",
+            expected=f"the {name}, and no call of collate_fn: there is no batch",
+            got=Other(", ".join(f"collate_fn({shown(each, 90)})" for each in collate_fn.given)),
+            observed=("collated after the error", where),
         )
         return
     trial.fail(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -418,3 +419,136 @@ def _(dataset: Any) -> Any:
             seen.add(item)
             if (len(seen) - 1) % workers == id:
                 yield item
+
+
+@shard.mistake()
+def stop_iteration_inside(dataset: Any) -> Any:
+    """A RuntimeError came where the stream ends: since Python 3.7 a StopIteration that leaves the body of a generator
+    becomes one. A next() there needs a default or an `except`; a `for` needs neither.
+    """
+    id, workers = id_and_workers()
+    items = iter(dataset)
+    for _ in range(id):
+        next(items)
+    while True:
+        yield next(items)
+        for _ in range(workers - 1):
+            next(items)
+
+
+@shard.variant(stop_iteration_inside)
+def _(dataset: Any) -> Any:
+    info = get_worker_info()
+    if info is None:
+        yield from dataset
+        return
+    items = iter(dataset)
+    while True:
+        yield [next(items) for _ in range(info.num_workers)][info.id]
+
+
+@shard.mistake()
+def next_of_an_iterable(dataset: Any) -> Any:
+    """next() takes an iterator. A stream is an iterable, and needs iter() first."""
+    id, workers = id_and_workers()
+    place = 0
+    while True:
+        try:
+            item = next(dataset)
+        except StopIteration:
+            return
+        if place % workers == id:
+            yield item
+        place += 1
+
+
+@shard.variant(next_of_an_iterable)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    for _ in range(id):
+        next(dataset)
+    return islice(dataset, 0, None, workers)
+
+
+@shard.mistake()
+def begun_more_than_once(dataset: Any) -> Any:
+    """iter() was called on the stream more than once, perhaps to look whether it has an item: a stream that opens a file or
+    a connection opens it again, and one that can be read once has lost an item.
+    """
+    id, workers = id_and_workers()
+    if next(iter(dataset), None) is not None:
+        yield from islice(dataset, id, None, workers)
+
+
+@shard.variant(begun_more_than_once)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    return [islice(iter(dataset), start, None, workers) for start in range(workers)][id]
+
+
+@shard.mistake()
+def worker_zero_gets_nothing(dataset: Any) -> Any:
+    """Worker 0 gets nothing, and no worker gets the last item of a full round: perhaps id - 1 is compared, as if workers were
+    counted from 1. They are counted from 0.
+    """
+    info = get_worker_info()
+    for place, item in enumerate(dataset):
+        if info is None or place % info.num_workers == info.id - 1:
+            yield item
+
+
+@shard.mistake()
+def none_taken_for_the_end(dataset: Any) -> Any:
+    """An item that is None ended the stream, and what follows it is lost: perhaps next(items, None) is compared with None.
+    A default of its own, object(), is no item.
+    """
+    id, workers = id_and_workers()
+    items, place = iter(dataset), 0
+    while (item := next(items, None)) is not None:
+        if place % workers == id:
+            yield item
+        place += 1
+
+
+@shard.variant(none_taken_for_the_end)
+def _(dataset: Any) -> Any:
+    info = get_worker_info()
+    if info is None:
+        yield from dataset
+        return
+    items, place = iter(dataset), 0
+    while (item := next(items, None)) is not None:
+        if place % info.num_workers == info.id:
+            yield item
+        place += 1
+
+
+@shard.mistake()
+def false_item_taken_for_the_end(dataset: Any) -> Any:
+    """An item that is false (0, None, an empty list) ended the stream, and what follows it is lost: perhaps
+    `while item := next(...)`.
+    """
+    id, workers = id_and_workers()
+    items, place = iter(dataset), 0
+    while item := next(items, None):
+        if place % workers == id:
+            yield item
+        place += 1
+
+
+@shard.mistake()
+def items_copied(dataset: Any) -> Any:
+    """A copy of each item came: it takes time and memory, and whoever knows an item by its identity does not find it."""
+    id, workers = id_and_workers()
+    return map(copy.deepcopy, islice(dataset, id, None, workers))
+
+
+@shard.variant(equal_items_once)
+def _(dataset: Any) -> Any:
+    id, workers = id_and_workers()
+    last = object()
+    for place, item in enumerate(dataset):
+        if place % workers == id:
+            if item is not last:
+                yield item
+            last = item

@@ -451,3 +451,20 @@ def tensors(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterato
 def indices_made_ints(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The answer raises for indices that are not ints, perhaps by int(index): a key such as 'cat' is an index, too."""
     yield from in_batches(map(int, sampler), batch_size, drop_last)
+
+
+@batch_sampler.mistake()
+def bare_indices_for_batches_of_one(
+    sampler: Iterable[int], batch_size: int, drop_last: bool
+) -> Iterator[Any]:
+    """With batch_size=1 the indices came bare: a batch of one is a list, too, as the batch of a loader has a first dimension."""
+    for batch in in_batches(sampler, batch_size, drop_last):
+        yield batch if batch_size > 1 else batch[0]
+
+
+@batch_sampler.mistake()
+def first_short_batch_kept(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """With drop_last=True a short batch came where it is the only one: it is left out then, too, and no batch comes."""
+    for place, batch in enumerate(in_batches(sampler, batch_size, False)):
+        if len(batch) == batch_size or not drop_last or place == 0:
+            yield batch

@@ -451,3 +451,29 @@ def short_batch_before_the_error(sampler: Iterable[int], batch_size: int, drop_l
 class _Indices(torch.utils.data.Dataset):
     def __getitem__(self, index: Any) -> Any:
         return index
+
+
+@batch_sampler.mistake()
+def minus_one_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The index -1 is lost, perhaps since it marks what is filled up: it is an index as others are, dataset[-1] the last
+    sample.
+    """
+    for group in zip_longest(*[iter(sampler)] * batch_size, fillvalue=-1):
+        batch = [index for index in group if index != -1]
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
+@batch_sampler.variant(sampler_read_whole)
+def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    if hasattr(sampler, "__getitem__") and hasattr(sampler, "__len__"):
+        sampler = [sampler[place] for place in range(len(sampler))]
+    yield from in_batches(sampler, batch_size, drop_last)
+
+
+@batch_sampler.variant(gone_through_twice)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    total = sum(1 for _ in sampler)
+    indices = iter(sampler)
+    for _ in range(total // batch_size if drop_last else -(-total // batch_size)):
+        yield list(islice(indices, batch_size))

@@ -378,13 +378,6 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(dataset[index])
 
 
-@fetch.variant(type_of_index_decides)
-def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    if auto_collation and isinstance(index, list):
-        return collate_fn(read_batch(dataset, index))
-    return collate_fn(dataset[index])
-
-
 @fetch.mistake()
 def auto_collation_upside_down(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """auto_collation is taken the other way round: True means that index is a batch of indices."""

@@ -389,3 +389,48 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 def _item(index: Any) -> Any:
     return index.item() if hasattr(index, "item") else index
+
+
+@fetch.mistake()
+def collated_after_an_error(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """The dataset failed, and collate_fn was called all the same, perhaps in `finally`: it may raise for what it is given, and
+    then hides why there is no batch.
+    """
+    data: Any = []
+    try:
+        data = read(dataset, index, auto_collation)
+    finally:
+        result = collate_fn(data)
+    return result
+
+
+@fetch.mistake()
+def getitems_by_keyword(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """__getitems__ was called with a keyword argument: nobody knows how a dataset calls its one argument."""
+    if auto_collation and hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(indices=index))
+    return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
+
+
+@fetch.mistake()
+def samples_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """collate_fn was given copies of the samples: it takes the very objects that the dataset gave."""
+    if not auto_collation:
+        return collate_fn(copy.copy(dataset[index]))
+    if hasattr(dataset, "__getitems__"):
+        return collate_fn(dataset.__getitems__(index))
+    return collate_fn([copy.copy(dataset[one]) for one in index])
+
+
+@fetch.variant(samples_copied)
+def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    return collate_fn(copy.deepcopy(read(dataset, index, auto_collation)))
+
+
+@fetch.mistake()
+def collated_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """collate_fn was called twice with the same samples, perhaps once to look at its result: it may be slow, or draw random
+    numbers.
+    """
+    data = read(dataset, index, auto_collation)
+    return None if collate_fn(data) is None else collate_fn(data)
