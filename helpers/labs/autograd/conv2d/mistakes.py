@@ -66,8 +66,8 @@ def padded(grad_out: Tensor, w: Tensor) -> Tensor:
 
 @built.mistake()
 def kernel_not_flipped():
-    """One x reaches y through w[a, b] at distance (-a, -b): written as a convolution over grad_out, the
-    kernel must be flipped in both directions. A symmetric kernel hides it.
+    """In the gradient of x the kernel stands the wrong way round. A convolution over grad_out needs it flipped in both
+    directions; conv_transpose2d turns it by itself, and takes w as it is.
     """
     return plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1)), right_w)
 
@@ -198,7 +198,7 @@ class BothComputedAlways(Function):
 
 @conv2d.mistake()
 class KeptOnCtx(Function):
-    """After an optimizer's step on w, backward used the new w without a word: perhaps the tensor stands on ctx as an
+    """After an edit of x or w backward used the new numbers without a word: perhaps the tensor stands on ctx as an
     attribute, or was saved through .data. Only what save_for_backward gets as it is is watched.
     """
 
@@ -464,3 +464,257 @@ def two_gradients_too_few():
 
 
 conv2d.variant(two_gradients_too_few)(stepped(strided_x, strided_w, gradients=3))
+
+
+def transposed(grad_out: Tensor, w: Tensor, **keywords: Any) -> Tensor:
+    return F.conv_transpose2d(grad_out, w, **keywords)
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def stride_forgotten_in_backward():
+    """With a stride the gradient of x has not the shape of x: perhaps it is made by the formula for stride 1. Backward
+    needs the stride of forward, too.
+    """
+    return stepped(lambda g, x, w, stride, padding: by_x(g, w), lambda g, x, w, stride, padding: by_w(g, x))
+
+
+@built.variant(stride_forgotten_in_backward)
+def _():
+    return stepped(lambda g, x, w, stride, padding: by_x(g, w), strided_w)
+
+
+@built.variant(stride_forgotten_in_backward)
+def _():
+    return stepped(lambda g, x, w, stride, padding: transposed(g, w, padding=padding), strided_w)
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def padding_forgotten_in_x():
+    """With padding the gradient of x comes out too large: it is that of the padded x. Cut off what forward has added,
+    as `padding=` of conv_transpose2d does.
+    """
+    return stepped(
+        lambda g, x, w, stride, padding: transposed(g, w, stride=stride, output_padding=unreached(x, w, stride, 0)),
+        lambda g, x, w, stride, padding: slid(g, x, 0, stride)[:, :, : w.shape[2], : w.shape[3]],
+    )
+
+
+@built.variant(padding_forgotten_in_x)
+def _():
+    return stepped(
+        lambda g, x, w, stride, padding: transposed(
+            g, w, stride=stride, output_padding=unreached(x, w, stride, padding)
+        ),
+        strided_w,
+    )
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def dilation_forgotten():
+    """With a stride the gradient of w is that of windows which lie side by side: perhaps `dilation=stride` is missing.
+    The entries of grad_out stand `stride` apart over x.
+    """
+    return stepped(
+        strided_x,
+        lambda g, x, w, stride, padding: slid(g, x, padding, 1)[:, :, : w.shape[2], : w.shape[3]],
+    )
+
+
+@built.variant(dilation_forgotten)
+def _():
+    return stepped(strided_x, lambda g, x, w, stride, padding: slid(g, x, padding, 1))
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def one_rest_for_all():
+    """The gradient of x has not the shape of x where height and width leave different rests: perhaps one number stands
+    for both output paddings, the height's or stride - 1. Each side has its own, (n + 2 * padding - k) % stride.
+    """
+    return stepped(
+        lambda g, x, w, stride, padding: transposed(g, w, stride=stride, padding=padding, output_padding=stride - 1),
+        strided_w,
+    )
+
+
+@built.variant(one_rest_for_all)
+def _():
+    return stepped(
+        lambda g, x, w, stride, padding: transposed(
+            g, w, stride=stride, padding=padding, output_padding=unreached(x, w, stride, padding)[0]
+        ),
+        strided_w,
+    )
+
+
+@built.variant(one_rest_for_all)
+def _():
+    return stepped(
+        lambda g, x, w, stride, padding: transposed(
+            g, w, stride=stride, padding=padding, output_padding=unreached(x, w, stride, padding)[1]
+        ),
+        strided_w,
+    )
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def cropped_by_minus_zero():
+    """Without padding the gradient of x has no entries: perhaps it is cut as `[p:-p]`, which for p = 0 is `[0:0]` and
+    empty. Cut from p to p + n.
+    """
+
+    def slope_x(g: Tensor, x: Tensor, w: Tensor, stride: int, p: int) -> Tensor:
+        rest = unreached(x, w, stride, p)
+        return transposed(g, w, stride=stride, output_padding=rest)[:, :, p:-p, p:-p]
+
+    return stepped(slope_x, strided_w)
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def cropped_to_a_square():
+    """The gradient of w comes out with as many columns as rows: perhaps it is cut by the height of the kernel both ways.
+    Rows by w.shape[2], columns by w.shape[3].
+    """
+    return stepped(
+        strided_x,
+        lambda g, x, w, stride, padding: slid(g, x, padding, stride)[:, :, : w.shape[2], : w.shape[2]],
+    )
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def in_float32():
+    """The gradient of float64 tensors is right in its first digits only: perhaps it went through float32."""
+    return plain(right_x, lambda g, x, w: by_w(g.float(), x.float()).to(w.dtype))
+
+
+@built.variant(in_float32)
+def _():
+    return plain(lambda g, x, w: by_x(g.float(), w.float()).to(x.dtype), right_w)
+
+
+@built.mistake(breaks="x: of shape (N, C_in, H, W), floating, with any strides.")
+def viewed():
+    """A tensor that is not contiguous, and `.view` raises: perhaps x, w or the gradient that came in is reshaped by it.
+    `.reshape` and `.flatten` copy where they must.
+    """
+    return plain(
+        right_x,
+        lambda g, x, w: torch.einsum(
+            "nol,nkl->ok", g.view(*g.shape[:2], -1), F.unfold(x, w.shape[2:])
+        ).view(w.shape),
+    )
+
+
+@built.variant(viewed)
+def _():
+    return plain(
+        lambda g, x, w: F.fold(
+            torch.einsum("ok,nol->nkl", w.view(w.shape[0], -1), g.flatten(2)), x.shape[2:], w.shape[2:]
+        ),
+        right_w,
+    )
+
+
+@built.variant(viewed)
+def _():
+    return plain(
+        lambda g, x, w: F.fold(
+            torch.einsum("ok,nol->nkl", w.flatten(1), g.view(*g.shape[:2], -1)), x.shape[2:], w.shape[2:]
+        ),
+        right_w,
+    )
+
+
+@conv2d.mistake(breaks="`F.conv2d(x, w)` with a backward of your own: `Conv2d.apply(x, w)`.")
+class WithoutDefaults(Function):
+    """`Conv2d.apply(x, w)` raises, since forward asks for more: stride and padding have the defaults of F.conv2d, 1 and
+    0.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+        ctx.save_for_backward(x, w)
+        ctx.steps = stride, padding
+        return F.conv2d(x, w, stride=stride, padding=padding)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, ...]:
+        x, w = ctx.saved_tensors
+        return strided_x(grad_out, x, w, *ctx.steps), strided_w(grad_out, x, w, *ctx.steps), None, None
+
+
+def with_defaults(stride: int, padding: int) -> type[Function]:
+    """A right answer, but for its defaults."""
+    right = stepped(strided_x, strided_w)
+
+    class Answer(right):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor, stride: int = stride, padding: int = padding) -> Tensor:
+            return right.forward(ctx, x, w, stride, padding)
+
+    return Answer
+
+
+@built.mistake(breaks="and so are the defaults")
+def other_defaults():
+    """Without stride and padding the result is not that of F.conv2d: perhaps the defaults are different ones. They are 1
+    and 0.
+    """
+    return with_defaults(1, 1)
+
+
+@built.variant(other_defaults)
+def _():
+    return with_defaults(2, 0)
+
+
+@built.mistake(breaks="An x or w that is edited before backward raises RuntimeError")
+def padded_copy_saved():
+    """With padding an edit of x was not noticed: perhaps the padded copy of x was saved. Save x itself, and pad it once
+    more in backward.
+    """
+
+    class Answer(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+            wide = F.pad(x, (padding,) * 4) if padding else x
+            ctx.save_for_backward(wide, w)
+            ctx.steps = stride, padding
+            return F.conv2d(wide, w, stride=stride)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, ...]:
+            (wide, w), (stride, padding) = ctx.saved_tensors, ctx.steps
+            grad_x = grad_w = None
+            if ctx.needs_input_grad[0]:
+                grad_x = strided_x(grad_out, wide, w, stride, 0)
+                grad_x = grad_x[:, :, padding : grad_x.shape[2] - padding, padding : grad_x.shape[3] - padding]
+            if ctx.needs_input_grad[1]:
+                grad_w = strided_w(grad_out, wide, w, stride, 0)
+            return grad_x, grad_w, None, None
+
+    return Answer
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def nothing_where_x_is_frozen():
+    """Where x needs no gradient, w got none either: perhaps backward returns early. `ctx.needs_input_grad` is asked for
+    each of the two.
+    """
+
+    class Answer(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+            ctx.save_for_backward(x, w)
+            return F.conv2d(x, w)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, ...]:
+            x, w = ctx.saved_tensors
+            if not ctx.needs_input_grad[0]:
+                return None, None
+            return by_x(grad_out, w), by_w(grad_out, x) if ctx.needs_input_grad[1] else None
+
+    return Answer
