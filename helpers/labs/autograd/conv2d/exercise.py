@@ -106,7 +106,11 @@ def compared(answer: Answer, trial: Trial, x: Tensor, w: Tensor, which: str, *st
             got="None",
             observed=("None for", name),
         )
-        few = slope.shape == right.shape and slope.dtype == right.dtype and torch.allclose(slope, right, rtol=1e-3, atol=1e-4)
+        few = (
+            slope.shape == right.shape
+            and slope.dtype == right.dtype
+            and torch.allclose(slope, right, rtol=1e-3, atol=1e-4)
+        )
         trial.equal(
             slope,
             right,

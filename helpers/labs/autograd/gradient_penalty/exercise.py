@@ -213,7 +213,10 @@ def differentiable(answer: Penalty, trial: Trial) -> None:
         for each in net.params
     ]
     ways = {"half": [each / 2 for each in want]}
-    ways |= {f"as if {name} alone had a history": way for name, way in zip(("first", "bias", "last"), of_one, strict=True)}
+    ways |= {
+        f"as if {name} alone had a history": way
+        for name, way in zip(("first", "bias", "last"), of_one, strict=True)
+    }
     kind = next(
         (name for name, way in ways.items() if all(map(same_slope, found, way))),
         "",

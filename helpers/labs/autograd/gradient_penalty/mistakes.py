@@ -477,7 +477,9 @@ def few_digits(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The penalty of a float64 loss is right in its first digits only: perhaps a part of it went through float32, or a
     small number was added on the way.
     """
-    return total(loss.float(), (grad.float().square().sum() for grad in gradients(loss, params))).to(loss.dtype)
+    return total(loss.float(), (grad.float().square().sum() for grad in gradients(loss, params))).to(
+        loss.dtype
+    )
 
 
 @gradient_penalty.variant(few_digits)
@@ -500,7 +502,7 @@ def not_zero_at_zero(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.variant(not_zero_at_zero)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    return (total(loss, (grad.square().sum() for grad in gradients(loss, params))) + 1e-12)
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params))) + 1e-12
 
 
 @gradient_penalty.mistake(breaks="One that the loss does not use counts as 0")
@@ -509,7 +511,9 @@ def ends_at_unused(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     `break` or `return` where None was found. Leave out that one, and go on.
     """
     found = torch.autograd.grad(loss, list(params), create_graph=True, allow_unused=True)
-    return total(loss, (grad.square().sum() for grad in itertools.takewhile(lambda grad: grad is not None, found)))
+    return total(
+        loss, (grad.square().sum() for grad in itertools.takewhile(lambda grad: grad is not None, found))
+    )
 
 
 @gradient_penalty.mistake(breaks="; differentiable.")

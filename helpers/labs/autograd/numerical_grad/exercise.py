@@ -114,7 +114,10 @@ def expanded(answer: Answer, trial: Trial) -> None:
     trial.given("x = column.expand(3, 4): four entries of a row are one number in memory")
     want = slope_of_product_sum(c, x)
     require_gradient(
-        trial, called(answer, trial, product_sum(c), x), want, of_the_row=want.sum(1, keepdim=True).expand(3, 4)
+        trial,
+        called(answer, trial, product_sum(c), x),
+        want,
+        of_the_row=want.sum(1, keepdim=True).expand(3, 4),
     )
 
 
@@ -122,7 +125,9 @@ def expanded(answer: Answer, trial: Trial) -> None:
 def unchanged(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 3, 4), drawn(trial, 3, 4)
     before = x.clone()
-    trial.given("fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape (3, 4); x is compared with a copy from before")
+    trial.given(
+        "fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape (3, 4); x is compared with a copy from before"
+    )
     called(answer, trial, product_sum(c), x)
     gap = (x.detach() - before).abs().max().item()
     trial.true(
@@ -265,7 +270,10 @@ def requires_grad(answer: Answer, trial: Trial) -> None:
     require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x.detach()))
     trial.true(x.grad is None, "x.grad was filled.", expected="None", got=x.grad, observed="x.grad")
     trial.true(
-        x.requires_grad, "x does not require grad any more.", expected="x as it was", observed="x switched off"
+        x.requires_grad,
+        "x does not require grad any more.",
+        expected="x as it was",
+        observed="x switched off",
     )
     trial.given("c, with which fn computes, requires grad; x does not")
     x, c = drawn(trial, 2, 3), drawn(trial, 2, 3).requires_grad_()
@@ -311,8 +319,7 @@ def numpy_inside(answer: Answer, trial: Trial) -> None:
 
 
 @numerical_grad.property(
-    "x is as it was, also when fn raises",
-    asks="x stays as it was, also when fn raises."
+    "x is as it was, also when fn raises", asks="x stays as it was, also when fn raises."
 )
 def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 2, 3)

@@ -459,7 +459,9 @@ def x_left_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.mistake(breaks="A float64 tensor of the shape of x that does not require grad, whatever fn computes")
+@numerical_grad.mistake(
+    breaks="A float64 tensor of the shape of x that does not require grad, whatever fn computes"
+)
 def dtype_of_fn(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """Where fn gives float32, the result is float32: perhaps it is put together from fn's own tensors. Make a float64
     tensor for the slopes, and write `.item()` or `float(...)` of fn's values into it.

@@ -108,7 +108,9 @@ def grad_untouched(answer: Engine, trial: Trial) -> None:
     if w.grad is not kept or not torch.equal(kept, copy):
         touched.append("w.grad was changed")
     messages = [f"The nodes of the leaves {' and '.join(sorted(set(called)))} were called"] if called else []
-    messages += [] if not touched else [" and ".join(touched) + ("" if called else ", and no leaf's node was called")]
+    messages += (
+        [] if not touched else [" and ".join(touched) + ("" if called else ", and no leaf's node was called")]
+    )
     trial.true(
         not messages,
         ". ".join(messages) + ".",
@@ -172,7 +174,9 @@ def double(answer: Engine, trial: Trial) -> None:
             seen.add(("the dict", f"{type(error).__name__} was raised"))
             continue
         seen |= {(name, "missing") for name in parts if name not in found}
-        kinds = {name: kind_of_times(times_counted(found[name], parts[name])) for name in parts if name in found}
+        kinds = {
+            name: kind_of_times(times_counted(found[name], parts[name])) for name in parts if name in found
+        }
         seen |= set(kinds.items())
         shown |= {name: found[name] for name, kind in kinds.items() if kind != "once"}
     wrong = sorted((name, kind) for name, kind in seen if kind != "once")
