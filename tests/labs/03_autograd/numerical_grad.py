@@ -66,7 +66,8 @@ def with_numpy(fn, x, eps=1e-6):
 
 def in_x_itself(fn, x, eps=1e-6):
     """As torch's gradcheck: x itself is moved for a while, and put back to the last bit whatever fn does."""
-    data = x.detach().clone() if 0 in x.stride() else x.detach()
+    x = x.detach()
+    data = x.clone() if 0 in x.stride() else x
     grad = torch.zeros(x.shape, dtype=torch.float64)
     for at in np.ndindex(*x.shape):
         here, values = data[at].item(), []
