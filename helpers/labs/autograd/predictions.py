@@ -141,12 +141,12 @@ retained_hook = Prediction(
     },
 )
 
-silent_penalty = Prediction(
-    "03.silent_penalty",
+marked_penalty = Prediction(
+    "03.marked_penalty",
     "A penalty through once_differentiable",
     {
         "A": Choice(
-            "30: 6 from x², 24 from the penalty.",
+            "30: both y and the penalty reach x.",
             "That is the right derivative, and what you get without the decorator. With it, g is a constant here.",
             "decorator_is_free",
         ),
@@ -162,8 +162,9 @@ silent_penalty = Prediction(
             "only_penalty",
         ),
         "D": Choice(
-            "6: the penalty counts for nothing, and nobody says so.",
-            "g has no graph behind it, so g ** 2 is a constant in the sum. Ask `g.requires_grad` before you trust it.",
+            "6: only y reaches x.",
+            "The penalty counts for nothing, and nobody says so: g has no graph behind it, so g ** 2 is a constant in "
+            "the sum. Ask `g.requires_grad` before you trust it.",
         ),
     },
 )
@@ -253,25 +254,25 @@ recall_masks = Prediction(
     "From lab 01: the masks of the second run",
     {
         "A": Choice(
-            "`torch.manual_seed(0)` before both runs.",
-            "The masks would be equal, but the same at every step of training, and each call would move everybody "
-            "who draws afterwards back to the same place.",
-            "seeded_again",
+            "The same masks, and b is a new number, as it would be without a second run.",
+            "The masks are the same. But the second run leaves the generator where the first one left it, and from there "
+            "a was drawn. For a new number its present state must be put back after the second run.",
+            "generator_goes_on",
         ),
         "B": Choice(
-            "Keep the state before the first run, and set it before the second.",
-            "The masks are right then. But the stream stands behind the second run where it stood behind the first: "
-            "what was drawn in between is drawn once more.",
-            "not_put_back",
+            "The same masks, and b is a.",
+            "The second run draws what the first one drew, and ends where that ended: what was drawn in between is drawn "
+            "once more. So a second state is needed, that of the present, to be put back afterwards.",
         ),
         "C": Choice(
-            "Keep the state before the first run; around the second, set it and put back afterwards what was there.",
-            "Two states are needed: that of the first run for the masks, and that of the present for everybody else.",
+            "Different masks, since a was drawn in between.",
+            "What was drawn in between does not matter: set_rng_state takes the generator back to before the first run.",
+            "state_is_moved",
         ),
         "D": Choice(
-            "Nothing: with one seed at the start of the program the masks are the same.",
-            "The second run draws from where the stream stands now, behind all that was drawn since.",
-            "one_seed_is_enough",
+            "The same masks, and b is what the first run drew first.",
+            "The state that was set is only where the second run begins. It draws, too, and moves the generator on.",
+            "state_stays",
         ),
     },
 )

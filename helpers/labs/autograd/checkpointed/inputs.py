@@ -36,7 +36,8 @@ class Layers:
         self.calls = 0
         self.states: list[Tensor] = []  # torch's generator at the beginning of each call
         self.fails_at = 0
-        self.storages: list[list[StorageWeakRef]] = []
+        self.storages: list[list[StorageWeakRef]] = []  # of the intermediates, for each call
+        self.results: list[StorageWeakRef] = []
 
     def __call__(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
         self.calls += 1
@@ -51,12 +52,20 @@ class Layers:
                 storages.append(StorageWeakRef(x.untyped_storage()))
             if self.calls == self.fails_at:
                 raise Boom("from the second run of fn")
-        return x * 2
+        x = x * 2
+        self.results.append(StorageWeakRef(x.untyped_storage()))
+        return x
+
+    def results_living(self) -> list[bool]:
+        """For each call so far whether its result still has its memory."""
+        if not all(result.expired() for result in self.results):
+            gc.collect()
+        return [not result.expired() for result in self.results]
 
     def living(self) -> int:
         """How many intermediates of all calls so far still have their memory; what only a cycle holds is let go."""
         if self._count():
-            gc.collect(0)
+            gc.collect()
         return self._count()
 
     def _count(self) -> int:
@@ -124,15 +133,17 @@ def kind_of_grad(got: Tensor | None, want: Tensor, with_ones: Tensor) -> str:
 
 @contextmanager
 def young_garbage() -> Iterator[None]:
-    """All objects that are made in the block stay in the youngest generation: gc.collect(0) finds every cycle.
+    """In the block gc.collect() looks at the objects that are made there, and at no others, as often as it is called.
 
-    A full collection would take some 100 ms with torch loaded.
+    A collection of everything would take some 100 ms with torch loaded.
     """
     was_enabled = gc.isenabled()
     gc.disable()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         if was_enabled:
             gc.enable()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,9 +24,8 @@ def total(loss: Tensor, parts: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def backward_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """loss.backward(create_graph=True) adds to the .grad of every leaf, also of those that you did not ask
-    for, and leaves a cycle between a parameter and its .grad that holds the graph. torch.autograd.grad
-    returns the gradients.
+    """The .grad of a leaf was written: perhaps by loss.backward(create_graph=True), which adds to .grad of all leaves
+    that the loss uses, params or not. torch.autograd.grad returns the gradients, and touches none.
     """
     params = list(params)
     loss.backward(create_graph=True)
@@ -135,8 +135,8 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def one_factor_detached(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """In grad.detach() * grad one of the two factors is a constant for the second derivative: the value is
-    right, and its gradient is half of what it should be.
+    """The value is right, and its gradient is half of what it should be: perhaps one of the two factors of a square is
+    a constant, as in grad.detach() * grad.
     """
     return total(loss, ((grad.detach() * grad).sum() for grad in gradients(loss, params)))
 
@@ -470,3 +470,56 @@ def one_dimension(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 def one_number_each(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """There is one number for each parameter. Add them up."""
     return torch.stack(parts_of(loss, params))
+
+
+@gradient_penalty.mistake(breaks="and of loss's dtype")
+def few_digits(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The penalty of a float64 loss is right in its first digits only: perhaps a part of it went through float32, or a
+    small number was added on the way.
+    """
+    return total(loss.float(), (grad.float().square().sum() for grad in gradients(loss, params))).to(
+        loss.dtype
+    )
+
+
+@gradient_penalty.variant(few_digits)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return (total(loss, (grad.square().sum() for grad in gradients(loss, params))).sqrt() + 1e-6) ** 2
+
+
+@gradient_penalty.variant(few_digits)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params))) + 1e-6
+
+
+@gradient_penalty.mistake(breaks="The sum of the squares of all entries of the gradients")
+def not_zero_at_zero(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """Where the gradient is 0 the penalty is not: perhaps a small number was added, to keep a root away from 0. The sum
+    of squares needs no root.
+    """
+    return (total(loss, (grad.square().sum() for grad in gradients(loss, params))) + 1e-12).sqrt() ** 2
+
+
+@gradient_penalty.variant(not_zero_at_zero)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params))) + 1e-12
+
+
+@gradient_penalty.mistake(breaks="One that the loss does not use counts as 0")
+def ends_at_unused(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The sum ends at the first parameter that the loss does not use, and those that come after it are missing: perhaps
+    `break` or `return` where None was found. Leave out that one, and go on.
+    """
+    found = torch.autograd.grad(loss, list(params), create_graph=True, allow_unused=True)
+    return total(
+        loss, (grad.square().sum() for grad in itertools.takewhile(lambda grad: grad is not None, found))
+    )
+
+
+@gradient_penalty.mistake(breaks="; differentiable.")
+def only_first_has_a_history(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The value is right, and the penalty's gradient is that of the first gradient's squares: all other gradients are
+    constants for it. Perhaps they were detached on the way.
+    """
+    first, *others = gradients(loss, params) or [loss.new_zeros(())]
+    return total(loss, [first.square().sum(), *(grad.detach().square().sum() for grad in others)])

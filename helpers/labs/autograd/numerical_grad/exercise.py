@@ -50,6 +50,11 @@ def slope_of_product_sum(c: Tensor, x: Tensor) -> Tensor:
     return 2 * c * x + 2 * x.sum()
 
 
+def called(answer: Answer, trial: Trial, fn: Scalar, x: Tensor, **keywords: float) -> Any:
+    """`answer(fn, x, ...)`. Whether x is as it was afterwards is a property of its own."""
+    return trial.call(lambda: answer(fn, x, **keywords))
+
+
 def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor) -> None:
     """Compares with the exact gradient, loosely: how exact it must be is the error's own property."""
     if isinstance(got, Tensor) and got.shape == want.shape:
@@ -75,7 +80,7 @@ def shapes(answer: Answer, trial: Trial) -> None:
         want = slope_of_product_sum(c, x)
         require_gradient(
             trial,
-            trial.call(answer, product_sum(c), x),
+            called(answer, trial, product_sum(c), x),
             want,
             twice=2 * want,
             half=want / 2,
@@ -97,7 +102,7 @@ def strides(answer: Answer, trial: Trial) -> None:
     ):
         c = drawn(trial, *x.shape)
         trial.given(f"x of shape {tuple(x.shape)}, {name}")
-        require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x))
+        require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x))
 
 
 @numerical_grad.property(
@@ -109,8 +114,33 @@ def expanded(answer: Answer, trial: Trial) -> None:
     trial.given("x = column.expand(3, 4): four entries of a row are one number in memory")
     want = slope_of_product_sum(c, x)
     require_gradient(
-        trial, trial.call(answer, product_sum(c), x), want, of_the_row=want.sum(1, keepdim=True).expand(3, 4)
+        trial,
+        called(answer, trial, product_sum(c), x),
+        want,
+        of_the_row=want.sum(1, keepdim=True).expand(3, 4),
     )
+
+
+@numerical_grad.property("x is as it was, to the last bit", asks="x stays as it was, also when fn raises.")
+def unchanged(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 3, 4), drawn(trial, 3, 4)
+    before = x.clone()
+    trial.given(
+        "fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape (3, 4); x is compared with a copy from before"
+    )
+    called(answer, trial, product_sum(c), x)
+    gap = (x.detach() - before).abs().max().item()
+    trial.true(
+        torch.equal(x.detach(), before),
+        f"x is not as it was: its entries are off by up to {gap:.2g}.",
+        expected="the very same numbers",
+        got=f"{(x.detach() != before).sum().item()} of 12 entries changed",
+        observed=("x changed", "in its last bits" if gap < 1e-12 else "clearly"),
+    )
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 @numerical_grad.property(
@@ -120,9 +150,10 @@ def expanded(answer: Answer, trial: Trial) -> None:
 def points(answer: Answer, trial: Trial) -> None:
     for eps in (1e-3, 0.1, None):
         x, step = 3 * drawn(trial, 2, 3), eps or 1e-6
+        before = x.clone()  # an answer may move x itself for a while
         moves: list[list[float]] = []
 
-        def fn(at: Tensor, x: Tensor = x, step: float = step, moves: list = moves) -> Tensor:
+        def fn(at: Tensor, x: Tensor = before, step: float = step, moves: list = moves) -> Tensor:
             gaps = ((at.detach() - x) / step).flatten().tolist()
             moves.append([round(gap, 3) for gap in gaps])
             return (at * at).sum() + at.sum() ** 2
@@ -130,7 +161,7 @@ def points(answer: Answer, trial: Trial) -> None:
         trial.given(
             f"x of shape (2, 3), eps={eps}, fn writes down where it is asked" if eps else "eps left out: 1e-6"
         )
-        trial.call(answer, fn, x, *([eps] if eps else []))
+        trial.call(lambda x=x, fn=fn, eps=eps: answer(fn, x, *([eps] if eps else [])))
         most = max((sum(gap != 0 for gap in gaps) for gaps in moves), default=0)
         trial.true(
             most <= 1,
@@ -150,14 +181,14 @@ def points(answer: Answer, trial: Trial) -> None:
         at_x = sum(not any(gaps) for gaps in moves)
         trial.true(
             not at_x,
-            f"fn was asked {at_x} times at x itself.",
+            f"fn was asked {times(at_x)} at x itself.",
             expected="12 calls: at x + eps and x - eps for each of the 6 entries",
-            got=f"{len(moves)} calls",
-            observed="at x",
+            got=f"{len(moves)} calls, {at_x} of them at x",
+            observed=("at x", "one side" if len(steps) == 1 else steps),
         )
         trial.true(
             len(moves) == 12,
-            f"fn was asked {len(moves)} times.",
+            f"fn was asked {times(len(moves))}.",
             expected="12 calls: at x + eps and x - eps for each of the 6 entries",
             got=f"{len(moves)} calls",
             observed="calls",
@@ -173,22 +204,23 @@ def error_order(answer: Answer, trial: Trial) -> None:
     exact = 3 * c * x * x
     for eps in (0.1, 0.01):
         trial.given(f"fn(x) = (c * x ** 3).sum(), eps={eps}: central differences are off by c * eps ** 2")
-        got = trial.call(answer, lambda x: (c * x**3).sum(), x, eps=eps)
+        got = called(answer, trial, lambda x: (c * x**3).sum(), x, eps=eps)
         _is_float64(trial, got, x)
         up, down, centre = 3 * c * x * eps + c * eps**2, -3 * c * x * eps + c * eps**2, c * eps**2
         error = got - exact
+        factor = (got / (exact + centre)).mean().item()
         kind = kind_of(
             error,
             central=centre,
             up=up,
             down=down,
             none=0 * c,
-            factor_two=exact + 2 * centre,
-            brackets=(exact + centre) * eps**2 - exact,
+            factor=(exact + centre) * factor - exact,
         )
         kind = "one-sided" if kind in ("up", "down") else kind
         descriptions = {
             "one-sided": ": it falls with eps, not with eps ** 2. One side was fn(x) itself",
+            "factor": f", and the result is {factor:.3g} times the central differences",
             "none": ": there is no error at all, so this is not made of values at a distance of eps",
         }
         trial.true(
@@ -196,7 +228,7 @@ def error_order(answer: Answer, trial: Trial) -> None:
             f"The error is not that of central differences{descriptions.get(kind, '')}.",
             expected=f"errors up to {centre.abs().max().item():.2e}",
             got=f"errors up to {error.abs().max().item():.2e}",
-            observed=(eps, kind),
+            observed=(eps, kind, f"{factor:.3g}" if kind == "factor" else ""),
         )
 
 
@@ -225,7 +257,7 @@ def black_box(answer: Answer, trial: Trial) -> None:
 
     trial.given("fn computes in plain Python: .detach().numpy(), math.sin, then a 0-d tensor")
     want = torch.tensor(weights, dtype=torch.float64).view(2, 3) * x.cos()
-    require_gradient(trial, trial.call(answer, fn, x), want)
+    require_gradient(trial, called(answer, trial, fn, x), want)
 
 
 @numerical_grad.property(
@@ -235,12 +267,31 @@ def black_box(answer: Answer, trial: Trial) -> None:
 def requires_grad(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
     trial.given("x requires grad")
-    require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x.detach()))
+    require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x.detach()))
     trial.true(x.grad is None, "x.grad was filled.", expected="None", got=x.grad, observed="x.grad")
+    trial.true(
+        x.requires_grad,
+        "x does not require grad any more.",
+        expected="x as it was",
+        observed="x switched off",
+    )
     trial.given("c, with which fn computes, requires grad; x does not")
     x, c = drawn(trial, 2, 3), drawn(trial, 2, 3).requires_grad_()
-    require_gradient(trial, trial.call(answer, product_sum(c), x), slope_of_product_sum(c, x).detach())
+    require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x).detach())
     trial.true(c.grad is None, "c.grad was filled.", expected="None", got=c.grad, observed="c.grad")
+
+
+@numerical_grad.property(
+    "the result is float64 also where fn computes in float32",
+    asks="A float64 tensor of the shape of x that does not require grad, whatever fn computes with.",
+)
+def whatever_fn_gives(answer: Answer, trial: Trial) -> None:
+    # Numbers that float32 holds exactly, so that nothing is rounded.
+    x, c = (torch.randint(-8, 9, (2, 3), generator=trial.generator).double() / 8 for _ in range(2))
+    for dtype in (torch.float32, torch.float16):
+        trial.given(f"fn(x) = (c * x).sum() in {dtype}, eps=0.25; x is float64")
+        got = called(answer, trial, lambda x, dtype=dtype: (c.to(dtype) * x.to(dtype)).sum(), x, eps=0.25)
+        require_gradient(trial, got, c)
 
 
 @numerical_grad.property(
@@ -257,7 +308,7 @@ def numpy_inside(answer: Answer, trial: Trial) -> None:
         return torch.tensor(float((at.detach().numpy() ** 2).sum()), dtype=torch.float64)
 
     trial.given("x requires grad; fn(x) = (x.numpy() ** 2).sum()")
-    got = trial.call(answer, fn, x)
+    got = called(answer, trial, fn, x)
     trial.true(
         not any(asked),
         "What fn got requires grad, and .numpy() of such a tensor raises RuntimeError.",
@@ -285,9 +336,9 @@ def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
     trial.raises(ZeroDivisionError, lambda: answer(fn, x), "which fn raised")
     trial.true(
         torch.equal(x, before),
-        "fn raised, and x was left changed: an entry had been moved in x itself.",
+        "fn raised, and x was left changed.",
         expected="x as it was",
-        got=f"one entry moved by {(x - before).abs().max().item():.3g}",
+        got=f"an entry is off by {(x - before).abs().max().item():.3g}",
         observed="x changed",
     )
 
@@ -300,7 +351,7 @@ def without_autograd(answer: Answer, trial: Trial) -> None:
     trial.given("fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape (2, 3)")
     engine = type(torch.autograd.Variable._execution_engine).run_backward
     with calls_to(torch.autograd.grad, torch.autograd.backward, torch.func.jvp, engine) as seen:
-        trial.call(answer, product_sum(c), x)
+        called(answer, trial, product_sum(c), x)
     trial.true(
         not seen,
         "The answer asks autograd for the gradient, which this exercise is to check.",

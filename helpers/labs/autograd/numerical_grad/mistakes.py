@@ -28,6 +28,11 @@ def moved(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
     return copy
 
 
+def places_of_its_own(x: Tensor) -> Tensor:
+    """x itself, or a copy where entries share memory."""
+    return x.detach().clone() if 0 in x.stride() else x.detach()
+
+
 @numerical_grad.mistake()
 def one_sided(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """(fn(x + eps) - fn(x)) / eps has an error that falls with eps; with both sides the first error cancels,
@@ -61,8 +66,8 @@ def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """`a / 2 * eps` divides by 2 and multiplies by eps: Python reads from the left. Brackets: `a / (2 *
-    eps)`.
+    """Every slope is eps² times what it should be: perhaps `a / 2 * eps`, which divides by 2 and multiplies by eps.
+    Brackets: `a / (2 * eps)`.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -111,7 +116,9 @@ def eps_ignored(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def relative_step(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """eps * |x| is another rule, good for large x and none at all at 0. Here eps is the distance itself."""
+    """fn was asked at distances that depend on x: perhaps eps * |x|, a rule for large x. Here eps is the distance
+    itself, the same for each entry.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -146,8 +153,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def result_on_the_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """x requires grad, and without `detach` the whole computation is recorded: the result drags the graph of
-    all calls of fn behind it.
+    """The result requires grad, and drags the graph of all calls of fn behind it: x, or what fn computes with, requires
+    grad. `.item()` or `.detach()` of fn's values leaves it behind.
     """
     require_float64(x)
     slopes = []
@@ -160,9 +167,10 @@ def result_on_the_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def moved_back_by_arithmetic(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """x + eps - 2 * eps + eps is not x: each step rounds, and the caller's x has other last bits afterwards."""
-    require_float64(x)
-    grad = torch.zeros(x.shape, dtype=x.dtype)
+    """x has other last bits afterwards: perhaps an entry of x was moved and moved back. x + eps - 2 * eps + eps is
+    not x, since each step rounds.
+    """
+    grad, x = torch.zeros(x.shape, dtype=x.dtype), places_of_its_own(x)
     with torch.no_grad():
         for at in places(x):
             x[at] += eps
@@ -176,8 +184,8 @@ def moved_back_by_arithmetic(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor
 
 @numerical_grad.mistake()
 def moved_in_x_itself(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """x is moved and put back: entries that share memory move together, and where fn raises, nobody puts
-    back. A copy has neither trouble.
+    """Where entries share memory, a step in one of them moved the others, too: perhaps x itself is moved and put back.
+    In a contiguous copy each entry has a memory of its own.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -370,7 +378,7 @@ def fn_gets_a_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
     def point(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
         return x + torch.zeros(x.shape, dtype=x.dtype).index_put(
-            [torch.tensor(i) for i in at], torch.tensor(step).to(x.dtype)
+            [torch.tensor(i) for i in at], torch.tensor(step, dtype=x.dtype)
         )
 
     def stepped(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
@@ -429,3 +437,51 @@ def one_copy_for_both(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
         down[at] -= eps
         grad[at] = (float(fn(up)) - float(fn(down))) / (2 * eps)
     return grad
+
+
+@numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
+def left_moved_by_an_error(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn raised, and one entry of x stayed where it had been moved to: perhaps x itself is moved and put back, without
+    `finally`. Whoever moves a copy has nothing to put back.
+    """
+    return moved_in_x_itself(fn, places_of_its_own(x), eps)
+
+
+@numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
+def x_left_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x is clearly not what it was: perhaps entries of x itself were moved, and not put back. Move a copy."""
+    grad, x = torch.zeros(x.shape, dtype=x.dtype), places_of_its_own(x)
+    for at in places(x):
+        x[at] += eps
+        above = float(fn(x))
+        x[at] -= 2 * eps
+        grad[at] = (above - float(fn(x))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake(
+    breaks="A float64 tensor of the shape of x that does not require grad, whatever fn computes"
+)
+def dtype_of_fn(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Where fn gives float32, the result is float32: perhaps it is put together from fn's own tensors. Make a float64
+    tensor for the slopes, and write `.item()` or `float(...)` of fn's values into it.
+    """
+    slopes = [((fn(moved(x, at, eps)) - fn(moved(x, at, -eps))) / (2 * eps)).detach() for at in places(x)]
+    return torch.stack(slopes).view(x.shape) if slopes else torch.zeros(x.shape, dtype=x.dtype)
+
+
+@numerical_grad.mistake(breaks="/ (2 eps)")
+def default_in_the_denominator(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """With an eps that is not the default, all slopes are off by one factor: perhaps the difference is divided by a
+    number that is written into the code, 2e-6. It is 2 * eps.
+    """
+    return differences(fn, x, eps) * (eps / 1e-6)
+
+
+@numerical_grad.mistake(breaks="A float64 tensor of the shape of x")
+def empty_raises(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """For an x without entries it raised: torch.stack of no slopes has nothing to put together. Begin with an empty
+    tensor of the shape of x, and fill it.
+    """
+    slopes = [float(fn(moved(x, at, eps)) - fn(moved(x, at, -eps))) / (2 * eps) for at in places(x)]
+    return torch.stack([torch.tensor(slope, dtype=x.dtype) for slope in slopes]).view(x.shape)

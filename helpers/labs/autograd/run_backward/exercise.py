@@ -91,6 +91,55 @@ def leaf_as_root(answer: Engine, trial: Trial) -> None:
 
 
 @run_backward.property(
+    "no leaf's node is called, no leaf's .grad is touched, nor does it count",
+    asks="A leaf's node (it has `variable`) is not called, and no `.grad` is touched.",
+)
+def grad_untouched(answer: Engine, trial: Trial) -> None:
+    trial.given("root = x * w.sin(), x.grad is None, w.grad holds a tensor of an earlier backward")
+    x, w, kept = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
+    w.grad, copy = kept, kept.clone()
+    called: list[str] = []
+    for name, each in (("x", x), ("w", w)):
+        each.register_post_accumulate_grad_hook(lambda _, name=name: called.append(name))
+    root, grad_out = x * w.sin(), normal(trial, 3, 4)
+    want = expected(root, grad_out, x=x, w=w)
+    found = gradients(answer, trial, root, grad_out, x=x, w=w)
+    touched = [] if x.grad is None else ["x.grad was filled"]
+    if w.grad is not kept or not torch.equal(kept, copy):
+        touched.append("w.grad was changed")
+    messages = [f"The nodes of the leaves {' and '.join(sorted(set(called)))} were called"] if called else []
+    messages += (
+        [] if not touched else [" and ".join(touched) + ("" if called else ", and no leaf's node was called")]
+    )
+    trial.true(
+        not messages,
+        ". ".join(messages) + ".",
+        expected="every .grad as it was: gradients go into the dict only",
+        observed=("nodes called" if called else "no node called", touched),
+    )
+    same_leaves(trial, found, want)
+    for name, grad in want.items():
+        trial.equal(found[name], grad, f"The gradient of {name}", observed=(name, "differs"))
+
+
+WHAT_CAME = {
+    "lost": "some were lost",
+    "several times": "some were counted several times",
+    "lost and several times": "some were lost, some were counted several times",
+    "other": "the result is no sum of them",
+    "missing": "the leaf is not in the dict",
+}
+
+
+def plain_numbers(grad: Tensor) -> str:
+    """The first entries of a gradient."""
+    if not isinstance(grad, Tensor):
+        return type(grad).__name__
+    first = ", ".join(f"{number:.4g}" for number in grad.detach().flatten()[:3].tolist())
+    return f"[{first}, ...]"
+
+
+@run_backward.property(
     "diamond: two edges from one node to the same node are two gradients",
     asks="when all its gradients have come",
 )
@@ -100,6 +149,7 @@ def double(answer: Engine, trial: Trial) -> None:
     slope = grad_out * x.detach().cos()
     parts = {"x": [2 * slope * x.detach().sin(), slope * c], "w": [2 * grad_out * w.detach(), grad_out * d]}
     seen: set[tuple[str, str]] = set()
+    sums, shown = {name: sum(each) for name, each in parts.items()}, {}
 
     def far(value: Tensor) -> Tensor:
         """The same value, two nodes later: what it sends comes late in most orders."""
@@ -124,9 +174,11 @@ def double(answer: Engine, trial: Trial) -> None:
             seen.add(("the dict", f"{type(error).__name__} was raised"))
             continue
         seen |= {(name, "missing") for name in parts if name not in found}
-        seen |= {
-            (name, kind_of_times(times_counted(found[name], parts[name]))) for name in parts if name in found
+        kinds = {
+            name: kind_of_times(times_counted(found[name], parts[name])) for name in parts if name in found
         }
+        seen |= set(kinds.items())
+        shown |= {name: found[name] for name, kind in kinds.items() if kind != "once"}
     wrong = sorted((name, kind) for name, kind in seen if kind != "once")
     trial.given(
         "root = (h * h + far(h * c)) + (w * w + far(w * d)), h = sin(x), far(h) = h.neg().neg(), and the same with its summands exchanged"
@@ -134,8 +186,10 @@ def double(answer: Engine, trial: Trial) -> None:
     trial.true(
         not wrong,
         "Two edges lead from the node of h * h to the node of h, and one from h * c. "
-        + " ".join(f"Of {name}: {kind}." for name, kind in wrong),
-        expected="three gradients for h, and three for w; all of them come before the node is called",
+        + " ".join(f"Of the gradients for {name}: {WHAT_CAME.get(kind, kind)}." for name, kind in wrong),
+        expected="three gradients for h, and three for w, all of them in the sum"
+        + "".join(f"; of {name} {plain_numbers(sums[name])}" for name in sorted(shown)),
+        got="; ".join(f"of {name} {plain_numbers(each)}" for name, each in sorted(shown.items())),
         observed=wrong,
     )
 
@@ -423,31 +477,6 @@ def none_stays(answer: Engine, trial: Trial) -> None:
     )
     x, w, c = leaf(trial, 3), leaf(trial, 3), normal(trial, 3)
     same(answer, trial, Blocked.apply(x * c) + w, normal(trial, 3), x=x, w=w)
-
-
-@run_backward.property(
-    "no leaf's .grad is touched, nor does it count",
-    asks="A leaf's node (it has `variable`) is not called, and no `.grad` is touched.",
-)
-def grad_untouched(answer: Engine, trial: Trial) -> None:
-    trial.given("root = x * w.sin(), x.grad is None, w.grad holds a tensor of an earlier backward")
-    x, w, kept = leaf(trial, 3, 4), leaf(trial, 3, 4), normal(trial, 3, 4)
-    w.grad, copy = kept, kept.clone()
-    root, grad_out = x * w.sin(), normal(trial, 3, 4)
-    want = expected(root, grad_out, x=x, w=w)
-    found = gradients(answer, trial, root, grad_out, x=x, w=w)
-    touched = [] if x.grad is None else ["x.grad was filled"]
-    if w.grad is not kept or not torch.equal(kept, copy):
-        touched.append("w.grad was changed")
-    trial.true(
-        not touched,
-        f"{' and '.join(touched)}. Calling a leaf's AccumulateGrad node adds to .grad.",
-        expected="every .grad as it was: gradients go into the dict only",
-        observed=touched,
-    )
-    same_leaves(trial, found, want)
-    for name, grad in want.items():
-        trial.equal(found[name], grad, f"The gradient of {name}", observed=(name, "differs"))
 
 
 @run_backward.property(

@@ -64,8 +64,8 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def first_come(root: Tensor, grad_out: Tensor) -> Gradients:
-    """A node was called as soon as one gradient had reached it, and what came later was lost. It is ready
-    when the last one has come: count the edges that lead to it before you call anything.
+    """A node was called before its last gradient had come, and what came later was lost. It is ready when the last one
+    has come: count the edges that lead to it before you call anything.
     """
     return breadth_first(root, grad_out)
 

@@ -82,10 +82,10 @@ def empty_nodes_skipped(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, call=call)
 
 
-@run_backward.mistake()
+@run_backward.mistake(breaks="A leaf's node (it has `variable`) is not called")
 def accumulates_into_grad(root: Tensor, grad_out: Tensor) -> Gradients:
-    """The nodes of leaves were called like all others. That is what .backward() does; torch.autograd.grad
-    stops before them.
+    """A leaf's node was called like all others, and its hooks ran. That is what .backward() does;
+    torch.autograd.grad stops before it.
     """
 
     def leaf(grad: Tensor | None, node: Node) -> Tensor | None:
@@ -97,10 +97,40 @@ def accumulates_into_grad(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.variant(accumulates_into_grad)
 def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    def leaf(grad: Tensor | None, node: Node) -> Tensor | None:
+        old, node.variable.grad = node.variable.grad, None
+        node(grad)
+        node.variable.grad = old
+        return grad
+
+    return engine(root, grad_out, leaf=leaf)
+
+
+@run_backward.variant(accumulates_into_grad)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    def leaf(grad: Tensor | None, node: Node) -> Tensor | None:
+        old, node.variable.grad = node.variable.grad, None
+        node(grad)
+        found, node.variable.grad = node.variable.grad, old
+        return found
+
+    return engine(root, grad_out, leaf=leaf)
+
+
+@run_backward.mistake(breaks="no `.grad` is touched")
+def written_into_grad(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A leaf's .grad was written. That is for .backward() to do: what an earlier call left there is added to, or lost.
+    Here the gradients go into the dict only.
+    """
     found = engine(root, grad_out)
     for leaf, grad in found.items():
         leaf.grad = grad if leaf.grad is None else leaf.grad + grad
     return found
+
+
+@run_backward.variant(written_into_grad)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return {leaf: leaf.grad for leaf in written_into_grad(root, grad_out)}
 
 
 @run_backward.mistake()

@@ -1,9 +1,8 @@
-"""What people write for 03.checkpointed, and why it is wrong."""
+"""What people write for 03.checkpointed: how often fn runs, what is kept, which gradients arrive."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -232,8 +231,8 @@ def inputs_lost(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def not_detached(fn: Fn, *args: Any) -> Tensor:
-    """fn ran again on the inputs themselves: the inner backward went on through them into the layers before,
-    and what the Function returned came on top. Inputs are counted twice. Use detached copies.
+    """The inner backward did not end at the arguments: perhaps fn ran again on the arguments themselves, and not on
+    detached copies. It then goes on into the layers before, which are walked twice: torch raises, or counts twice.
     """
 
     def with_grad(out: Tensor, inputs: list, grad_out: Tensor) -> list:
@@ -305,8 +304,8 @@ _ALL: list[Tensor] = []
 
 @checkpointed.mistake()
 def kept_for_ever(fn: Fn, *args: Any) -> Tensor:
-    """The result of the second run was put into a list that outlives the backward, and its graph holds all
-    intermediates: after some steps the memory is full.
+    """What fn computed outlives the backward, the result and the loss: perhaps a list or a dict holds it that nobody
+    empties. After some steps the memory is full.
     """
 
     def kept(out: Tensor, copies: list, grad_out: Tensor) -> list:
@@ -314,6 +313,111 @@ def kept_for_ever(fn: Fn, *args: Any) -> Tensor:
         return backward_into_all(out, copies, grad_out, retain_graph=True)
 
     return function(run_backward=kept)(fn, *args)
+
+
+@checkpointed.variant(kept_for_ever)
+def _(fn: Fn, *args: Any) -> Tensor:
+    def kept(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        _ALL.append(out.detach())
+        return backward_into_all(out, copies, grad_out)
+
+    return function(run_backward=kept)(fn, *args)
+
+
+@checkpointed.mistake(breaks="After backward nothing of either run is kept")
+def kept_with_the_loss(fn: Fn, *args: Any) -> Tensor:
+    """Backward is over, and what fn computed lives on until the loss is dropped: perhaps as an attribute of ctx, or in a
+    closure. Let go of it when the gradients are there.
+    """
+
+    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
+        out = fn(*args)
+        ctx.first = out.detach()
+        return out
+
+    return function(first_run=first_run)(fn, *args)
+
+
+@checkpointed.variant(kept_with_the_loss)
+def _(fn: Fn, *args: Any) -> Tensor:
+    held = []
+
+    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
+        ctx.held = held
+        return fn(*args)
+
+    def second_run(fn: Fn, copies: list) -> Tensor:
+        held.append(fn(*copies))
+        return held[0]
+
+    return function(first_run=first_run, second_run=second_run)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def leaf_with_a_hook(fn: Fn, *args: Any) -> Tensor:
+    """With an argument that is used a second time, as in h + checkpointed(fn, h), backward raised: perhaps the result
+    is a leaf, and a hook on it starts a backward of its own into the arguments. Torch walks the graph behind h for
+    the other path, too, and finds it freed. Return a node of the graph, as a Function makes one.
+    """
+    return by_a_hook(fn, args, again_on=lambda arg: arg)
+
+
+@checkpointed.variant(leaf_with_a_hook)
+def _(fn: Fn, *args: Any) -> Tensor:
+    return by_a_hook(fn, args, again_on=detached)
+
+
+def by_a_hook(fn: Fn, args: tuple, again_on: Callable[[Any], Any]) -> Tensor:
+    """The result is a leaf; its hook runs fn again on again_on(arg), and hands the gradients to the arguments."""
+    around = Around()
+    with torch.no_grad():
+        out = fn(*args)
+    if not out.is_floating_point():
+        return out
+    out = out.detach().requires_grad_()
+
+    def again(grad_out: Tensor) -> None:
+        copies = [again_on(arg) for arg in args]
+        with around.again():
+            second = fn(*copies)
+        backward_into_all(second, copies, grad_out)
+        for arg, each in zip(args, copies, strict=True):
+            if each is not arg and isinstance(arg, Tensor) and each.grad is not None:
+                with torch.enable_grad():
+                    total = (arg * each.grad).sum()
+                total.backward()
+
+    out.register_hook(again)
+    return out
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def first_argument_only(fn: Fn, *args: Any) -> Tensor:
+    """An argument that requires grad got no gradient: perhaps only the first one is returned. Backward returns one
+    gradient for each of args.
+    """
+
+    def first(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        grads = backward_into_all(out, copies, grad_out)
+        place = next((at for at, grad in enumerate(grads) if grad is not None), -1)
+        return [grad if at == place else None for at, grad in enumerate(grads)]
+
+    return function(run_backward=first)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def leaves_counted_twice(fn: Fn, *args: Any) -> Tensor:
+    """An argument that is a leaf got its gradient twice: perhaps the second run used the leaf itself. The inner backward
+    then fills its .grad, and the Function returns it once more. Use a detached copy of it as well.
+    """
+    leaves = {id(arg) for arg in args if isinstance(arg, Tensor) and arg.is_leaf}
+    return function(copy=lambda arg: arg if id(arg) in leaves else detached(arg))(fn, *args)
 
 
 @checkpointed.mistake()
@@ -326,245 +430,3 @@ def torchs_checkpoint(fn: Fn, *args: Any) -> Tensor:
         return torch.utils.checkpoint.CheckpointFunction.forward(own, fn, True, *args)
 
     return function(first_run=first_run)(fn, *args)
-
-
-# The second run finds other random numbers, dtypes or arguments.
-
-
-@checkpointed.mistake()
-def rng_ignored(fn: Fn, *args: Any) -> Tensor:
-    """The second run drew new random numbers, so dropout had another mask: the gradients belong to a network
-    that never ran. Keep torch.get_rng_state() of the forward.
-    """
-    return function(how={"rng": False})(fn, *args)
-
-
-@checkpointed.variant(rng_ignored)
-def _(fn: Fn, *args: Any) -> Tensor:
-    return function(how={"rng": False, "back": "never"})(fn, *args)
-
-
-@checkpointed.variant(rng_ignored)
-def _(fn: Fn, *args: Any) -> Tensor:
-    return function(how={"rng": False, "back": "unless it raises"})(fn, *args)
-
-
-@checkpointed.mistake(breaks="The second run finds torch's CPU generator as the first run did.")
-def rng_taken_too_late(fn: Fn, *args: Any) -> Tensor:
-    """The second run began with the state in which the first one had left the generator, and drew the numbers that
-    come after: the state was read after fn had run. Read it before.
-    """
-
-    class Late(Around):
-        pass
-
-    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
-        out = fn(*args)
-        ctx.around.rng = torch.get_rng_state()
-        return out
-
-    return function(around=Late, first_run=first_run)(fn, *args)
-
-
-@checkpointed.mistake(
-    breaks="It finds autocast on the CPU as the first run did: whether it is on, and its dtype."
-)
-def autocast_without_dtype(fn: Fn, *args: Any) -> Tensor:
-    """Autocast was on again in the second run, and with a different dtype than in the first: torch.autocast("cpu")
-    takes the default unless it is given torch.get_autocast_dtype("cpu") of the forward.
-    """
-
-    class WithoutDtype(Around):
-        def __init__(self) -> None:
-            super().__init__()
-            self.dtype = None
-
-    return function(around=WithoutDtype)(fn, *args)
-
-
-@checkpointed.mistake(breaks="what is no tensor is the same object.")
-def copied_arguments(fn: Fn, *args: Any) -> Tensor:
-    """The second run got a copy of what is no tensor: the gradients of a module that is an argument end in the
-    copy. Only tensors are cut off from the graph; hand on all else as it is.
-    """
-    return function(copy=lambda arg: detached(arg) if isinstance(arg, Tensor) else copy.deepcopy(arg))(
-        fn, *args
-    )
-
-
-@checkpointed.variant(copied_arguments)
-def _(fn: Fn, *args: Any) -> Tensor:
-    def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
-        ctx.others = copy.deepcopy(ctx.others)
-        return fn(*args)
-
-    return function(first_run=first_run)(fn, *args)
-
-
-@checkpointed.mistake(
-    breaks="If fn's result needs no gradient, its arguments get none from it, and no error comes."
-)
-def constant_result(fn: Fn, *args: Any) -> Tensor:
-    """When fn's result needs no gradient, there is nothing to run a backward through, and torch raises. Ask
-    `out.requires_grad` first; the arguments then get None.
-    """
-
-    def always(out: Tensor, copies: list, grad_out: Tensor) -> list:
-        with torch.enable_grad():
-            total = (out * grad_out).sum()
-        total.backward()
-        return [copy.grad if isinstance(copy, Tensor) else None for copy in copies]
-
-    return function(run_backward=always)(fn, *args)
-
-
-@checkpointed.mistake(
-    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
-)
-def backward_without_grad_out(fn: Fn, *args: Any) -> Tensor:
-    """out.backward() without an argument works for one number only. The gradient of the result is what backward
-    was given: out.backward(grad_out).
-    """
-
-    def bare(out: Tensor, copies: list, grad_out: Tensor) -> list:
-        out.backward()
-        return [copy.grad for copy in copies]
-
-    return function(run_backward=bare)(fn, *args)
-
-
-@checkpointed.mistake(
-    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
-)
-def gradients_miscounted(fn: Fn, *args: Any) -> Tensor:
-    """A Function's backward returns one value for each argument of forward, in this order: None for fn, then one
-    for each of args.
-    """
-
-    def without_last(out: Tensor, copies: list, grad_out: Tensor) -> list:
-        return backward_into_all(out, copies, grad_out)[:-1]
-
-    return function(run_backward=without_last)(fn, *args)
-
-
-@checkpointed.mistake()
-def rng_left_rewound(fn: Fn, *args: Any) -> Tensor:
-    """The generator was set back to the forward's state and left there: from now on the program draws the
-    same numbers a second time. Put the state back that it had before (torch.random.fork_rng).
-    """
-    return function(how={"back": "never"})(fn, *args)
-
-
-@checkpointed.mistake()
-def rng_left_on_error(fn: Fn, *args: Any) -> Tensor:
-    """The line that puts the generator back stands after the run of fn, and never runs if fn raises. It
-    belongs into `finally`, or use `with torch.random.fork_rng():`.
-    """
-    return function(how={"back": "unless it raises"})(fn, *args)
-
-
-@checkpointed.mistake()
-def seeds_both_runs(fn: Fn, *args: Any) -> Tensor:
-    """A seed set before each run makes both alike, and makes every forward of the program alike, too: each
-    step has the same dropout mask. Keep the state, do not set one of your own.
-    """
-
-    def seeded(fn: Fn, args: list) -> Tensor:
-        torch.manual_seed(0)
-        return fn(*args)
-
-    return function(first_run=lambda ctx, fn, args: seeded(fn, args), second_run=seeded)(fn, *args)
-
-
-_LAST: dict[str, Around] = {}
-
-
-@checkpointed.mistake()
-def state_of_the_last_call(fn: Fn, *args: Any) -> Tensor:
-    """With two calls open, the second run of one began with the generator's state of the other: perhaps the state
-    is kept in one place for all calls. What belongs to a call stands on its ctx, or in a closure.
-    """
-
-    class Shared:
-        def again(self) -> Any:
-            return _LAST["around"].again()
-
-    def around() -> Shared:
-        _LAST["around"] = Around()
-        return Shared()
-
-    return function(around=around)(fn, *args)
-
-
-@checkpointed.mistake()
-def autocast_forgotten(fn: Fn, *args: Any) -> Tensor:
-    """Autocast is switched off when the backward runs, so the second run computed in float32 what the first
-    one had computed in half precision.
-    """
-    return function(how={"autocast": False})(fn, *args)
-
-
-@checkpointed.mistake()
-def autocast_only_on(fn: Fn, *args: Any) -> Tensor:
-    """Autocast was switched on again where it had been on. It must be off, too, where it had been off: a
-    backward may be called inside autocast. And it has a dtype.
-    """
-
-    class OnlyOn(Around):
-        def again(self) -> Any:
-            return super().again(autocast=self.enabled)
-
-    return function(around=OnlyOn)(fn, *args)
-
-
-@checkpointed.mistake()
-def tensors_expected(fn: Fn, *args: Any) -> Tensor:
-    """fn may have arguments that are no tensors: None, numbers, names. They have no detach() and cannot be
-    saved with save_for_backward: keep them beside it.
-    """
-    return function(copy=lambda arg: arg.detach().requires_grad_(arg.requires_grad))(fn, *args)
-
-
-@checkpointed.variant(tensors_expected)
-def _(fn: Fn, *args: Any) -> Tensor:
-    class Saved(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Tensor:
-            ctx.around = Around()
-            ctx.save_for_backward(*args)
-            return fn(*args)
-
-        @staticmethod
-        def backward(ctx: Any, grad_out: Tensor) -> tuple:
-            copies = [detached(arg) for arg in ctx.saved_tensors]
-            with ctx.around.again():
-                out = fn(*copies)
-            return tuple(backward_into_all(out, copies, grad_out))
-
-    return Saved.apply(*args)
-
-
-@checkpointed.mistake()
-def all_require_grad(fn: Fn, *args: Any) -> Tensor:
-    """requires_grad_(True) on every copy: indices cannot require grad at all, and constants get gradients
-    that nobody asked for. Copy requires_grad from the argument.
-    """
-    return function(copy=lambda arg: arg.detach().requires_grad_() if isinstance(arg, Tensor) else arg)(
-        fn, *args
-    )
-
-
-@checkpointed.variant(all_require_grad)
-def _(fn: Fn, *args: Any) -> Tensor:
-    def copy(arg: Any) -> Any:
-        return arg.detach().requires_grad_(arg.is_floating_point()) if isinstance(arg, Tensor) else arg
-
-    return function(copy=copy)(fn, *args)
-
-
-# What often comes together: the first of the mistakes is named.
-checkpointed.variant(rng_ignored)(function(how={"rng": False, "autocast": False}))
-checkpointed.variant(autocast_forgotten)(function(how={"autocast": False, "back": "unless it raises"}))
-checkpointed.variant(parameters_lost)(
-    function(run_backward=grads_of_inputs, how={"rng": False, "autocast": False, "back": "never"})
-)

@@ -1,4 +1,4 @@
-"""What people write for 03.conv2d, and why it is wrong."""
+"""What people write for 03.conv2d with stride 1 and no padding, and why it is wrong."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def padded(grad_out: Tensor, w: Tensor) -> Tensor:
 
 @built.mistake()
 def kernel_not_flipped():
-    """One x reaches y through w[a, b] at distance (-a, -b): written as a convolution over grad_out, the
-    kernel must be flipped in both directions. A symmetric kernel hides it.
+    """In the gradient of x the kernel stands the wrong way round. A convolution over grad_out needs it flipped in both
+    directions; conv_transpose2d turns it by itself, and takes w as it is.
     """
     return plain(lambda g, x, w: F.conv2d(padded(g, w), w.transpose(0, 1)), right_w)
 
@@ -198,7 +198,7 @@ class BothComputedAlways(Function):
 
 @conv2d.mistake()
 class KeptOnCtx(Function):
-    """After an optimizer's step on w, backward used the new w without a word: perhaps the tensor stands on ctx as an
+    """After an edit of x or w backward used the new numbers without a word: perhaps the tensor stands on ctx as an
     attribute, or was saved through .data. Only what save_for_backward gets as it is is watched.
     """
 
@@ -351,116 +351,68 @@ class _(Function):
         return by_x(grad_out, w) if needs_x else None, by_w(grad_out, x) if needs_w else None
 
 
-def unreached(x: Tensor, w: Tensor, stride: int, padding: int) -> list[int]:
-    """Rows and columns at the end of x that no window reaches."""
-    return [(n + 2 * padding - k) % stride for n, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def in_float32():
+    """The gradient of float64 tensors is right in its first digits only: perhaps it went through float32."""
+    return plain(right_x, lambda g, x, w: by_w(g.float(), x.float()).to(w.dtype))
 
 
-def strided_x(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
-    spare = unreached(x, w, stride, padding)
-    return F.conv_transpose2d(grad_out, w, stride=stride, padding=padding, output_padding=spare)
+@built.variant(in_float32)
+def _():
+    return plain(lambda g, x, w: by_x(g.float(), w.float()).to(x.dtype), right_w)
 
 
-def slid(grad_out: Tensor, x: Tensor, padding: int, dilation: int) -> Tensor:
-    flat = F.conv2d(x.transpose(0, 1), grad_out.transpose(0, 1), dilation=dilation, padding=padding)
-    return flat.transpose(0, 1)
+@built.mistake(breaks="x: of shape (N, C_in, H, W), floating, with any strides.")
+def viewed():
+    """A tensor that is not contiguous, and `.view` raises: perhaps x, w or the gradient that came in is reshaped by it.
+    `.reshape` and `.flatten` copy where they must.
+    """
+    return plain(
+        right_x,
+        lambda g, x, w: torch.einsum("nol,nkl->ok", g.view(*g.shape[:2], -1), F.unfold(x, w.shape[2:])).view(
+            w.shape
+        ),
+    )
 
 
-def strided_w(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
-    return slid(grad_out, x, padding, stride)[:, :, : w.shape[2], : w.shape[3]]
+@built.variant(viewed)
+def _():
+    return plain(
+        lambda g, x, w: F.fold(
+            torch.einsum("ok,nol->nkl", w.view(w.shape[0], -1), g.flatten(2)), x.shape[2:], w.shape[2:]
+        ),
+        right_w,
+    )
 
 
-def stepped(slope_x: Any, slope_w: Any, gradients: int = 4) -> type[Function]:
-    """An answer with these two gradients, each made of (grad_out, x, w, stride, padding)."""
+@built.variant(viewed)
+def _():
+    return plain(
+        lambda g, x, w: F.fold(
+            torch.einsum("ok,nol->nkl", w.flatten(1), g.view(*g.shape[:2], -1)), x.shape[2:], w.shape[2:]
+        ),
+        right_w,
+    )
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def nothing_where_x_is_frozen():
+    """Where x needs no gradient, w got none either: perhaps backward returns early. `ctx.needs_input_grad` is asked for
+    each of the two.
+    """
 
     class Answer(Function):
         @staticmethod
-        def forward(ctx: Any, x: Tensor, w: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+        def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
             ctx.save_for_backward(x, w)
-            ctx.steps = stride, padding
-            return F.conv2d(x, w, stride=stride, padding=padding)
+            return F.conv2d(x, w)
 
         @staticmethod
         @once_differentiable
         def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, ...]:
             x, w = ctx.saved_tensors
-            needs_x, needs_w = ctx.needs_input_grad[:2]
-            grad_x = slope_x(grad_out, x, w, *ctx.steps) if needs_x else None
-            grad_w = slope_w(grad_out, x, w, *ctx.steps) if needs_w else None
-            return (grad_x, grad_w, None, None)[:gradients]
+            if not ctx.needs_input_grad[0]:
+                return None, None
+            return by_x(grad_out, w), by_w(grad_out, x) if ctx.needs_input_grad[1] else None
 
     return Answer
-
-
-def _cropped_at_the_wrong_end(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
-    return slid(grad_out, x, padding, stride)[:, :, -w.shape[2] :, -w.shape[3] :]
-
-
-def _padded_at_the_wrong_end(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
-    bottom, right = unreached(x, w, stride, padding)
-    return F.pad(F.conv_transpose2d(grad_out, w, stride=stride, padding=padding), (right, 0, bottom, 0))
-
-
-@built.mistake()
-def crop_forgotten():
-    """The rows of x that no window reached still slide under grad_out, so the gradient of w comes out larger
-    than w: crop it to the kernel.
-    """
-    return stepped(strided_x, lambda g, x, w, stride, padding: slid(g, x, padding, stride))
-
-
-@built.mistake()
-def cropped_at_the_wrong_end():
-    """The surplus of the gradient of w stands at the end, where x has rows that no window reached: keep the
-    first kH rows, not the last.
-    """
-    return stepped(strided_x, _cropped_at_the_wrong_end)
-
-
-@built.mistake()
-def output_padding_forgotten():
-    """Several sizes of x give one size of y. conv_transpose2d assumes the smallest; output_padding says how
-    many rows and columns are missing.
-    """
-    return stepped(
-        lambda g, x, w, stride, padding: F.conv_transpose2d(g, w, stride=stride, padding=padding), strided_w
-    )
-
-
-@built.mistake()
-def zeros_at_the_wrong_end():
-    """The rows that no window reached are the last ones of x: the zeros belong at the bottom and on the
-    right.
-    """
-    return stepped(_padded_at_the_wrong_end, strided_w)
-
-
-@built.mistake()
-def stride_for_dilation():
-    """In the gradient of w, grad_out is the kernel, and its entries stand `stride` apart over x: that is
-    dilation, not stride.
-    """
-    return stepped(
-        strided_x,
-        lambda g, x, w, stride, padding: F.conv2d(
-            x.transpose(0, 1), g.transpose(0, 1), stride=stride, padding=padding
-        ).transpose(0, 1)[:, :, : w.shape[2], : w.shape[3]],
-    )
-
-
-@built.mistake()
-def padding_forgotten_in_backward():
-    """forward pads x with zeros; backward must see the same padded x, or every window is displaced."""
-    return stepped(
-        strided_x,
-        lambda g, x, w, stride, padding: slid(g, x, 0, stride)[:, :, : w.shape[2], : w.shape[3]],
-    )
-
-
-@built.mistake()
-def two_gradients_too_few():
-    """forward takes four arguments, so backward returns four values: None for stride and padding."""
-    return stepped(strided_x, strided_w, gradients=2)
-
-
-conv2d.variant(two_gradients_too_few)(stepped(strided_x, strided_w, gradients=3))
