@@ -146,12 +146,12 @@ def results(answer: Answer, trial: Trial) -> None:
 
 
 @call.property(
-    "only None means no change: 0, False and an empty list are values",
+    "only None means no change: 0, False, an empty list and () are values",
     asks="only None changes nothing.",
 )
 def falsy_inputs(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
-        for returned in (0, False, []):
+        for returned in (0, False, [], ()):
             hooks = [Hook("a", "pre", place, returns=returned), Hook("b", "pre")]
             require_same(answer, trial, Inputs(hooks, (number(trial),)))
 
@@ -286,6 +286,49 @@ def always_hook_raises(answer: Answer, trial: Trial) -> None:
     require_same(answer, trial, Inputs(inputs, (number(trial),)))
 
 
+def watched(trial: Trial) -> list[Hook]:
+    """Two always_call hooks; the first one calls a different module."""
+    return [
+        Hook("a", "post", always=True, calls=True),
+        Hook("b", "post", "global", always=True),
+        Hook("c", "pre", calls=True),
+    ]
+
+
+@call.property(
+    "a second call, and a call inside of a hook, have begun no hook of this one",
+    asks="and that have not begun yet, are called once, global before own.",
+)
+def each_call_anew(answer: Answer, trial: Trial) -> None:
+    two = [Hook("a", "post", always=True), Hook("b", "post", "global", always=True)]
+    require_same(answer, trial, Inputs(two, (number(trial),), raises=Boom("from forward"), before=1))
+    fails = Hook("c", "post", raises=Boom("from a hook"))
+    require_same(answer, trial, Inputs([*two, fails], (number(trial),), before=1))
+    pre = Hook("c", "pre", raises=Boom("from a pre-hook"))
+    require_same(answer, trial, Inputs([*two, pre], (number(trial),), before=1))
+    calling = Hook("c", "post", calls=True)
+    require_same(
+        answer,
+        trial,
+        Inputs([*two, calling, Hook("d", "post", raises=Boom("from a hook"))], (number(trial),)),
+    )
+    require_same(answer, trial, Inputs(watched(trial), (number(trial),), raises=Boom("from forward")))
+
+
+@call.property(
+    "a function that is registered twice is two hooks, each with its id",
+    asks="the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once,",
+)
+def one_function_twice(answer: Answer, trial: Trial) -> None:
+    inputs = [
+        Hook("a", "post", always=True),
+        Hook("b", "post", raises=Boom("from a hook")),
+        Hook("c", "post", always=True, same_as="a"),
+    ]
+    require_same(answer, trial, Inputs(inputs, (number(trial),)))
+    require_same(answer, trial, Inputs([inputs[0], inputs[2]], (number(trial),), raises=Boom("from forward")))
+
+
 @call.property(
     "an error of an always_call hook becomes a warning while a first error is on its way",
     asks="An Exception of theirs becomes a warning (warnings.warn), and the next one runs.",
@@ -373,9 +416,12 @@ def random_hook(trial: Trial, name: str) -> Hook:
 
 
 @call.property(
-    "a pre-hook with with_kwargs that returns neither None nor two things is an error",
+    "a pre-hook with with_kwargs that returns neither None nor a tuple of two is a RuntimeError",
     once_right=True,
-    asks="anything else is a RuntimeError.",
+    asks=(
+        "and returns None or the tuple (args, kwargs); anything else is a RuntimeError.",
+        "When an Exception comes, wherever,",
+    ),
 )
 def not_a_pair(answer: Answer, trial: Trial) -> None:
     some = number(trial)
@@ -398,3 +444,14 @@ def not_a_pair(answer: Answer, trial: Trial) -> None:
             got=ending(got, got),
             observed=(type(got.error).__name__, type(returned).__name__, len(got.log)),
         )
+    hooks = [Hook("a", "pre", with_kwargs=True, returns=some), Hook("b", "post", always=True)]
+    inputs = Inputs(hooks, (some,))
+    trial.given(str(inputs))
+    got = played(inputs, answer)
+    trial.true(
+        any("hook b" in line for line in got.log),
+        "The RuntimeError came, and the always_call hook b was not called.",
+        expected="hook b called with output None: this error is like others",
+        got="; ".join(got.log),
+        observed=("no always_call hook", len(got.log)),
+    )
