@@ -74,7 +74,9 @@ class Inputs:
         raised += (
             "; module.forward = ..., a function that belongs to this one module" if self.own_forward else ""
         )
-        raised += f"; {self.before} call before it, which raises nothing" if self.before and self.raises else ""
+        raised += (
+            f"; {self.before} call before it, which raises nothing" if self.before and self.raises else ""
+        )
         raised += f"; {self.before} call before it, just like it" if self.before and not self.raises else ""
         return f"call(module, {_arguments(self.args, self.kwargs)}), with {listed}{raised}"
 

@@ -43,9 +43,7 @@ def of_torch(module: nn.Module, kind: str, **options: Any) -> Pairs:
     return list(getattr(module, f"named_{kind}")(**options))
 
 
-def listed(
-    answer: Any, trial: Trial, module: nn.Module, kind: str, which: str = "", **options: Any
-) -> Pairs:
+def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, which: str = "", **options: Any) -> Pairs:
     """What the answer yields, if it is pairs of a name and something."""
     description = "".join(f", {name}={value!r}" for name, value in options.items())
     trial.given(
