@@ -234,7 +234,7 @@ def copied(answer: Any, trial: Trial) -> None:
 @mini_module.property(
     "a name that the class or a different place has already is KeyError",
     asks=(
-        "Whether an entry may be called so.",
+        "Raises an error unless an entry may be called so.",
         'KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.',
     ),
     after=(*CORE, uninitialised, copied),
