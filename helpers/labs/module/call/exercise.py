@@ -302,6 +302,10 @@ def watched(trial: Trial) -> list[Hook]:
 def each_call_anew(answer: Answer, trial: Trial) -> None:
     two = [Hook("a", "post", always=True), Hook("b", "post", "global", always=True)]
     require_same(answer, trial, Inputs(two, (number(trial),), raises=Boom("from forward"), before=1))
+    failed = Hook("c", "post", raises=Boom("from a hook"), at_first=True)
+    require_same(
+        answer, trial, Inputs([*two, failed], (number(trial),), raises=Boom("from forward"), before=1)
+    )
     fails = Hook("c", "post", raises=Boom("from a hook"))
     require_same(answer, trial, Inputs([*two, fails], (number(trial),), before=1))
     pre = Hook("c", "pre", raises=Boom("from a pre-hook"))

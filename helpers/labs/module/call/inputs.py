@@ -35,6 +35,7 @@ class Hook:
     raises: BaseException | None = None
     removes: tuple[str, ...] = ()
     same_as: str = ""  # the name of a hook whose function is registered here once more
+    at_first: bool = False  # whether it raises in the first call only
     calls: bool = False  # whether it calls a different module, by what is tried
 
     def __str__(self) -> str:
@@ -46,7 +47,9 @@ class Hook:
         if self.returns is not NOTHING:
             message += f" returns {shown(self.returns)}"
         if self.raises:
-            message += f" raises {type(self.raises).__name__}"
+            message += f" raises {type(self.raises).__name__}" + (
+                " in the first call only" if self.at_first else ""
+            )
         message += ", the same function once more" if self.same_as else ""
         message += " calls a different module (by call)" if self.calls else ""
         return message + (f" removes {' and '.join(self.removes)}" if self.removes else "")
@@ -74,10 +77,10 @@ class Inputs:
         raised += (
             "; module.forward = ..., a function that belongs to this one module" if self.own_forward else ""
         )
-        raised += (
-            f"; {self.before} call before it, which raises nothing" if self.before and self.raises else ""
-        )
-        raised += f"; {self.before} call before it, just like it" if self.before and not self.raises else ""
+        if self.before:
+            raised += f"; {self.before} call before it" + (
+                ", in which forward raises nothing" if self.raises else ""
+            )
         return f"call(module, {_arguments(self.args, self.kwargs)}), with {listed}{raised}"
 
 
@@ -100,6 +103,7 @@ class Spy(nn.Module):
         self.child = Spy("child", log, Inputs([])) if inputs.with_child else None
         if inputs.own_forward:
             self.forward = self.own_forward
+        self.past = 0  # calls that have ended
         self.ended = self.broken = False  # whether forward has given a result; whether a hook has raised
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -136,6 +140,7 @@ def played(inputs: Inputs, caller: Callable[..., Any]) -> Played:
                     caller(module, *inputs.args, **inputs.kwargs)
                 log.append("the first call ends")
                 module.raises, module.ended, module.broken = inputs.raises, False, False
+                module.past += 1
             happened.result = caller(module, *inputs.args, **inputs.kwargs)
         except NotImplementedError:
             raise
@@ -173,7 +178,7 @@ def _registered(
             handles[name].remove()
         if hook.calls:
             caller(Spy("a different module", log, Inputs([])), 1)
-        if hook.raises:
+        if hook.raises and not (hook.at_first and module.past):
             module.broken = True
             raise hook.raises
         return None if hook.returns is NOTHING else hook.returns

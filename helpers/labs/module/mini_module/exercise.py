@@ -244,10 +244,13 @@ def taken_names(answer: Any, trial: Trial) -> None:
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         for name in ("forward", "scale"):
             plays(inputs, trial, [(f"register_{kind}", name, value)])
-        plays(inputs, trial, [("set", "a", "3"), (f"register_{kind}", "a", value)])
+        for plain in ("3", "None"):
+            plays(inputs, trial, [("set", "a", plain), (f"register_{kind}", "a", value)])
         for other, there in (("parameter", "p2"), ("buffer", "t2"), ("module", "m2")):
             if other != kind:
-                plays(inputs, trial, [(f"register_{other}", "a", there), (f"register_{kind}", "a", value)])
+                for held in (there, "None"):
+                    steps = [(f"register_{other}", "a", held), (f"register_{kind}", "a", value)]
+                    plays(inputs, trial, steps)
     plays(inputs, trial, [("set", "forward", "p1")])
 
 

@@ -207,7 +207,7 @@ def hidden(answer: Any, trial: Trial) -> None:
     module._parameters["w"], module._buffers["mean"] = parameter(2, generator=g), buffer(2, generator=g)
     module._modules["child"] = node({"b": parameter(2, generator=g)}, {"seen": buffer(1, generator=g)})
     module._modules["forward"] = node({"b": parameter(3, generator=g)}, {"seen": buffer(2, generator=g)})
-    as_torch(answer, trial, module)
+    as_torch(answer, trial, module, which="whose class has attributes w, mean, child and forward, too")
 
 
 @named_members.property(

@@ -360,3 +360,13 @@ class OutputBeforeKwargs(Call):
         if self.takes_kwargs(id):
             return hook(self.module, self.args, self.result, self.kwargs)
         return hook(self.module, self.args, self.result)
+
+
+@call.variant(ArgsAsAList)
+class _(Call):
+    """Only where no pre-hook has changed them, and for hooks only."""
+
+    def called(self, id: int, hook: Any) -> Any:
+        if self.takes_kwargs(id):
+            return hook(self.module, list(self.args), self.kwargs, self.result)
+        return hook(self.module, list(self.args), self.result)

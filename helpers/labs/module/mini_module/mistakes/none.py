@@ -153,7 +153,9 @@ for asked in (DICTS[:1], DICTS[1:2], DICTS[2:], (DICTS[0], DICTS[2])):
 
 @mini_module.mistake()
 class NoneIsFree(Right):
-    """A name was accepted that an entry of a different dict has, with None: it is taken all the same."""
+    """A register method accepted a name under which None stands, as a plain attribute or an entry of a different dict. It is
+    taken all the same.
+    """
 
     def is_free(self, name: str, place: str) -> bool:
         there = getattr(self, name, None)
