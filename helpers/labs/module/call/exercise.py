@@ -251,7 +251,7 @@ def forward_raises(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "a pre-hook raises: the always_call hooks run as well, forward does not",
-    asks="When an Exception comes, wherever,",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def pre_hook_raises(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
@@ -261,10 +261,7 @@ def pre_hook_raises(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "a hook raises: the always_call hooks that have not run yet run",
-    asks=(
-        "When an Exception comes, wherever,",
-        "and that have not begun yet, are called once, global before own.",
-    ),
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def hook_raises(answer: Answer, trial: Trial) -> None:
     inputs = [
@@ -279,7 +276,7 @@ def hook_raises(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "an always_call hook that raised is not called a second time",
-    asks="and that have not begun yet, are called once, global before own.",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def always_hook_raises(answer: Answer, trial: Trial) -> None:
     inputs = [Hook("a", "post", always=True, raises=Boom("from a hook")), Hook("b", "post", always=True)]
@@ -297,7 +294,7 @@ def watched(trial: Trial) -> list[Hook]:
 
 @call.property(
     "a second call, and a call inside of a hook, have begun no hook of this one",
-    asks="and that have not begun yet, are called once, global before own.",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def each_call_anew(answer: Answer, trial: Trial) -> None:
     two = [Hook("a", "post", always=True), Hook("b", "post", "global", always=True)]
@@ -321,7 +318,7 @@ def each_call_anew(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "a function that is registered twice is two hooks, each with its id",
-    asks="the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once,",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def one_function_twice(answer: Answer, trial: Trial) -> None:
     inputs = [
@@ -362,7 +359,7 @@ def interrupted(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "an always_call hook that is interrupted ends the call, also while an error is on its way",
-    asks="also when one of them raises it.",
+    asks="KeyboardInterrupt and its like run none of them, and come out as they are, also when one of them raises it.",
 )
 def interrupted_on_the_way(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):

@@ -126,7 +126,7 @@ def order(answer: Any, trial: Trial) -> None:
 
 @named_members.property(
     "frozen parameters and buffers that are not saved are members, too; plain tensors are none",
-    asks="nothing else is: no frozen parameter, no empty container.",
+    asks="Entries that are None are left out; nothing else is: no frozen parameter, no empty container.",
 )
 def every_entry(answer: Any, trial: Trial) -> None:
     g = trial.generator
@@ -164,7 +164,7 @@ class Falsy(Node):
 
 @named_members.property(
     "what Python takes for false is a member: an empty container, a parameter that is 0",
-    asks="nothing else is: no frozen parameter, no empty container.",
+    asks="Entries that are None are left out; nothing else is: no frozen parameter, no empty container.",
 )
 def falsy(answer: Any, trial: Trial) -> None:
     g = trial.generator
