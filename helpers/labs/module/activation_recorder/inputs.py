@@ -200,10 +200,16 @@ def replaced_on(model: nn.Module) -> dict[str, dict[str, Any]]:
         | {key: value for key, value in vars(module).items() if not isinstance(value, (dict, set))}
         for name, module in model.named_modules()
     }
+    found["the parameters"] = {f"{name}.grad": value.grad for name, value in model.named_parameters()}
     found["the class nn.Module"] = {
         name: vars(nn.Module)[name] for name in ("__call__", "_call_impl", "_wrapped_call_impl")
     }
     return found
+
+
+def kinds_of(before: dict[str, list], after: dict[str, list]) -> list[str]:
+    """The dicts in which there is more than before."""
+    return sorted({hook[0] for name in after for hook in after[name] if hook not in before[name]})
 
 
 def changed(before: dict[str, list], after: dict[str, list]) -> tuple[list[str], list[str]]:

@@ -146,12 +146,12 @@ def results(answer: Answer, trial: Trial) -> None:
 
 
 @call.property(
-    "only None means no change: 0, False and an empty list are values",
+    "only None means no change: 0, False, an empty list and () are values",
     asks="only None changes nothing.",
 )
 def falsy_inputs(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
-        for returned in (0, False, []):
+        for returned in (0, False, [], ()):
             hooks = [Hook("a", "pre", place, returns=returned), Hook("b", "pre")]
             require_same(answer, trial, Inputs(hooks, (number(trial),)))
 
@@ -251,7 +251,7 @@ def forward_raises(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "a pre-hook raises: the always_call hooks run as well, forward does not",
-    asks="When an Exception comes, wherever,",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def pre_hook_raises(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
@@ -261,10 +261,7 @@ def pre_hook_raises(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "a hook raises: the always_call hooks that have not run yet run",
-    asks=(
-        "When an Exception comes, wherever,",
-        "and that have not begun yet, are called once, global before own.",
-    ),
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def hook_raises(answer: Answer, trial: Trial) -> None:
     inputs = [
@@ -279,11 +276,58 @@ def hook_raises(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "an always_call hook that raised is not called a second time",
-    asks="and that have not begun yet, are called once, global before own.",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
 )
 def always_hook_raises(answer: Answer, trial: Trial) -> None:
     inputs = [Hook("a", "post", always=True, raises=Boom("from a hook")), Hook("b", "post", always=True)]
     require_same(answer, trial, Inputs(inputs, (number(trial),)))
+
+
+def watched(trial: Trial) -> list[Hook]:
+    """Two always_call hooks; the first one calls a different module."""
+    return [
+        Hook("a", "post", always=True, calls=True),
+        Hook("b", "post", "global", always=True),
+        Hook("c", "pre", calls=True),
+    ]
+
+
+@call.property(
+    "a second call, and a call inside of a hook, have begun no hook of this one",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
+)
+def each_call_anew(answer: Answer, trial: Trial) -> None:
+    two = [Hook("a", "post", always=True), Hook("b", "post", "global", always=True)]
+    require_same(answer, trial, Inputs(two, (number(trial),), raises=Boom("from forward"), before=1))
+    failed = Hook("c", "post", raises=Boom("from a hook"), at_first=True)
+    require_same(
+        answer, trial, Inputs([*two, failed], (number(trial),), raises=Boom("from forward"), before=1)
+    )
+    fails = Hook("c", "post", raises=Boom("from a hook"))
+    require_same(answer, trial, Inputs([*two, fails], (number(trial),), before=1))
+    pre = Hook("c", "pre", raises=Boom("from a pre-hook"))
+    require_same(answer, trial, Inputs([*two, pre], (number(trial),), before=1))
+    calling = Hook("c", "post", calls=True)
+    require_same(
+        answer,
+        trial,
+        Inputs([*two, calling, Hook("d", "post", raises=Boom("from a hook"))], (number(trial),)),
+    )
+    require_same(answer, trial, Inputs(watched(trial), (number(trial),), raises=Boom("from forward")))
+
+
+@call.property(
+    "a function that is registered twice is two hooks, each with its id",
+    asks="When an Exception comes, wherever, the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own.",
+)
+def one_function_twice(answer: Answer, trial: Trial) -> None:
+    inputs = [
+        Hook("a", "post", always=True),
+        Hook("b", "post", raises=Boom("from a hook")),
+        Hook("c", "post", always=True, same_as="a"),
+    ]
+    require_same(answer, trial, Inputs(inputs, (number(trial),)))
+    require_same(answer, trial, Inputs([inputs[0], inputs[2]], (number(trial),), raises=Boom("from forward")))
 
 
 @call.property(
@@ -315,7 +359,7 @@ def interrupted(answer: Answer, trial: Trial) -> None:
 
 @call.property(
     "an always_call hook that is interrupted ends the call, also while an error is on its way",
-    asks="also when one of them raises it.",
+    asks="KeyboardInterrupt and its like run none of them, and come out as they are, also when one of them raises it.",
 )
 def interrupted_on_the_way(answer: Answer, trial: Trial) -> None:
     for place in ("own", "global"):
@@ -373,9 +417,12 @@ def random_hook(trial: Trial, name: str) -> Hook:
 
 
 @call.property(
-    "a pre-hook with with_kwargs that returns neither None nor two things is an error",
+    "a pre-hook with with_kwargs that returns neither None nor a tuple of two is a RuntimeError",
     once_right=True,
-    asks="anything else is a RuntimeError.",
+    asks=(
+        "and returns None or the tuple (args, kwargs); anything else is a RuntimeError.",
+        "When an Exception comes, wherever,",
+    ),
 )
 def not_a_pair(answer: Answer, trial: Trial) -> None:
     some = number(trial)
@@ -398,3 +445,14 @@ def not_a_pair(answer: Answer, trial: Trial) -> None:
             got=ending(got, got),
             observed=(type(got.error).__name__, type(returned).__name__, len(got.log)),
         )
+    hooks = [Hook("a", "pre", with_kwargs=True, returns=some), Hook("b", "post", always=True)]
+    inputs = Inputs(hooks, (some,))
+    trial.given(str(inputs))
+    got = played(inputs, answer)
+    trial.true(
+        any("hook b" in line for line in got.log),
+        "The RuntimeError came, and the always_call hook b was not called.",
+        expected="hook b called with output None: this error is like others",
+        got="; ".join(got.log),
+        observed=("no always_call hook", len(got.log)),
+    )

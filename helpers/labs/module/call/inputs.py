@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ class Hook:
     returns: Any = NOTHING
     raises: BaseException | None = None
     removes: tuple[str, ...] = ()
+    same_as: str = ""  # the name of a hook whose function is registered here once more
+    at_first: bool = False  # whether it raises in the first call only
+    calls: bool = False  # whether it calls a different module, by what is tried
 
     def __str__(self) -> str:
         """In words: own pre-hook `a` (prepend), returns 3."""
@@ -43,7 +47,11 @@ class Hook:
         if self.returns is not NOTHING:
             message += f" returns {shown(self.returns)}"
         if self.raises:
-            message += f" raises {type(self.raises).__name__}"
+            message += f" raises {type(self.raises).__name__}" + (
+                " in the first call only" if self.at_first else ""
+            )
+        message += ", the same function once more" if self.same_as else ""
+        message += " calls a different module (by call)" if self.calls else ""
         return message + (f" removes {' and '.join(self.removes)}" if self.removes else "")
 
     @property
@@ -60,6 +68,7 @@ class Inputs:
     kwargs: dict = field(default_factory=dict)
     raises: BaseException | None = None
     with_child: bool = False
+    before: int = 0  # how many calls come before the one that is told; forward raises in the last one only
     own_forward: bool = False  # the module has a forward of its own, beside that of its class
 
     def __str__(self) -> str:
@@ -68,6 +77,10 @@ class Inputs:
         raised += (
             "; module.forward = ..., a function that belongs to this one module" if self.own_forward else ""
         )
+        if self.before:
+            raised += f"; {self.before} call before it" + (
+                ", in which forward raises nothing" if self.raises else ""
+            )
         return f"call(module, {_arguments(self.args, self.kwargs)}), with {listed}{raised}"
 
 
@@ -90,6 +103,7 @@ class Spy(nn.Module):
         self.child = Spy("child", log, Inputs([])) if inputs.with_child else None
         if inputs.own_forward:
             self.forward = self.own_forward
+        self.past = 0  # calls that have ended
         self.ended = self.broken = False  # whether forward has given a result; whether a hook has raised
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,13 +126,21 @@ def played(inputs: Inputs, caller: Callable[..., Any]) -> Played:
     """Builds the module, registers the hooks, and calls `caller(module, *args, **kwargs)`."""
     log: list[str] = []
     module = Spy("module", log, inputs)
+    functions: dict[str, Any] = {}
     handles: dict[str, Any] = {}
     happened = Played(log)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
             for hook in inputs.hooks:
-                handles[hook.name] = _registered(hook, module, log, handles)
+                handles[hook.name] = _registered(hook, module, log, handles, functions, caller)
+            for _ in range(inputs.before):
+                module.raises = None
+                with contextlib.suppress(Boom):
+                    caller(module, *inputs.args, **inputs.kwargs)
+                log.append("the first call ends")
+                module.raises, module.ended, module.broken = inputs.raises, False, False
+                module.past += 1
             happened.result = caller(module, *inputs.args, **inputs.kwargs)
         except NotImplementedError:
             raise
@@ -133,7 +155,14 @@ def played(inputs: Inputs, caller: Callable[..., Any]) -> Played:
     return happened
 
 
-def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str, Any]) -> Any:
+def _registered(
+    hook: Hook,
+    module: nn.Module,
+    log: list[str],
+    handles: dict[str, Any],
+    functions: dict[str, Any],
+    caller: Callable[..., Any],
+) -> Any:
     names = ("args", "kwargs", "output") if hook.with_kwargs else ("args", "output")
 
     def runs(owner: Spy, *given: Any) -> Any:
@@ -147,7 +176,9 @@ def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str
         log.append(f"{hook.title} at {owner.name} gets {description}")
         for name in hook.removes:
             handles[name].remove()
-        if hook.raises:
+        if hook.calls:
+            caller(Spy("a different module", log, Inputs([])), 1)
+        if hook.raises and not (hook.at_first and module.past):
             module.broken = True
             raise hook.raises
         return None if hook.returns is NOTHING else hook.returns
@@ -168,7 +199,8 @@ def _registered(hook: Hook, module: nn.Module, log: list[str], handles: dict[str
     plain, full = (
         (pre_hook, pre_hook_with_kwargs) if hook.kind == "pre" else (post_hook, post_hook_with_kwargs)
     )
-    function = full if hook.with_kwargs else plain
+    function = functions.get(hook.same_as) or (full if hook.with_kwargs else plain)
+    functions[hook.name] = function
     function.__qualname__ = function.__name__.replace("post_", "")  # as errors show it
     options = {name: True for name in ("with_kwargs", "prepend") if getattr(hook, name)}
     if hook.kind == "pre":
@@ -217,9 +249,9 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
     )
     trial.true(
         got.warned >= want.warned,
-        f"{want.warned - got.warned} errors of always_call hooks were lost without a warning.",
-        expected=f"{want.warned} warnings",
-        got=f"{got.warned} warnings",
+        f"{want.warned} of the always_call hooks raised, and {got.warned or 'no'} warning came of it.",
+        expected=f"warnings: {want.warned}",
+        got=f"warnings: {got.warned}",
         observed=("warnings", got.warned),
     )
 

@@ -55,6 +55,7 @@ def parameters(answer: Any, trial: Trial) -> None:
 def modules(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     plays(inputs, trial, [("set", "child", "m1"), ("get", "child")])
+    plays(inputs, trial, [("set", "leaf", "m2"), ("get", "leaf")])
 
 
 @mini_module.property(
@@ -85,6 +86,8 @@ def registered(answer: Any, trial: Trial) -> None:
         plays(
             inputs, trial, [(f"register_{kind}", "a", "None"), ("get", "a"), (f"register_{kind}", "a", value)]
         )
+    plays(inputs, trial, [("register_module", "a", "m2"), ("get", "a")])
+    plays(inputs, trial, [("register_buffer", "a", "p1"), ("get", "a")])
 
 
 @mini_module.property(
@@ -155,6 +158,7 @@ def deleted(answer: Any, trial: Trial) -> None:
             inputs, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
         )
     plays(inputs, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
+    plays(inputs, trial, [("set", "scale", "3"), ("del", "scale"), ("get", "scale")])
 
 
 @mini_module.property(
@@ -230,7 +234,7 @@ def copied(answer: Any, trial: Trial) -> None:
 @mini_module.property(
     "a name that the class or a different place has already is KeyError",
     asks=(
-        "Whether an entry may be called so.",
+        "Raises an error unless an entry may be called so.",
         'KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.',
     ),
     after=(*CORE, uninitialised, copied),
@@ -240,10 +244,13 @@ def taken_names(answer: Any, trial: Trial) -> None:
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         for name in ("forward", "scale"):
             plays(inputs, trial, [(f"register_{kind}", name, value)])
-        plays(inputs, trial, [("set", "a", "3"), (f"register_{kind}", "a", value)])
+        for plain in ("3", "None"):
+            plays(inputs, trial, [("set", "a", plain), (f"register_{kind}", "a", value)])
         for other, there in (("parameter", "p2"), ("buffer", "t2"), ("module", "m2")):
             if other != kind:
-                plays(inputs, trial, [(f"register_{other}", "a", there), (f"register_{kind}", "a", value)])
+                for held in (there, "None"):
+                    steps = [(f"register_{other}", "a", held), (f"register_{kind}", "a", value)]
+                    plays(inputs, trial, steps)
     plays(inputs, trial, [("set", "forward", "p1")])
 
 
@@ -293,8 +300,13 @@ def no_text(answer: Any, trial: Trial) -> None:
 
 
 @mini_module.property(
-    "an entry that is assigned again keeps its place in the order of its dict",
-    asks="An entry that is assigned again keeps its place in the order of its dict.",
+    "an entry that is assigned or registered again keeps its place in the order of its dict",
+    asks=(
+        "An entry that is assigned again keeps its place in the order of its dict.",
+        "An entry of _parameters, new or in its old place;",
+        "An entry of _buffers, new or in its old place;",
+        "An entry of _modules, new or in its old place;",
+    ),
     after=(
         *CORE,
         taken_names,
@@ -305,19 +317,32 @@ def no_text(answer: Any, trial: Trial) -> None:
 def order(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
     for kind, values in (("parameter", ("p1", "p2")), ("buffer", ("t1", "t2")), ("module", ("m1", "m2"))):
-        module = inputs.ours.kind()
-        for name in ("a", "b", "c"):
-            getattr(module, f"register_{kind}")(name, inputs.ours.values[values[0]])
-        for name, value in (("a", values[1]), ("b", "None")):
-            trial.given(f"entries a, b, c by register_{kind}; then m.a = {values[1]}; m.b = None")
-            setattr(module, name, inputs.ours.values[value])
-        got = list(getattr(module, f"_{kind}s"))
-        trial.true(
-            got == ["a", "b", "c"],
-            "The order of the entries changed. An optimizer's file knows parameters by their place in this order.",
-            expected=["a", "b", "c"],
-            got=got,
-        )
+        for again in ("assigned", "registered"):
+            module = inputs.ours.kind()
+            register = getattr(module, f"register_{kind}")
+            for name in ("a", "b", "c"):
+                register(name, inputs.ours.values[values[0]])
+            for name, value in (("a", values[1]), ("b", "None")):
+                if again == "assigned":
+                    setattr(module, name, inputs.ours.values[value])
+                else:
+                    register(name, inputs.ours.values[value])
+            trial.given(
+                f"entries a, b, c by register_{kind}; then "
+                + (
+                    f"m.a = {values[1]}; m.b = None"
+                    if again == "assigned"
+                    else f"register_{kind}('a', {values[1]}); register_{kind}('b', None)"
+                )
+            )
+            got = list(getattr(module, f"_{kind}s"))
+            trial.true(
+                got == ["a", "b", "c"],
+                f"The order of the entries in _{kind}s changed when two of them were {again} again.",
+                expected=["a", "b", "c"],
+                got=got,
+                observed=(kind, again, got),
+            )
 
 
 @mini_module.property(

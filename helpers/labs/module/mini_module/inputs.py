@@ -41,11 +41,12 @@ class Side:
 
     def __init__(self, base: Any, shared: dict[str, Any]) -> None:
         self.kind = node_of(base)
-        self.values = shared | {"m1": self.kind(), "m2": self.kind()}
+        self.values = shared | {"m1": self.kind(), "m2": leaf_of(base)()}
         # a class of modules is no module; a layer of torch is none for MiniModule, an object that is called is none for torch
         layer = Scales() if base is nn.Module else nn.ReLU()
         self.values |= {"a function": forward, "a class": self.kind, "a layer": layer}
         self.own = set(vars(self.kind()))  # what any new module has in its __dict__
+        self.last_error = ""
 
     def word(self, value: Any) -> str:
         """The name of a value, or its type."""
@@ -61,6 +62,7 @@ class Side:
         except NotImplementedError:  # a stub
             raise
         except Exception as error:
+            self.last_error = str(error)
             return "raised", type(error)
 
     def _take(self, module: Any, verb: str, name: str, value: str = "None") -> Any:
@@ -110,6 +112,29 @@ def node_of(base: Any) -> Any:
     return Node
 
 
+def leaf_of(base: Any) -> Any:
+    """A class beside that of `node_of`: a model and its layers are of different classes."""
+
+    class Leaf(base):
+        def forward(self, x: Tensor) -> Tensor:
+            return x
+
+    return Leaf
+
+
+LEGEND = {
+    "p2": "p2 is a frozen Parameter of a class below nn.Parameter",
+    "t2": "t2 is of a class below Tensor and requires grad",
+    "m2": "m2 is a module of a different class than m",
+}
+
+
+def legend(steps: Iterable[Step]) -> str:
+    """What is special of the values in these steps."""
+    used = [text for name, text in LEGEND.items() if any(name in step[2:] for step in steps)]
+    return f" ({'; '.join(used)})" if used else ""
+
+
 def code_of(step: Step) -> str:
     """A step as code."""
     verb, name, *value = step
@@ -127,6 +152,11 @@ def outcome(step: Step, result: Result) -> str:
     if verb == "raised":
         return f"raised {what.__name__}"
     return f"gave {what}" if step[0] == "get" else "went through"
+
+
+def side_text(side: Side) -> str:
+    """The text of the last error."""
+    return f": {side.last_error[:200]}" if side.last_error else ""
 
 
 def standing_of(pair: tuple[Side, Any]) -> list[Any]:
@@ -165,15 +195,16 @@ def plays(inputs: Inputs, trial: Trial, steps: Iterable[Step], *, initialised: b
     if initialised:
         has_dicts(trial, pair[1][1])
     past: list[str] = [] if initialised else ["m = Node.__new__(Node), so that no __init__ has run"]
-    for step in steps:
+    steps = list(steps)
+    for at, step in enumerate(steps, 1):
         past.append(code_of(step))
-        trial.given("; ".join(past[-8:]))
+        trial.given("; ".join(past[-8:]) + legend(steps[max(at - 8, 0) : at]))
         want, got = (side.taken(module, step) for side, module in pair)
         trial.true(
             as_the_other(got, want),
             f"`{past[-1]}` {outcome(step, got)}; on nn.Module it {outcome(step, want)}.",
             expected=outcome(step, want),
-            got=outcome(step, got),
+            got=outcome(step, got) + side_text(pair[1][0]) if got[0] == "raised" else outcome(step, got),
             observed=(*past, outcome(step, got), standing_of(pair[1]) if got[0] == "returned" else None),
         )
         if initialised:

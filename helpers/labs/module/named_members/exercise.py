@@ -43,10 +43,13 @@ def of_torch(module: nn.Module, kind: str, **options: Any) -> Pairs:
     return list(getattr(module, f"named_{kind}")(**options))
 
 
-def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, **options: Any) -> Pairs:
+def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, which: str = "", **options: Any) -> Pairs:
     """What the answer yields, if it is pairs of a name and something."""
     description = "".join(f", {name}={value!r}" for name, value in options.items())
-    trial.given(f"named_members(m, {kind!r}{description}) of m = Node({outline(module)})")
+    trial.given(
+        f"named_members(m, {kind!r}{description}) of m = {type(module).__name__}({outline(module)})"
+        + (f", {which}" if which else "")
+    )
     got = trial.call(answer, module, kind, **options)
     trial.true(
         isinstance(got, Iterable) and not isinstance(got, str | dict),
@@ -66,10 +69,12 @@ def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, **options: A
     return pairs
 
 
-def as_torch(answer: Any, trial: Trial, module: nn.Module, *kinds: str, **options: Any) -> None:
+def as_torch(
+    answer: Any, trial: Trial, module: nn.Module, *kinds: str, which: str = "", **options: Any
+) -> None:
     """Wrong unless the names, their order and the objects are torch's."""
     for kind in kinds or KINDS:
-        want, got = of_torch(module, kind, **options), listed(answer, trial, module, kind, **options)
+        want, got = of_torch(module, kind, **options), listed(answer, trial, module, kind, which, **options)
         names, wanted = [name for name, _ in got], [name for name, _ in want]
         trial.true(
             names == wanted,
@@ -121,7 +126,7 @@ def order(answer: Any, trial: Trial) -> None:
 
 @named_members.property(
     "frozen parameters and buffers that are not saved are members, too; plain tensors are none",
-    asks="nothing else is: no frozen parameter, no empty container.",
+    asks="Entries that are None are left out; nothing else is: no frozen parameter, no empty container.",
 )
 def every_entry(answer: Any, trial: Trial) -> None:
     g = trial.generator
@@ -159,7 +164,7 @@ class Falsy(Node):
 
 @named_members.property(
     "what Python takes for false is a member: an empty container, a parameter that is 0",
-    asks="nothing else is: no frozen parameter, no empty container.",
+    asks="Entries that are None are left out; nothing else is: no frozen parameter, no empty container.",
 )
 def falsy(answer: Any, trial: Trial) -> None:
     g = trial.generator
@@ -184,6 +189,25 @@ def tied(trial: Trial) -> Node:
     return node(
         {"first": weight}, children={"encoder": encoder, "a": shared, "b": shared, "decoder": decoder}
     )
+
+
+class Hiding(Node):
+    """A class that has the names of entries, too: m.w and m.child are not the entries."""
+
+    w = mean = child = "of the class"
+
+
+@named_members.property(
+    "the entry counts, also where the class has an attribute of its name",
+    asks="(name, member), the very object that the module holds.",
+)
+def hidden(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    module = Hiding()
+    module._parameters["w"], module._buffers["mean"] = parameter(2, generator=g), buffer(2, generator=g)
+    module._modules["child"] = node({"b": parameter(2, generator=g)}, {"seen": buffer(1, generator=g)})
+    module._modules["forward"] = node({"b": parameter(3, generator=g)}, {"seen": buffer(2, generator=g)})
+    as_torch(answer, trial, module, which="whose class has attributes w, mean, child and forward, too")
 
 
 @named_members.property(
@@ -239,7 +263,7 @@ def own_only(answer: Any, trial: Trial) -> None:
     ),
 )
 def prefixed(answer: Any, trial: Trial) -> None:
-    for prefix in ("net", "net.block"):
+    for prefix in ("net", "net.block", "net."):
         as_torch(answer, trial, deep(trial), prefix=prefix)
     as_torch(answer, trial, deep(trial), prefix="net", recurse=False)
     as_torch(answer, trial, tied(trial), prefix="net", remove_duplicate=False)
@@ -251,8 +275,10 @@ def prefixed(answer: Any, trial: Trial) -> None:
 )
 def again(answer: Any, trial: Trial) -> None:
     module = tied(trial)
-    for _ in range(2):
-        as_torch(answer, trial, module)
+    for call in ("first", "second"):
+        as_torch(answer, trial, module, which=f"the {call} call of this kind")
+    for call in ("first", "second"):
+        as_torch(answer, trial, module, which=f"the {call} call with this prefix", prefix="net")
 
 
 @named_members.property(
@@ -261,6 +287,24 @@ def again(answer: Any, trial: Trial) -> None:
 )
 def interleaved(answer: Any, trial: Trial) -> None:
     module = tied(trial)
+    for kind in KINDS:
+        trial.given(
+            f"next() once on named_members(m, {kind!r}), then a second named_members(m, {kind!r}) from its begin to its "
+            f"end, then the rest of the first, of m = Node({outline(module)})"
+        )
+        first = iter(answer(module, kind))
+        names = [name for name, _ in islice(first, 1)]
+        whole = [name for name, _ in islice(answer(module, kind), 2000)]
+        names += [name for name, _ in islice(first, 2000)]
+        want = [name for name, _ in of_torch(module, kind)]
+        for got, walk in ((whole, "second"), (names, "first")):
+            trial.true(
+                got == want,
+                f"The {walk} walk gave different names than it gives alone.",
+                expected=", ".join(map(repr, want)),
+                got=", ".join(map(repr, got)),
+                observed=(kind, walk, got),
+            )
     for kind, other in (("parameters", "parameters"), ("buffers", "modules"), ("modules", "modules")):
         trial.given(
             f"next() in turn on named_members(m, {kind!r}) and on named_members(m, {other!r}, prefix='net', "
@@ -291,6 +335,7 @@ WALKS = (
     every_entry,
     none_left_out,
     falsy,
+    hidden,
     once,
     equal_values,
     every_name,
@@ -328,7 +373,7 @@ def lazy(answer: Any, trial: Trial) -> None:
         names = [name for name, _ in found]
         trial.true(
             late in names,
-            "The whole tree had been walked before the first member was asked for.",
+            "The last module had been read already when the first member came.",
             expected=f"{late!r} among the names",
             got=names,
             observed="complete",

@@ -362,8 +362,8 @@ def seen_for_ever(
     remove_duplicate: bool = True,
     seen: set[Any] = set(),  # noqa: B006  the mistake
 ) -> Pairs:
-    """What has been seen is kept in a default argument, which Python makes once for all calls: the second
-    call of the function yields nothing.
+    """A later call yields less than the first, or nothing: what has been seen is kept for all calls. Perhaps it is a
+    default argument, which Python makes once, or a global set.
     """
 
     class Remembering(Walk):
@@ -423,8 +423,8 @@ class ToldApartByAddress(ToldApartByValues):
 
 @walks.mistake()
 class OneMemoryForAllWalks(Walk):
-    """What has been seen is kept in one place for all calls and emptied when a call begins: a walk that is half read
-    loses its memory to the next one.
+    """Two walks disturb each other: one that is half read goes on with the memory of the other, and leaves members out or
+    yields them again. Perhaps what has been seen stands in one place for all calls, and is emptied when a call begins.
     """
 
     everything: list[Any] = []
@@ -537,8 +537,8 @@ class _(Walk):
 
 @named_members.mistake()
 def all_at_once(*args: Any, **options: Any) -> list[tuple[str, Any]]:
-    """A list was filled and given back. next(model.parameters()) asks for one parameter of perhaps thousands,
-    and an iterator over a list has walked past them all.
+    """Modules further on had been read before the first member came: perhaps a list of all members, or of all modules, is
+    filled first. next(model.parameters()) asks for one parameter of perhaps thousands.
     """
     return list(Walk()(*args, **options))
 
@@ -582,3 +582,156 @@ def _(
             if member is not None and not (remove_duplicate and member in seen):
                 seen.add(member)
                 yield (f"{path}.{name}" if path else name), member
+
+
+@named_members.variant(all_at_once)
+def _(*args: Any, **options: Any) -> Pairs:
+    yield from list(Walk()(*args, **options))
+
+
+@named_members.variant(all_at_once)
+def _(module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, unique: bool = True) -> Pairs:
+    """The modules are listed first, their members are not."""
+
+    class ListedFirst(Walk):
+        def own_of(self, path: str, found: nn.Module) -> Pairs:
+            yield from self.own(found, path)
+
+    walk = ListedFirst()
+    modules = list(Walk()(module, "modules", prefix, recurse, False if kind != "modules" else unique))
+    walk.kind, walk.unique, walk.seen = kind, unique, []
+    for path, found in modules:
+        if kind == "modules":
+            yield path, found
+        else:
+            yield from walk.own_of(path, found)
+
+
+@walks.mistake()
+class ReadByAttribute(Walk):
+    """Under a name that the class has, too, something else came than the entry: perhaps it was read by getattr(module, name),
+    which finds the attribute of the class first. The dicts hold the members themselves.
+    """
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if member is not None and self.is_new(member):
+                yield self.joined(prefix, name), getattr(module, name)
+
+
+@walks.variant(ReadByAttribute)
+class _(Walk):
+    """Asked before anything else."""
+
+    def entries(self, module: nn.Module) -> Any:
+        return [(name, getattr(module, name)) for name in getattr(module, f"_{self.kind}")]
+
+
+@walks.variant(ReadByAttribute)
+class _(Walk):
+    """The children."""
+
+    def children(self, module: nn.Module) -> Any:
+        found = [(name, getattr(module, name)) for name in module._modules]
+        return [(name, child) for name, child in found if isinstance(child, nn.Module)]
+
+
+@walks.mistake()
+class RootsNameIsEmpty(Walk):
+    """Of kind "modules" the root came with the name "" although there is a prefix: its name is the prefix."""
+
+    def __call__(self, module: nn.Module, kind: str, *args: Any, **options: Any) -> Pairs:
+        for place, (name, member) in enumerate(Walk.__call__(self, module, kind, *args, **options)):
+            yield ("" if kind == "modules" and not place else name), member
+
+
+@walks.mistake()
+class OwnTwiceWithoutRecurse(Walk):
+    """With recurse=False a member with two names in one module came twice: remove_duplicate holds there, too."""
+
+    def is_new(self, member: Any) -> bool:
+        return not self.recurse or Walk.is_new(self, member)
+
+
+@walks.mistake()
+class ModulesAlwaysOnce(Walk):
+    """With remove_duplicate=False parameters and buffers came under each name, but of kind "modules" a module with several
+    names came once.
+    """
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        self.unique = self.unique or self.kind == "modules"
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.mistake()
+class CopiesYielded(Walk):
+    """The names are right, but what came under them is not the object that the module holds: a detached tensor, `.data`, a
+    copy. An optimizer must have the Parameters themselves.
+    """
+
+    def changed(self, member: Any) -> Any:
+        return member.detach()
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in Walk.own(self, module, prefix):
+            yield name, self.changed(member)
+
+
+@walks.variant(CopiesYielded)
+class _(CopiesYielded):
+    """Of buffers only."""
+
+    def changed(self, member: Any) -> Any:
+        return member if isinstance(member, nn.Parameter) else member.detach()
+
+
+@walks.mistake()
+class DotOfThePrefixShared(Walk):
+    """A prefix that ends in a dot was given no second one. torch puts a dot behind whatever prefix it is given."""
+
+    def joined(self, prefix: str, name: str) -> str:
+        return f"{prefix}{name}" if prefix.endswith(".") else Walk.joined(self, prefix, name)
+
+
+class InOnePlace(Walk):
+    """What has been seen stands in a list that a call empties, and that goes on being used by the others."""
+
+    kept: list[Any] = []
+
+    def memory(self, module: nn.Module) -> list[Any]:
+        return self.kept
+
+    def __call__(self, module: nn.Module, kind: str, *args: Any, **options: Any) -> Pairs:
+        self.root = module
+        return Walk.__call__(self, module, kind, *args, **options)
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if module is self.root and not hasattr(self, "begun"):
+            self.begun = True
+            self.memory(module).clear()
+        self.seen = self.memory(self.root)
+        yield from Walk.walk(self, module, prefix)
+
+
+@walks.variant(OneMemoryForAllWalks)
+class _(InOnePlace):
+    kept = []
+
+
+@walks.variant(OneMemoryForAllWalks)
+class _(InOnePlace):
+    """A memory for each kind."""
+
+    by_kind: dict[str, list[Any]] = {}
+
+    def memory(self, module: nn.Module) -> list[Any]:
+        return self.by_kind.setdefault(self.kind, [])
+
+
+@walks.variant(OneMemoryForAllWalks)
+class _(InOnePlace):
+    """A memory on the root module."""
+
+    def memory(self, module: nn.Module) -> list[Any]:
+        return vars(module).setdefault(f"seen of {self.kind}", [])

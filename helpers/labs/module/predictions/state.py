@@ -35,26 +35,26 @@ registered = Prediction(
 
 tied = Prediction(
     "05.tied",
-    "Counting a tied weight",
+    "Two values for a tied weight",
     {
         "A": Choice(
-            "9 entries: it makes the same walk, and a file needs each number once.",
-            "A file must fill every name: the state dict never looks whether it has met a tensor before.",
-            "state_dict_removes_duplicates",
+            "Zeros: the entry of the first name is loaded, and what has been filled is skipped.",
+            "Nobody keeps a list of what has been filled: a load goes through the names, and each is filled.",
+            "filled_once",
         ),
         "B": Choice(
-            "10 entries, two of them in one memory.",
-            "An optimizer must not step twice; a file must fill every name. So the two walks differ.",
+            "Ones: both entries are copied into the one tensor, and the later one stays.",
+            "Each name is filled, and both lead to one tensor. `head` comes behind `embed`.",
         ),
         "C": Choice(
-            "10 entries; the second one is a copy, so that each name can be loaded by itself.",
-            "A state dict copies nothing: each entry shares its memory with the model, and these two with each other.",
-            "state_dict_copies",
+            "Nothing new: the load raises RuntimeError, since the file contradicts the tie.",
+            "A load compares names and shapes. That two names are one tensor is nowhere asked for.",
+            "contradiction_raises",
         ),
         "D": Choice(
-            "9 entries; the second name is noted in `_metadata`, and a load follows it.",
-            "`_metadata` holds versions and knows nothing of names that share a tensor: both stand in the dict.",
-            "ties_are_noted",
+            "Zeros, and ones in `net.head.weight`: the load parts them.",
+            "A plain load copies numbers into the tensors that are there, so one object stays one object.",
+            "load_parts_ties",
         ),
     },
 )
@@ -88,7 +88,7 @@ frozen_norm = Prediction(
 
 module_over = Prediction(
     "05.module_over",
-    "A module in a parameter's place",
+    "Over a name that is taken",
     {
         "A": Choice(
             "`m.w = nn.ReLU()`",
@@ -101,13 +101,13 @@ module_over = Prediction(
             "register_replaces",
         ),
         "C": Choice(
-            "`m.w = None`, then `m.w = nn.ReLU()`",
-            "None leaves the name in `_parameters`, so it is a parameter's name still.",
-            "none_deletes",
+            "`m.c = torch.ones(1)`",
+            "TypeError: a child's name takes a module or None, and a tensor is neither.",
+            "a_tensor_replaces_a_child",
         ),
         "D": Choice(
-            "`del m.w`, then `m.w = nn.ReLU()`",
-            "Only after `del` the name is free.",
+            "`m.c = p`",
+            "Whether the value is a Parameter is the first question of all; what has the name elsewhere goes.",
         ),
     },
 )
@@ -192,27 +192,26 @@ failed_load = Prediction(
 
 orphan = Prediction(
     "05.orphan",
-    "A load with assign=True",
+    "After a load with assign=True",
     {
         "A": Choice(
-            "It trains from the checkpoint's weights.",
-            "It would after a plain load, which copies into the parameters that the optimizer knows.",
-            "assign_keeps_parameters",
+            "`model.load_state_dict(checkpoint)`, which copies into the tensors that are there.",
+            "Those that are there are the model's new ones. The optimizer's are no longer in the model.",
+            "copies_reach_the_optimizer",
         ),
         "B": Choice(
-            "step() raises: the optimizer's parameters have no gradient any more.",
-            "A parameter without a gradient is skipped, in silence.",
-            "step_raises",
+            "`optimizer.load_state_dict(optimizer.state_dict())`, which takes hold of the parameters again.",
+            "An optimizer has never heard of the model: its state goes to the tensors that it holds already.",
+            "optimizer_knows_the_model",
         ),
         "C": Choice(
-            "The model keeps the checkpoint's weights; no step changes it, and no error comes.",
-            "The model has new Parameter objects. The optimizer holds the old ones, which get no gradient, so it "
-            "skips them.",
+            '`optimizer.param_groups[0]["params"] = list(model.parameters())`',
+            "The optimizer has a list of objects, and now they are the model's again. (A momentum of the old ones is lost.)",
         ),
         "D": Choice(
-            "It trains from the weights that the model had before the load.",
-            "Those are what the optimizer holds, but nothing computes with them any more, so they get no gradient.",
-            "the_old_ones_train",
+            "`model.load_state_dict(before, assign=True)`, which puts the old ones back.",
+            "A state dict holds detached tensors, no Parameters: new Parameters are made of them, in the memory of the old ones.",
+            "state_dict_holds_parameters",
         ),
     },
 )

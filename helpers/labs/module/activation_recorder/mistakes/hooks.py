@@ -306,7 +306,9 @@ class SharedByAllRecorders(Right):
 
 @activation_recorder.mistake()
 class NewestHookRemoved(Right):
-    """The newest hook of each module was removed at the end, whoever registered it. A handle removes its own."""
+    """Hooks that the user registered inside the with are gone after it: perhaps the newest hook of each module was removed,
+    or the dicts were set back to what they were at the beginning. A handle removes its own hook.
+    """
 
     def __exit__(self, *error: Any) -> None:
         for module in self.model.modules():

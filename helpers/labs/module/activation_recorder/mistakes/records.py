@@ -16,8 +16,8 @@ from helpers.labs.module.activation_recorder.right import Right
 
 @activation_recorder.mistake()
 class ReferenceKept(Right):
-    """detach() gives a tensor that shares its memory with the output. The in-place relu that follows writes
-    into it, and the memory of every layer stays in use.
+    """What was written into an output after the call stands in the record as well: detach() shares its memory with the
+    output, and a clone must be made in the hook, before the model runs on.
     """
 
     def copy(self, output: Tensor) -> Tensor:

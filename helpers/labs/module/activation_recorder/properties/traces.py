@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from typing import Any
 
@@ -14,6 +15,7 @@ from helpers.labs.module.activation_recorder.inputs import (
     changed,
     differing,
     hooks_on,
+    kinds_of,
     recorded,
     replaced_on,
     setting,
@@ -23,26 +25,43 @@ from helpers.labs.module.activation_recorder.inputs import (
 
 @activation_recorder.property(
     "the model's own results die while the recorder lives",
-    asks="The recorder keeps neither the memory of outputs nor their graph alive.",
+    asks="The recorder keeps neither the memory of outputs nor their graph alive: inside the `with`, after it, after an error.",
 )
 def memory(answer: Any, trial: Trial) -> None:
-    model, x, recorder = made(answer, trial)
-    found, off = storages(model)
-    trial.given(NET + "; its output is deleted, the recorder is kept")
-    with recorder:
-        out = model(x)
-    off()
-    del out
+    for when in ("after the with", "inside the with", "after an error"):
+        model, x, recorder = made(answer, trial)
+        found, off = storages(model)
+        trial.given(f"{NET}; its output is deleted, the recorder is kept; {when}")
+        if when == "after an error":
+            model.raises = Boom
+            with contextlib.suppress(Boom), recorder:
+                model(x)
+            living = still_held(found)
+        else:
+            with recorder:
+                out = model(x)
+                if when == "inside the with":
+                    del out
+                    living = still_held(found)
+            if when == "after the with":
+                del out
+                living = still_held(found)
+        off()
+        trial.true(
+            not living,
+            f"{when.capitalize()} the memory of {len(living)} results of modules is still held, though the model's output "
+            "is gone.",
+            expected="copies in the recorder, and nothing else",
+            got="alive: " + ", ".join(map(repr, living)),
+            observed=living if when == "after the with" else (when, living),
+        )
+
+
+def still_held(found: dict[str, Any]) -> list[str]:
+    """The modules whose results' memory is in use."""
     if not all(memory.expired() for memory in found.values()):
         gc.collect(1)  # what only a cycle holds
-    living = sorted(name for name, memory in found.items() if not memory.expired())
-    trial.true(
-        not living,
-        f"The memory of {len(living)} results of modules is still held, though the model's output is gone.",
-        expected="copies in the recorder, and nothing else",
-        got="alive: " + ", ".join(map(repr, living)),
-        observed=living,
-    )
+    return sorted(name for name, memory in found.items() if not memory.expired())
 
 
 @activation_recorder.property(
@@ -54,8 +73,12 @@ def no_hooks(answer: Any, trial: Trial) -> None:
     model.head.register_forward_hook(lambda *_: None)
     model.stem.register_forward_pre_hook(lambda *_: None)
     model.twice.forward = model.twice.forward  # an instance's own
+    model(x).sum().backward()
     before, others = hooks_on(model), replaced_on(model)
-    trial.given(NET + "; head and stem have a hook of the user, twice a forward of its own")
+    trial.given(
+        NET
+        + "; head and stem have a hook of the user, twice a forward of its own, the parameters have gradients"
+    )
     with entered(answer(model), trial):
         model(x)
     _require_as_before(trial, model, before, others)
@@ -131,12 +154,13 @@ def after_an_error(answer: Any, trial: Trial) -> None:
 def _require_as_before(
     trial: Trial, model: nn.Module, before: dict[str, list], others: dict[str, dict[str, Any]], when: str = ""
 ) -> None:
-    more, less = changed(before, hooks_on(model))
+    after = hooks_on(model)
+    (more, less), kinds = changed(before, after), kinds_of(before, after)
     trial.true(
         not more,
-        f"Hooks are left on {len(more)} modules: {', '.join(more[:4])}{' and others' if len(more) > 4 else ''}.",
-        expected="the hooks that were there before the with",
-        got=f"more hooks on {', '.join(more)}",
+        f"Hooks, or their ids, are left on {len(more)} modules: {', '.join(more[:4])}{' and others' if len(more) > 4 else ''}.",
+        expected="in the hook dicts what was there before the with",
+        got=f"more in {', '.join(kinds)} of {', '.join(more)}",
         observed=("left", when, more),
     )
     trial.true(
@@ -149,15 +173,19 @@ def _require_as_before(
     off = differing(others, replaced_on(model))
     trial.true(
         not off,
-        f"On {len(off)} modules something else has changed: "
+        "Something else than the hooks has changed: "
         + "; ".join(f"{', '.join(keys)} of {name}" for name, keys in list(off.items())[:3])
         + (" and so on." if len(off) > 3 else "."),
         expected="each attribute the object that it was before the with",
-        got=f"{len(off)} modules with changed attributes",
+        got="; ".join(f"{', '.join(keys)} of {name}" for name, keys in list(off.items())[:6]),
         observed=(
             "changed",
             when,
             len(off),
-            "forward" if any("forward" in keys for keys in off.values()) else "else",
+            "forward"
+            if any("forward" in keys for keys in off.values())
+            else "gradients"
+            if "the parameters" in off
+            else "else",
         ),
     )

@@ -62,8 +62,8 @@ class PreHooksOutsideTheTry(Call):
 
 @call.mistake()
 class OnlyForwardInTheTry(Call):
-    """Only forward stands in the try. When a pre-hook or a hook raises, the always_call hooks that have not
-    run yet must run as well.
+    """A pre-hook or a hook raised, and always_call hooks that had not run yet were not called. Perhaps only forward stands
+    in the try, or the hooks count as run too early.
     """
 
     def whole(self) -> Any:
@@ -125,8 +125,8 @@ class SecondErrorReplacesTheFirst(Call):
 
 @call.mistake()
 class SecondErrorEndsTheLoop(Call):
-    """The try stands around the whole loop: after the error of one always_call hook the others do not run.
-    Each hook needs a try of its own.
+    """After the error of one always_call hook the others did not run. Perhaps the try stands around the whole loop, or the
+    loop is left: each hook has its own try, and the next one runs.
     """
 
     def last_call(self, id: int, hook: Any) -> None:
@@ -180,8 +180,8 @@ class _(Call):
 
 @call.mistake()
 class AnotherErrorRaised(Call):
-    """A new error was raised in place of the one that came. The caller waits for the type that forward
-    raises: a bare `raise` passes it on.
+    """A different error object came out than the one that was raised, perhaps of a different type. The caller may wait for
+    that type, or for what the object carries: a bare `raise` passes it on.
     """
 
     def whole(self) -> Any:
@@ -276,3 +276,150 @@ class InterruptBecomesAWarning(Call):
             self.called(id, hook)
         except BaseException as error:
             self.warn(error)  # type: ignore[arg-type]
+
+
+@call.variant(HooksOnInterrupt)
+class _(Call):
+    """Only KeyboardInterrupt is left alone."""
+
+    def whole(self) -> Any:
+        try:
+            self.before()
+            self.forward()
+            self.after()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.failed(error)  # type: ignore[arg-type]
+            raise
+        return self.result
+
+
+@call.variant(OnlyForwardInTheTry)
+class _(Call):
+    """All ids are marked at the first hook."""
+
+    def mark(self, id: int) -> None:
+        self.ran.update(id for id, _ in self.post_hooks())
+
+
+@call.variant(SecondErrorEndsTheLoop)
+class _(Call):
+    def failed(self, error: Exception) -> None:
+        for id, hook in self.post_hooks():
+            if self.is_always(id) and id not in self.ran:
+                try:
+                    self.called(id, hook)
+                except Exception as other:
+                    self.warn(other)
+                    break
+
+
+@call.mistake()
+class InterruptOfAHookReplaced(Call):
+    """While an error was on its way, an always_call hook was interrupted, and the first error came out in its place. Who
+    presses stop wants to stop: KeyboardInterrupt and its like come out as they are.
+    """
+
+    def failed(self, error: Exception) -> None:
+        try:
+            super().failed(error)
+        except BaseException:
+            raise error from None
+
+
+@call.mistake()
+class AlwaysHooksInReverse(Call):
+    """On an error the always_call hooks ran in reverse. The order is the usual one, global before own."""
+
+    def failed(self, error: Exception) -> None:
+        for id, hook in reversed(self.post_hooks()):
+            if self.is_always(id) and id not in self.ran:
+                self.last_call(id, hook)
+
+
+@call.mistake()
+class BegunKeptForTheNextCall(Call):
+    """An always_call hook did not run on an error, or ran twice, because of a different call: perhaps the ids of those that
+    have begun are kept for all calls, on the module or in one set. Each call begins with none.
+    """
+
+    kept: set[int] = set()
+
+    def whole(self) -> Any:
+        self.ran = self.memory()
+        result = super().whole()
+        return result
+
+    def memory(self) -> set[int]:
+        return self.kept
+
+
+@call.variant(BegunKeptForTheNextCall)
+class _(BegunKeptForTheNextCall):
+    """Emptied when all goes well."""
+
+    def memory(self) -> set[int]:
+        return vars(self.module).setdefault("begun", set())
+
+    def whole(self) -> Any:
+        result = super().whole()
+        self.ran.clear()
+        return result
+
+
+@call.variant(BegunKeptForTheNextCall)
+class _(BegunKeptForTheNextCall):
+    """Never emptied, on the module."""
+
+    def memory(self) -> set[int]:
+        return vars(self.module).setdefault("begun", set())
+
+
+@call.variant(BegunKeptForTheNextCall)
+class _(BegunKeptForTheNextCall):
+    """Emptied when a call begins: a call inside of it empties it, too."""
+
+    def memory(self) -> set[int]:
+        self.kept.clear()
+        return self.kept
+
+
+@call.mistake()
+class BegunKeptByFunction(Call):
+    """Of one function that was registered twice, the second hook did not run on an error: perhaps the functions that have
+    begun are kept. Each registration has an id of its own.
+    """
+
+    def mark(self, id: int) -> None:
+        super().mark(id)
+        function = dict(self.post_hooks()).get(id)
+        self.ran |= {other for other, hook in self.post_hooks() if hook is function}
+
+
+@call.variant(BegunKeptByFunction)
+class _(Call):
+    """Also among those that run on the way out."""
+
+    def mark(self, id: int) -> None:
+        super().mark(id)
+        function = dict(self.post_hooks()).get(id)
+        self.ran |= {other for other, hook in self.post_hooks() if hook is function}
+
+    def last_call(self, id: int, hook: Any) -> None:
+        if id not in self.ran:
+            self.mark(id)
+            super().last_call(id, hook)
+
+
+@call.mistake()
+class PairErrorPastTheHooks(Call):
+    """The RuntimeError about a pre-hook's pair was raised past the always_call hooks. It is an error like others: they run."""
+
+    def replace_both(self, got: Any) -> None:
+        self.no_pair = not (isinstance(got, tuple) and len(got) == 2)
+        super().replace_both(got)
+
+    def failed(self, error: Exception) -> None:
+        if not getattr(self, "no_pair", False):
+            super().failed(error)

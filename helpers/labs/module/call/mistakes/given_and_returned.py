@@ -49,8 +49,8 @@ class HooksOnlyLook(Call):
 
 @call.mistake()
 class BareValueUnpacked(Call):
-    """A pre-hook may return one bare value. It must be put into a tuple; *args takes a list or a tensor
-    apart, and a number not at all.
+    """A pre-hook returned one value that is no tuple, a number or a list, and forward did not get it as its one argument.
+    It must be put into a tuple: *args takes a list apart, and a number not at all.
     """
 
     def as_args(self, got: Any) -> Any:
@@ -211,7 +211,9 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
 
 @call.mistake()
 class WithKwargsOfGlobalHooksIgnored(Call):
-    """The module's own dict was asked for with_kwargs, and the global one was forgotten."""
+    """A hook behind forward that was registered with with_kwargs=True was called without the keyword arguments. Perhaps
+    only one of the two dicts was asked, the module's own or the global one.
+    """
 
     def takes_kwargs(self, id: int) -> bool:
         return id in self.module._forward_hooks_with_kwargs
@@ -219,8 +221,8 @@ class WithKwargsOfGlobalHooksIgnored(Call):
 
 @call.mistake()
 class BareValueFromAKwargsHook(Call):
-    """What a pre-hook with with_kwargs returned was taken as args where it was no pair. Such a hook returns
-    both, as (args, kwargs), or None; all else is an error.
+    """A pre-hook with with_kwargs returned no pair, and the call went on: perhaps the value was taken as args, or ignored.
+    Such a hook returns both, as a tuple (args, kwargs), or None; all else is an error.
     """
 
     def replace_both(self, got: Any) -> None:
@@ -272,3 +274,99 @@ class ResultCopied(Call):
 
     def whole(self) -> Any:
         return copy.copy(super().whole())
+
+
+@call.variant(WithKwargsOfGlobalHooksIgnored)
+class _(Call):
+    """The module's own are forgotten."""
+
+    def takes_kwargs(self, id: int) -> bool:
+        return id in hooks._global_forward_hooks_with_kwargs
+
+
+@call.variant(WithKwargsOfGlobalHooksIgnored)
+class _(Call):
+    """Both are."""
+
+    def takes_kwargs(self, id: int) -> bool:
+        return False
+
+
+@call.variant(BareValueFromAKwargsHook)
+class _(Call):
+    def replace_both(self, got: Any) -> None:
+        if got:
+            if not (isinstance(got, tuple) and len(got) == 2):
+                raise RuntimeError("no pair")
+            self.args, self.kwargs = got
+
+
+@call.variant(BareValueFromAKwargsHook)
+class _(Call):
+    """A list of two is taken for a pair."""
+
+    def replace_both(self, got: Any) -> None:
+        if not (isinstance(got, tuple | list) and len(got) == 2):
+            raise RuntimeError("no pair")
+        self.args, self.kwargs = got
+
+
+@call.variant(BareValueFromAKwargsHook)
+class _(Call):
+    """Three are cut to two."""
+
+    def replace_both(self, got: Any) -> None:
+        if not (isinstance(got, tuple) and len(got) >= 2):
+            raise RuntimeError("no pair")
+        self.args, self.kwargs = got[:2]
+
+
+@call.variant(BareValueUnpacked)
+class _(Call):
+    """Only a list is taken for args."""
+
+    def as_args(self, got: Any) -> Any:
+        return tuple(got) if isinstance(got, list) else got if isinstance(got, tuple) else (got,)
+
+
+@call.mistake()
+class EmptyTupleDropped(Call):
+    """A pre-hook returned (), no arguments at all, and the old ones stayed. Only None changes nothing."""
+
+    def is_value(self, got: Any) -> bool:
+        return got is not None and got != ()
+
+
+@call.mistake()
+class ArgsAsAList(Call):
+    """Hooks were given args as a list, or as something else than a tuple. torch gives them a tuple."""
+
+    def as_args(self, got: Any) -> Any:
+        return list(got) if isinstance(got, tuple) else [got]
+
+
+@call.variant(ArgsAsAList)
+class _(Call):
+    def whole(self) -> Any:
+        self.args = list(self.args)
+        return super().whole()
+
+
+@call.mistake()
+class OutputBeforeKwargs(Call):
+    """A hook with with_kwargs was given output before kwargs: it is called as hook(module, args, kwargs, output)."""
+
+    def called(self, id: int, hook: Any) -> Any:
+        if self.takes_kwargs(id):
+            return hook(self.module, self.args, self.result, self.kwargs)
+        return hook(self.module, self.args, self.result)
+
+
+@call.variant(ArgsAsAList)
+class _(Call):
+    """Only where no pre-hook has changed them, and for hooks only."""
+
+    def called(self, id: int, hook: Any) -> Any:
+        if self.takes_kwargs(id):
+            return hook(self.module, list(self.args), self.kwargs, self.result)
+        return hook(self.module, list(self.args), self.result)

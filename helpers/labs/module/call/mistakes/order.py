@@ -119,3 +119,31 @@ class AlwaysHooksAtTheEnd(Call):
 
     def post_hooks(self) -> Listed:
         return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))
+
+
+@call.mistake()
+class ShortCutWithoutGlobalHooks(Call):
+    """Global hooks did not run where the module has none of its own: perhaps a short cut to forward asks for own hooks only."""
+
+    def whole(self) -> Any:
+        own = self.module._forward_pre_hooks or self.module._forward_hooks
+        if not own:
+            return self.module.forward(*self.args, **self.kwargs)
+        return super().whole()
+
+
+@call.variant(DictChangedInTheLoop)
+class _(Call):
+    """The global dicts only."""
+
+    def before(self) -> None:
+        for id, hook in hooks._global_forward_pre_hooks.items():
+            self.pre(id, hook)
+        for id, hook in list(self.module._forward_pre_hooks.items()):
+            self.pre(id, hook)
+
+    def after(self) -> None:
+        for id, hook in hooks._global_forward_hooks.items():
+            self.post(id, hook)
+        for id, hook in list(self.module._forward_hooks.items()):
+            self.post(id, hook)

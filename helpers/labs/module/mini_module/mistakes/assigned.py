@@ -223,8 +223,8 @@ class RequiresGradMakesAParameter(Right):
 
 @mini_module.mistake()
 class AssignedGoesLast(Right):
-    """The old entry is taken out, and the new one put at the end of its dict. parameters() then has another
-    order, and an optimizer's saved state meets the wrong weights.
+    """What was assigned again stands at the end of its dict: perhaps the old entry is taken out first. In nn.Module it
+    keeps its place, and of parameters the place is all that an optimizer's file knows.
     """
 
     def store(self, place: str, name: str, value: Any) -> None:
@@ -266,3 +266,176 @@ class _(Right):
 class _(Right):
     def over_parameter(self, name: str, value: Any) -> None:
         self.register_parameter(name, nn.Parameter(value) if isinstance(value, Tensor) else value)
+
+
+@mini_module.mistake()
+class RegisteredAgainGoesLast(Right):
+    """What was registered again stands at the end of its dict: perhaps the register method takes the old entry out first.
+    In nn.Module it keeps its place.
+    """
+
+    def register_again(self, place: str, name: str, value: Any) -> None:
+        self.register(place, name, None)
+        vars(self)[place].pop(name)
+        self.register(place, name, value)
+
+    def register_parameter(self, name: str, value: Any) -> None:
+        self.register_again("_parameters", name, value)
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        self.register_again("_buffers", name, value)
+
+    def register_module(self, name: str, value: Any) -> None:
+        self.register_again("_modules", name, value)
+
+    def over_parameter(self, name: str, value: Any) -> None:
+        self.register("_parameters", name, value)
+
+    def over_module(self, name: str, value: Any) -> None:
+        self.register("_modules", name, value)
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        self.register("_buffers", name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter) and "_parameters" in vars(self):
+            self.clear(name, "_parameters")
+            self.register("_parameters", name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+for place in DICTS:
+    # of one kind only
+
+    def _register(self: Any, name: str, value: Any, place: str = place) -> None:
+        self.register_again(place, name, value)
+
+    _kind = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}[place]
+    _rest = {
+        f"register_{kind}": getattr(Right, f"register_{kind}")
+        for kind in ("parameter", "buffer", "module")
+        if kind != _kind
+    }
+    mini_module.variant(RegisteredAgainGoesLast)(type("_", (RegisteredAgainGoesLast,), _rest))
+
+
+@mini_module.mistake()
+class OfItsOwnClassOnly(Right):
+    """A module of a different class than the one that it is assigned to became no entry: a model and its layers are of
+    different classes. Perhaps type(self) was asked for; ask isinstance(value, MiniModule).
+    """
+
+    def is_mine(self, value: Any) -> bool:
+        return type(value) is type(self)
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if place == "_modules" and value is not None and not self.is_mine(value):
+            raise TypeError(f"{name} takes a module")
+        Right.register(self, place, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Right) and "_parameters" in vars(self) and not self.is_mine(value):
+            if name in self._parameters:
+                self.over_parameter(name, value)
+            elif name in self._modules:
+                self.over_module(name, value)
+            elif name in self._buffers:
+                self.over_buffer(name, value)
+            else:
+                object.__setattr__(self, name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(OfItsOwnClassOnly)
+class _(OfItsOwnClassOnly):
+    """Only by assignment."""
+
+    register = Right.register
+
+    def is_mine(self, value: Any) -> bool:
+        return isinstance(value, type(self))
+
+
+@mini_module.mistake()
+class ParameterIsNoBuffer(Right):
+    """register_buffer, given a Parameter, refused it or stored a different object. A Parameter is a Tensor, and nn.Module
+    stores what it is given.
+    """
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter):
+            raise TypeError(f"{name} is a parameter")
+        self.register("_buffers", name, value)
+
+
+@mini_module.variant(ParameterIsNoBuffer)
+class _(Right):
+    def register_buffer(self, name: str, value: Any) -> None:
+        self.register("_buffers", name, value.data if isinstance(value, nn.Parameter) else value)
+
+
+@mini_module.mistake()
+class BufferWrittenThrough(Right):
+    """A tensor over a buffer was copied into the old one, in place of becoming the entry itself. torch stores the tensor
+    that is assigned: its shape may differ, and who holds the old one keeps the old numbers.
+    """
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and self._buffers[name] is not None:
+            with torch.no_grad():
+                self._buffers[name].copy_(value)
+        else:
+            self.register_buffer(name, value)
+
+
+@mini_module.variant(BufferWrittenThrough)
+class _(Right):
+    def over_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and self._buffers[name] is not None:
+            self._buffers[name].data = value
+        else:
+            self.register_buffer(name, value)
+
+
+@mini_module.variant(BufferWrittenThrough)
+class _(Right):
+    """Without a look at whether there is one."""
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self._buffers[name].copy_(value)
+        else:
+            self.register_buffer(name, value)
+
+
+@mini_module.variant(OldEntryLeft)
+class _(Right):
+    """A module leaves the buffer of its name."""
+
+    def add_module_entry(self, name: str, value: Any) -> None:
+        vars(self).pop(name, None)
+        self._modules[name] = value
+
+
+@mini_module.variant(OldEntryLeft)
+class _(Right):
+    """A Parameter leaves the module of its name, past the check of the name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter) and name in vars(self).get("_modules", ()):
+            self._parameters[name] = value
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(OldEntryLeft)
+class _(Right):
+    """The same, with the check of the name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter) and name in vars(self).get("_modules", ()):
+            self.register_parameter(name, value)
+        else:
+            Right.__setattr__(self, name, value)

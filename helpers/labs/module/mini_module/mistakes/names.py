@@ -128,3 +128,142 @@ class SomeNotInDir(Right):
 
     def __dir__(self) -> list[str]:
         return [name for name in Right.__dir__(self) if not any(letter.isdigit() for letter in name)]
+
+
+@mini_module.mistake()
+class PlainNotInDir(Right):
+    """dir() leaves out plain attributes, or what stands in the class. It lists all that can be asked for."""
+
+    def __dir__(self) -> list[str]:
+        return [*dir(type(self)), *(name for place in DICTS for name in vars(self)[place])]
+
+
+@mini_module.variant(PlainNotInDir)
+class _(Right):
+    def __dir__(self) -> list[str]:
+        return [*vars(self), *(name for place in DICTS for name in vars(self)[place])]
+
+
+@mini_module.variant(AnyNameAccepted)
+class _(Right):
+    """For modules only."""
+
+    def register_module(self, name: str, value: Any) -> None:
+        if isinstance(name, str) and "." in name:
+            self._modules[name] = value
+        else:
+            self.register("_modules", name, value)
+
+
+@mini_module.mistake()
+class TakenElsewhereAccepted(Right):
+    """A register method accepted a name that a plain attribute, or an entry of a different dict, has already. Then one name
+    stands in two places: one of the two is never found.
+    """
+
+    def is_free(self, name: str, place: str) -> bool:
+        others = any(name in vars(self)[other] for other in DICTS if other != place)
+        return others or Right.is_free(self, name, place)
+
+
+@mini_module.variant(TakenElsewhereAccepted)
+class _(Right):
+    """Plain attributes only."""
+
+    def is_free(self, name: str, place: str) -> bool:
+        return name in vars(self) or Right.is_free(self, name, place)
+
+
+@mini_module.variant(TakenElsewhereAccepted)
+class _(Right):
+    """Both: only the class is asked."""
+
+    def is_free(self, name: str, place: str) -> bool:
+        return not hasattr(type(self), name)
+
+
+@mini_module.mistake()
+class RegisteredOnceOnly(Right):
+    """A name was refused that its own dict has already. It may be registered again there: the new value takes the old place."""
+
+    def register_new(self, place: str, name: str, value: Any) -> None:
+        if place in vars(self) and name in vars(self)[place]:
+            raise KeyError(name)
+        self.register(place, name, value)
+
+    def register_parameter(self, name: str, value: Any) -> None:
+        self.register_new("_parameters", name, value)
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        self.register_new("_buffers", name, value)
+
+    def register_module(self, name: str, value: Any) -> None:
+        self.register_new("_modules", name, value)
+
+    def over_parameter(self, name: str, value: Any) -> None:
+        self.register("_parameters", name, value)
+
+    def over_module(self, name: str, value: Any) -> None:
+        self.register("_modules", name, value)
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        self.register("_buffers", name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Parameter) and "_parameters" in vars(self):
+            self.clear(name, "_parameters")
+            self.register("_parameters", name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class DelRefusesWhatTheClassHas(Right):
+    """`del` refused a plain attribute because the class has one of that name, too. It takes away what the instance has;
+    then the one of the class is seen again.
+    """
+
+    def __delattr__(self, name: str) -> None:
+        if hasattr(type(self), name):
+            raise AttributeError(name)
+        Right.__delattr__(self, name)
+
+
+@mini_module.mistake()
+class MissingDeletedOtherwise(Right):
+    """`del` of a name that is nowhere raised no AttributeError, but something else or nothing."""
+
+    def missing(self, name: str) -> None:
+        raise KeyError(name)
+
+    def __delattr__(self, name: str) -> None:
+        if name not in vars(self) and not any(name in vars(self)[place] for place in DICTS):
+            self.missing(name)
+        else:
+            Right.__delattr__(self, name)
+
+
+@mini_module.variant(MissingDeletedOtherwise)
+class _(MissingDeletedOtherwise):
+    def missing(self, name: str) -> None:
+        pass
+
+
+@mini_module.mistake()
+class ErrorWithoutTheName(Right):
+    """The AttributeError does not say which name is missing. Who reads it sees only that something is."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return Right.__getattr__(self, name)
+        except AttributeError:
+            raise AttributeError("no such attribute") from None
+
+
+@mini_module.variant(ErrorWithoutTheName)
+class _(Right):
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return Right.__getattr__(self, name)
+        except AttributeError:
+            raise AttributeError from None

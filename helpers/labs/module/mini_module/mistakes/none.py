@@ -128,3 +128,60 @@ class MissingIsKeyError(Right):
             if name in vars(self).get(place, ()):
                 return vars(self)[place][name]
         return vars(self).get("_modules", {})[name]
+
+
+@mini_module.mistake()
+class NoneAssignedOver(Right):
+    """For an assignment an entry that is None was no entry: a tensor or a number took its name, as a plain attribute or an
+    entry elsewhere. Ask `name in entries`: only what fits the dict, or None, may follow.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        plain = not isinstance(value, nn.Parameter | Right)
+        for place in self.asked:
+            if plain and name in vars(self).get(place, ()) and vars(self)[place][name] is None:
+                object.__setattr__(self, name, value)
+                return
+        Right.__setattr__(self, name, value)
+
+    asked = DICTS
+
+
+for asked in (DICTS[:1], DICTS[1:2], DICTS[2:], (DICTS[0], DICTS[2])):
+    mini_module.variant(NoneAssignedOver)(type("_", (NoneAssignedOver,), {"asked": asked}))
+
+
+@mini_module.mistake()
+class NoneIsFree(Right):
+    """A register method accepted a name under which None stands, as a plain attribute or an entry of a different dict. It is
+    taken all the same.
+    """
+
+    def is_free(self, name: str, place: str) -> bool:
+        there = getattr(self, name, None)
+        return there is None or name in vars(self)[place]
+
+
+@mini_module.mistake()
+class NoneNotRegistered(Right):
+    """A register method refused None. None makes an entry that is switched off, as Linear(bias=False) has one."""
+
+    refusing: Any = ("register_parameter", "register_buffer", "register_module")
+
+    def register_parameter(self, name: str, value: Any) -> None:
+        self.register_some("_parameters", name, value)
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        self.register_some("_buffers", name, value)
+
+    def register_module(self, name: str, value: Any) -> None:
+        self.register_some("_modules", name, value)
+
+    def register_some(self, place: str, name: str, value: Any) -> None:
+        if value is None and f"register{place[:-1]}" in self.refusing:
+            raise TypeError(f"{name} cannot be None")
+        self.register(place, name, value)
+
+
+for one in NoneNotRegistered.refusing:
+    mini_module.variant(NoneNotRegistered)(type("_", (NoneNotRegistered,), {"refusing": (one,)}))

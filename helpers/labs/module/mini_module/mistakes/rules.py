@@ -314,3 +314,97 @@ class KindsRefusedDifferently(Right):
 
 for other in (AttributeError, KeyError, RuntimeError):
     mini_module.variant(KindsRefusedDifferently)(type("_", (KindsRefusedDifferently,), {"error": other}))
+
+
+@mini_module.variant(NamesRefusedDifferently)
+class _(Right):
+    """Only what is no name."""
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if isinstance(name, str) and not self.is_a_name(name):
+            raise ValueError(name)
+        Right.register(self, place, name, value)
+
+
+@mini_module.variant(AnyKindRegistered)
+class _(Right):
+    """register_module only."""
+
+    def register_module(self, name: str, value: Any) -> None:
+        self.register("_modules", name, None)
+        self._modules[name] = value
+
+    def over_module(self, name: str, value: Any) -> None:
+        self.register("_modules", name, value)
+
+
+@mini_module.variant(TheVeryClass)
+class _(Right):
+    """register_buffer only."""
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        if value is not None and type(value) is not Tensor:
+            raise TypeError(f"{name} is no tensor")
+        self.register("_buffers", name, value)
+
+
+@mini_module.variant(TheVeryClass)
+class _(Right):
+    """register_buffer takes a Tensor or a Parameter, of these very classes."""
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        if value is not None and type(value) not in (Tensor, nn.Parameter):
+            raise TypeError(f"{name} is no tensor")
+        self.register("_buffers", name, value)
+
+
+@mini_module.variant(BeforeInitAccepted)
+class _(Right):
+    """Modules only."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self) and isinstance(value, Right):
+            object.__setattr__(self, name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(BeforeInitAccepted)
+class _(Right):
+    """The dicts are made when they are needed."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self):
+            Right.__init__(self)
+        Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake()
+class BeforeInitRefusedDifferently(Right):
+    """An entry before super().__init__() was refused with an error of a different type. nn.Module raises AttributeError."""
+
+    error: Any = KeyError
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_parameters" not in vars(self) and isinstance(value, nn.Parameter | Right):
+            raise self.error(name)
+        Right.__setattr__(self, name, value)
+
+
+for other in (RuntimeError, TypeError):
+    mini_module.variant(BeforeInitRefusedDifferently)(
+        type("_", (BeforeInitRefusedDifferently,), {"error": other})
+    )
+
+
+@mini_module.mistake()
+class MissingBeforeInitDifferently(Right):
+    """Reading a missing name before __init__ raised KeyError, or an error that is no AttributeError. Perhaps
+    self.__dict__["_parameters"] was asked while there is no such dict: deepcopy and hasattr() know AttributeError only.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        for place in DICTS:
+            if name in vars(self)[place]:
+                return vars(self)[place][name]
+        raise AttributeError(f"{type(self).__name__} has no {name}")
