@@ -13,11 +13,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
-<<<<<<< HEAD
-from helpers.ranks.pretended import as_rank
-=======
 from helpers.labs.dataloader.shared.taken import taken
->>>>>>> l02n
+from helpers.ranks.pretended import as_rank
 
 shard = Exercise(
     "02.shard",
