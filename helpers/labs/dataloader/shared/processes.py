@@ -107,6 +107,11 @@ def _state(pid: int) -> str:
     return "" if helper or state == "X" else state
 
 
+def ended(pid: int) -> bool:
+    """Whether this process has ended, buried or not; where nothing tells, no."""
+    return os.path.isdir("/proc/self/task") and _state(pid) in ("", "Z")
+
+
 def _other_threads() -> list[str]:
     """The letter in /proc of each thread of this process but the one that asks; on Linux."""
     found = []
@@ -262,9 +267,10 @@ def _described(events: list[list[Any]], states: dict[int, str]) -> str:
     done = [event[1] for event in events if event[0] == "done"]
     stopped = [index for index in loading if index not in done]
     alive = sum(state != "Z" for state in states.values())
+    seen = {event[2] for event in events if event[0] == "load"} | set(states)
     lines = [
         f"batches asked of the sampler: {len(asked)}; samples loaded: {len(done)}; batches received: {len(got)}",
-        f"workers: {alive} running, {len(states) - alive} ended",
+        f"workers: {alive} running, {len(seen) - alive} ended",
     ]
     if stopped:
         lines.append(f"begun and not finished: sample {', '.join(map(str, stopped))}")
