@@ -14,12 +14,11 @@ _AGAIN = (
     "shared_task_queue",
     "unbounded",
     "prefetch_factor_forgotten",
+    "factor_for_all_workers",
     "none_ends_the_epoch",
 )
 _former = [
-    mistake
-    for mistake in (*processes.PROCESSES, *order.ORDER, *order.PREFETCH)
-    if mistake.name in _AGAIN
+    mistake for mistake in (*processes.PROCESSES, *order.ORDER, *order.PREFETCH) if mistake.name in _AGAIN
 ]
 _numpy = [mistake._replace(at=DRAW) for mistake in seeds.SEEDS if mistake.name == "numpy_not_seeded"]
 add_mistakes(raising_loader, (*_former, *_numpy, *errors.RAISING, *dead_workers.DEAD))

@@ -382,9 +382,7 @@ def _slow_beside_an_error(answer: Any, trial: Trial) -> tuple[list[Any], str, st
     trial.given(message)
     if key not in _slowed:
         acts = {1: _takes_its_time, 2: _missing}
-        with Loading(
-            trial, answer, message, [[k] for k in range(4)], acts=acts, patience=40
-        ) as loading:
+        with Loading(trial, answer, message, [[k] for k in range(4)], acts=acts, patience=40) as loading:
             error = loading.error()
             kind = "" if error is None else type(error).__name__
             words = "the end of the epoch" if error is None else f"{kind}: {error}"

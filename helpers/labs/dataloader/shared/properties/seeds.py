@@ -132,9 +132,7 @@ def draw(answer: Any, trial: Trial) -> None:
         observed=("generator", same, moved),
     )
     rows, wanted = torch.cat(received)[:, 1:], torch.cat(want)[:, 1:]
-    wrong = [
-        name for at, name in enumerate(LIBRARIES) if not torch.equal(rows[:, at], wanted[:, at])
-    ]
+    wrong = [name for at, name in enumerate(LIBRARIES) if not torch.equal(rows[:, at], wanted[:, at])]
     if wrong:
         at = LIBRARIES.index(wrong[0])
         trial.fail(
@@ -167,7 +165,8 @@ def _see_global_draw(answer: Any, trial: Trial) -> None:
             torch.equal(torch.get_rng_state(), want),
             "Without a generator the base seed is not one draw from torch's global generator.",
             expected="one draw, as DataLoader makes it",
-            observed="global draw",
+            got="no draw" if torch.equal(torch.get_rng_state(), state) else "other draws, or more than one",
+            observed=("global draw", torch.equal(torch.get_rng_state(), state)),
         )
 
 
