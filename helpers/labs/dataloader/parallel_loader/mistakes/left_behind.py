@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import os
 import queue
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,6 +125,64 @@ def iter_outside(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: A
         yield from loader
     finally:
         Loader.close(loader)
+
+
+def started_at_the_call(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """A function that starts the workers, and a generator in it with the finally."""
+    loader = _Unprotected(dataset, batch_sampler, collate_fn, **options)
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from loader
+        finally:
+            Loader.close(loader)
+
+    return batches()
+
+
+def refill_outside(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """Protects the worker's batches and the yield, and not what asks the sampler for more."""
+    loader = _NoRefill(dataset, batch_sampler, collate_fn, **options)
+    for batch in loader:
+        loader.ask()
+        whole = False
+        try:
+            yield batch
+            whole = True
+        finally:
+            if not whole:
+                loader.close()
+
+
+class _NoRefill(Plain):
+    def refill(self) -> None:
+        pass
+
+
+class SamplerErrorWrapped(Loader):
+    """Gives an error of the sampler a class of its own."""
+
+    def ask(self) -> None:
+        try:
+            super().ask()
+        except Exception as error:
+            raise RuntimeError("the sampler failed") from error
+
+
+class ThreadLeft(Loader):
+    """A thread of its own that nobody ends."""
+
+    def begin(self) -> None:
+        super().begin()
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+class PipeLeft(Loader):
+    """A pipe of its own that nobody closes."""
+
+    def begin(self) -> None:
+        super().begin()
+        os.pipe()
 
 
 class _Unprotected(OnlyAtTheEnd):
@@ -363,6 +423,40 @@ CLEANUP = [
         "More is held than before. A queue is two open files, semaphores and, once something was put, a thread: it ends with "
         "close(), or with the last reference to it.",
         answer(QueuesKept),
+    ),
+    LoaderMistake(
+        "sampler_error_in_a_different_class",
+        steps.ERROR,
+        "An error in the sampler came as RuntimeError: it is raised in this process, so nothing needs to be made anew.",
+        answer(SamplerErrorWrapped),
+    ),
+    LoaderMistake(
+        "started_at_the_call",
+        steps.GARBAGE,
+        "An iterator that was dropped before its first batch left the workers running. Perhaps they are started at the call, and "
+        "the finally stands in a generator that was never begun: then it does not run.",
+        started_at_the_call,
+    ),
+    LoaderMistake(
+        "refill_outside",
+        steps.ERROR,
+        "An error in the sampler in the middle of the epoch leaves the workers running. What asks for one more batch belongs "
+        "inside of the try, too.",
+        refill_outside,
+    ),
+    LoaderMistake(
+        "thread_left",
+        steps.THINGS,
+        "More threads run than before, and no more files are open: a thread of your own is to be told to end, and joined. A "
+        "daemon thread lives as long as the program.",
+        answer(ThreadLeft),
+    ),
+    LoaderMistake(
+        "file_left",
+        steps.THINGS,
+        "More files are open than before, and no more threads run. Perhaps a pipe of your own is not closed: both its ends are "
+        "open files.",
+        answer(PipeLeft),
     ),
     LoaderMistake(
         "no_daemons",
