@@ -43,11 +43,11 @@ add_steps(
         cleanup.GARBAGE: "by close(); when the iterator is dropped, also in a cycle that the garbage collector finds, also before "
         "the first batch;",
         cleanup.ERROR: (
-            "by an error in a worker, in worker_init_fn, in the sampler (in its first batch, too) or in the body of the loop.",
+            "by an error in a worker, in worker_init_fn, in the sampler (in its __iter__ and its first batch, too) or in the body of the loop.",
             "An error in the sampler comes through as it is.",
         ),
         cleanup.BUSY: "A worker in the middle of a long sample is not waited for, nor is what stands in its queue: leaving takes "
-        "a second or so.",
+        "a second or so, for all workers together.",
         cleanup.THINGS: "Threads, open files and semaphores are then as many as before: queues are closed or dropped, and "
         "nothing keeps them alive.",
         cleanup.PROGRAM: "The workers are daemons, so that a program can end in the middle of an epoch.",

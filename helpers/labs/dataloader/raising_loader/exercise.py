@@ -6,7 +6,7 @@ from helpers.exercise import Exercise
 from helpers.labs.dataloader.shared.loaders import add_steps
 from helpers.labs.dataloader.shared.properties import errors
 from helpers.labs.dataloader.shared.properties.errors import ERRORS
-from helpers.labs.dataloader.shared.properties.order import FIRST, SLOW, TURNS
+from helpers.labs.dataloader.shared.properties.order import BOUND, EDGES, FIRST
 from helpers.labs.dataloader.shared.properties.seeds import DRAW, INFO, WITHIN
 
 raising_loader = Exercise(
@@ -28,14 +28,14 @@ raising_loader = Exercise(
     ],
 )
 
-# After processes and order comes what is new in this cell, then more of the first one's.
-_again = [step for step in FIRST + WITHIN if step[0] in (TURNS, SLOW, INFO, DRAW)]
+# After processes and order, all seen in one run, comes what is new in this cell, then more of the first one's.
+_again = [step for step in FIRST + WITHIN if step[0] in (BOUND, EDGES, INFO, DRAW)]
 add_steps(
     raising_loader,
-    [*FIRST[:2], *ERRORS, *_again],
+    [*FIRST[:4], *ERRORS, *_again],
     {
         errors.RAISED: "An exception in a sample, in collate_fn or in worker_init_fn is raised in the training loop when the turn "
-        "of its batch comes, after all batches before it.",
+        "of its batch comes, after all batches before it: nothing is read twice.",
         errors.TRACE: "It is of the same class, and its traceback as printed shows the worker's traceback as well: as its text, "
         "its cause, or a note.",
         errors.OWN: "It is of the same class",
@@ -47,10 +47,12 @@ add_steps(
         "worker's traceback, too.",
         errors.ITSELF: "A batch that is an exception is a batch like all others.",
         errors.KILLED: (
-            "A worker that died (killed, or ended by os._exit, whatever its exit code) is noticed within a second or so.",
+            "A worker that died (killed, or ended by os._exit, whatever its exit code) is noticed within a second or so, at the latest when "
+            "its batch is the next.",
             "RuntimeError: a worker died.",
         ),
         errors.EXITED: "ended by os._exit, whatever its exit code",
+        errors.SURVIVES: "It is of the same class",
         errors.PATIENT: "One that lives is waited for, however long a sample takes.",
     },
     usual="ordered_loader, whose workers may fail; all of its docstring still holds.",

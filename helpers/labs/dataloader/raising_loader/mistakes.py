@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from helpers.labs.dataloader.raising_loader.exercise import raising_loader
 from helpers.labs.dataloader.shared.loaders import add_mistakes
-from helpers.labs.dataloader.shared.mistakes import dead_workers, errors, order, processes
+from helpers.labs.dataloader.shared.mistakes import dead_workers, errors, order, processes, seeds
+from helpers.labs.dataloader.shared.properties.seeds import DRAW
 
-_AGAIN = ("data_loader_inside", "threads", "arrival_order")
-_former = [mistake for mistake in (*processes.PROCESSES, *order.ORDER) if mistake.name in _AGAIN]
-add_mistakes(raising_loader, (*_former, *errors.RAISING, *dead_workers.DEAD))
+_AGAIN = (
+    "data_loader_inside",
+    "threads",
+    "arrival_order",
+    "shared_task_queue",
+    "unbounded",
+    "prefetch_factor_forgotten",
+    "factor_for_all_workers",
+    "none_ends_the_epoch",
+)
+_former = [
+    mistake for mistake in (*processes.PROCESSES, *order.ORDER, *order.PREFETCH) if mistake.name in _AGAIN
+]
+_numpy = [mistake._replace(at=DRAW) for mistake in seeds.SEEDS if mistake.name == "numpy_not_seeded"]
+add_mistakes(raising_loader, (*_former, *_numpy, *errors.RAISING, *dead_workers.DEAD))

@@ -132,6 +132,30 @@ def _(answer: Any, trial: Trial) -> None:
     compare(answer, trial, functools.partial(Keyed, 4), sampler=["", "dog", 0, "dog"], batch_size=None)
 
 
+@serial_loader.property(
+    "an IterableDataset: taken in batches, never asked for its length",
+    changes=RNG,
+    once_right=True,
+    asks=(
+        "An IterableDataset gives batches of batch_size samples of one iterator.",
+        "The last may be shorter, and drop_last drops it.",
+        "Its len() is never asked.",
+    ),
+)
+def _(answer: Any, trial: Trial) -> None:
+    make = functools.partial(Stream, 7)
+    compare(answer, trial, make, batch_size=3)
+    compare(answer, trial, make, batch_size=3, drop_last=True)
+    compare(answer, trial, functools.partial(Stream, 6), batch_size=3, collate_fn=as_they_are)
+    compare(answer, trial, functools.partial(Stream, 6), batch_size=3, drop_last=True)
+    compare(answer, trial, functools.partial(Stream, 6), batch_size=3)
+    compare(answer, trial, functools.partial(Stream, 0), batch_size=3)
+    compare(answer, trial, functools.partial(Stream, 2))
+    compare(answer, trial, make, batch_size=4, shuffle=False)
+    compare(answer, trial, functools.partial(Promised, 7), batch_size=3)
+    compare(answer, trial, functools.partial(Promised, 7), batch_size=None)
+
+
 def tagged(value: Any) -> Any:
     """A collate_fn that shows what it was called on."""
     return "collate_fn was called on", value
@@ -204,29 +228,7 @@ def _(answer: Any, trial: Trial) -> None:
     compare(answer, trial, functools.partial(Pages, 3), batch_size=2, collate_fn=tagged)
     compare(answer, trial, functools.partial(Pages, 2), batch_size=None)
     compare(answer, trial, functools.partial(inputs.NoPages, 3), batch_size=2)
-
-
-@serial_loader.property(
-    "an IterableDataset: taken in batches, never asked for its length",
-    changes=RNG,
-    once_right=True,
-    asks=(
-        "An IterableDataset gives batches of batch_size samples of one iterator.",
-        "The last may be shorter, and drop_last drops it.",
-        "Its len() is never asked.",
-    ),
-)
-def _(answer: Any, trial: Trial) -> None:
-    make = functools.partial(Stream, 7)
-    compare(answer, trial, make, batch_size=3)
-    compare(answer, trial, make, batch_size=3, drop_last=True)
-    compare(answer, trial, functools.partial(Stream, 6), batch_size=3, drop_last=True)
-    compare(answer, trial, functools.partial(Stream, 6), batch_size=3)
-    compare(answer, trial, functools.partial(Stream, 0), batch_size=3)
-    compare(answer, trial, functools.partial(Stream, 2))
-    compare(answer, trial, make, batch_size=4, shuffle=False)
-    compare(answer, trial, functools.partial(Promised, 7), batch_size=3)
-    compare(answer, trial, functools.partial(Promised, 7), batch_size=None)
+    compare(answer, trial, functools.partial(inputs.OwnPages, 3), batch_size=2)
 
 
 @serial_loader.property(
@@ -348,7 +350,10 @@ def _(answer: Any, trial: Trial) -> None:
     "an error comes through, after the batches before it",
     changes=RNG,
     once_right=True,
-    asks="An error in the data set, a sampler or collate_fn comes through as it is, after the batches before it.",
+    asks=(
+        "An error in the data set, a sampler or collate_fn comes through as it is, after the batches before it.",
+        "The samples of a batch that was begun are lost.",
+    ),
 )
 def _(answer: Any, trial: Trial) -> None:
     for where, error, make in FAILURES:
@@ -376,13 +381,19 @@ def _(answer: Any, trial: Trial) -> None:
         )
         trial.true(
             got == "the same error" and came == want,
-            "An error in the data set, in a sampler or in collate_fn did not come through to the training loop as it is.",
+            "An error in the data set, in a sampler or in collate_fn did not come through to the training loop as it is."
+            if got != "the same error"
+            else f"The error came, and not after the batches before it: {'fewer' if len(came) < len(want) else 'more'} came.",
             expected=f"{want}, then {type(error).__name__}: {error}",
             got=f"{came}, then {got}",
             observed=(
                 where,
                 got.partition(":")[0],
-                "a batch too many or too few" if came != want else "the batches before",
+                "the batches before"
+                if came == want
+                else "fewer"
+                if len(came) < len(want)
+                else "more or other ones",
             ),
         )
 

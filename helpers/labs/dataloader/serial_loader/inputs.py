@@ -60,6 +60,18 @@ class Pages(Table):
         return [self.made(index) for index in indices]
 
 
+class OwnPages(Table):
+    """Its `__getitems__` is an attribute of the object."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.__getitems__ = self.read_at_once
+
+    def read_at_once(self, indices: list[int]) -> list[Any]:
+        self.asked.append(f"__getitems__({list(indices)})")
+        return [self.made(index) for index in indices]
+
+
 class NoPages(Pages):
     """A subclass that takes `__getitems__` back."""
 

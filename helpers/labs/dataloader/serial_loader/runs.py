@@ -93,6 +93,13 @@ def compare(answer: Any, trial: Trial, make: Callable[[], Any], **options: Any) 
         raise ours.batches
     trial.equal(ours.batches, theirs.batches, "The batches")
     trial.true(
+        "__len__" not in ours.asked or "__len__" in theirs.asked,
+        "The batches are right, but the stream was asked for its length.",
+        expected=f"asked for {shown(theirs.asked)}",
+        got=f"asked for {shown(ours.asked)}",
+        observed="asked for the length",
+    )
+    trial.true(
         ours.asked == theirs.asked,
         "The batches are right, but the data set is not read as DataLoader reads it.",
         expected=f"asked for {shown(theirs.asked)}",

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from helpers.notebook.frames import is_learners
+
 TICK = 0.1  # s between two looks
 PATIENCE = 10  # looks at which all sleep and nothing has happened
 LONGEST = 40  # looks without an event, whoever is busy
@@ -107,6 +109,11 @@ def _state(pid: int) -> str:
     return "" if helper or state == "X" else state
 
 
+def ended(pid: int) -> bool:
+    """Whether this process has ended, buried or not; where nothing tells, no."""
+    return os.path.isdir("/proc/self/task") and _state(pid) in ("", "Z")
+
+
 def _other_threads() -> list[str]:
     """The letter in /proc of each thread of this process but the one that asks; on Linux."""
     found = []
@@ -144,6 +151,7 @@ class Started:
         self.before = set(children())
         self.waited = 0.0  # s without anything that happened, when it was given up
         self.last_words = ""  # who was doing what when nothing happened any more
+        self.stood: tuple[int, str] | None = None  # line and function of the learner, innermost
 
     def now(self) -> dict[int, str]:
         return {pid: state for pid, state in children().items() if pid not in self.before}
@@ -224,6 +232,7 @@ class Started:
                 if not self.last_words:
                     self.waited = max(still, idle, joining) * TICK
                     self.last_words = _described(events, states)
+                    self.stood = _place_of(frame)
                 self.kill()
                 raise Stuck
 
@@ -238,6 +247,15 @@ class Started:
             sys.unraisablehook = old_hook
         if self.last_words:  # what is raised in a __del__, or under `except BaseException`, gets lost
             raise Stuck
+
+
+def _place_of(frame: Any) -> tuple[int, str] | None:
+    """Line and function of the learner's innermost frame."""
+    while frame is not None:
+        if is_learners(frame.f_code.co_filename):
+            return frame.f_lineno, frame.f_code.co_name
+        frame = frame.f_back
+    return None
 
 
 def _joins_for_a_while(frame: Any) -> bool:
@@ -262,9 +280,10 @@ def _described(events: list[list[Any]], states: dict[int, str]) -> str:
     done = [event[1] for event in events if event[0] == "done"]
     stopped = [index for index in loading if index not in done]
     alive = sum(state != "Z" for state in states.values())
+    seen = {event[2] for event in events if event[0] == "load"} | set(states)
     lines = [
         f"batches asked of the sampler: {len(asked)}; samples loaded: {len(done)}; batches received: {len(got)}",
-        f"workers: {alive} running, {len(states) - alive} ended",
+        f"workers: {alive} running, {len(seen) - alive} ended",
     ]
     if stopped:
         lines.append(f"begun and not finished: sample {', '.join(map(str, stopped))}")

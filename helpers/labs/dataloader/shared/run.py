@@ -72,8 +72,8 @@ def waits_for(*done: Any) -> Act:
 class Loading:
     """A loader at work. In a `with` block: whatever it leaves behind is removed at the end.
 
-    batches: what the sampler gives; an exception among them is raised. Lists and counts of what was asked,
-    loaded and received are read from `log`.
+    batches: what the sampler gives; an exception among them is raised. sampler: one in its place, handed over as it is.
+    Lists and counts of what was asked, loaded and received are read from `log`.
     """
 
     def __init__(
@@ -87,9 +87,11 @@ class Loading:
         usual: Act | None = None,
         collate_fn: Callable[[list], Any] = list,
         patience: int = PATIENCE,
+        sampler: Any = None,
         **options: Any,
     ) -> None:
         self.trial, self.answer, self.batches, self.patience = trial, answer, batches, patience
+        self.sampler = sampler
         own = torch.Generator().manual_seed(trial.seed)
         self.collate_fn, self.options = collate_fn, {"num_workers": 2, "generator": own, **options}
         self.folder = tempfile.mkdtemp(prefix="loader")
@@ -138,7 +140,8 @@ class Loading:
     def start(self) -> Any:
         """Calls the answer; wrong if what it returns is no iterator."""
         with self.started.watched(self.patience):
-            found = self.answer(self.samples, self.asked(), self.collate_fn, **self.options)
+            sampler = self.asked() if self.sampler is None else self.sampler
+            found = self.answer(self.samples, sampler, self.collate_fn, **self.options)
             try:
                 self.iterator = iter(found)
             except TypeError:
@@ -189,11 +192,11 @@ class Loading:
 
     def hangs(self, stuck: Stuck, when: str = "The loader waits", why: str = "", where: str = "") -> None:
         """Ends the property: who waits for what. It may hang, or wait with a time limit of some seconds."""
-        place = next(iter(reversed(judge.frames_of(stuck))), None)
-        line = "" if place is None else f"\nyour loader stood in line {place[1]}, in {place[2]}"
+        place = next((frame[1:] for frame in reversed(judge.frames_of(stuck))), self.started.stood)
+        line = "" if place is None else f"\nyour loader stood in line {place[0]}, in {place[1]}"
         self.trial.fail(
             f"{when}: for {self.started.waited:.1f} seconds nothing has happened{f', {why}' if why else ''}.",
-            expected=self.wanted,
+            expected="a loop that can be left" if when.startswith("Leaving") else self.wanted,
             got=self.started.last_words + line,
             observed=("hangs", when, where) if where else ("hangs", when),
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import os
 import queue
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -114,6 +116,75 @@ def try_begins_late(dataset: Any, batch_sampler: Any, collate_fn: Any, **options
         Loader.close(loader)
 
 
+def iter_outside(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """Starts its workers, and asks the sampler for an iterator before the try."""
+    loader = _Unprotected(dataset, (), collate_fn, **options)
+    loader.batches = iter(batch_sampler)
+    try:
+        loader.fill()
+        yield from loader
+    finally:
+        Loader.close(loader)
+
+
+def started_at_the_call(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """A function that starts the workers, and a generator in it with the finally."""
+    loader = _Unprotected(dataset, batch_sampler, collate_fn, **options)
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from loader
+        finally:
+            Loader.close(loader)
+
+    return batches()
+
+
+def refill_outside(dataset: Any, batch_sampler: Any, collate_fn: Any, **options: Any) -> Iterator[Any]:
+    """Protects the worker's batches and the yield, and not what asks the sampler for more."""
+    loader = _NoRefill(dataset, batch_sampler, collate_fn, **options)
+    for batch in loader:
+        loader.ask()
+        whole = False
+        try:
+            yield batch
+            whole = True
+        finally:
+            if not whole:
+                loader.close()
+
+
+class _NoRefill(Plain):
+    def refill(self) -> None:
+        pass
+
+
+class SamplerErrorWrapped(Loader):
+    """Gives an error of the sampler a class of its own."""
+
+    def ask(self) -> None:
+        try:
+            super().ask()
+        except Exception as error:
+            raise RuntimeError("the sampler failed") from error
+
+
+class ThreadLeft(Loader):
+    """A thread of its own that nobody ends."""
+
+    def begin(self) -> None:
+        super().begin()
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+class PipeLeft(Loader):
+    """A pipe of its own that nobody closes."""
+
+    def begin(self) -> None:
+        super().begin()
+        os.pipe()
+
+
 class _Unprotected(OnlyAtTheEnd):
     def begin(self) -> None:
         self.base_seed = self.drawn()
@@ -173,6 +244,21 @@ class LeavesSlowly(Loader):
             tasks.put(None)
         for worker in self.workers:
             worker.join(5)
+        super().close()
+
+
+class ATimeForEach(Loader):
+    """A second and a half for each worker."""
+
+    def close(self) -> None:
+        self.done.set()
+        for tasks in self.tasks if self.workers else ():
+            tasks.cancel_join_thread()
+            tasks.put(None)
+        for worker in self.workers:
+            worker.join(1.5)
+            worker.kill()
+            worker.join()
         super().close()
 
 
@@ -256,8 +342,9 @@ CLEANUP = [
     LoaderMistake(
         "only_at_the_end",
         steps.BREAK,
-        "After break the workers go on running: the loader ends them at its end, and perhaps after an error, but not when it "
-        "is left. A finally around the loop over the batches runs always.",
+        "After break the workers go on running. Perhaps the loader ends them at its end only: a finally around the loop over the "
+        "batches runs always. Or they were told to end and cannot, since nobody reads their results: kill() those that are still "
+        "there.",
         answer(OnlyAtTheEnd),
         (answer(Kept),),
     ),
@@ -273,14 +360,17 @@ CLEANUP = [
     LoaderMistake(
         "errors_forgotten",
         steps.ERROR,
-        "`except GeneratorExit` covers break and close(); an error needs the clean-up as well: finally covers all.",
+        "After break the workers are ended, and not after an error in a worker. Perhaps the clean-up is for GeneratorExit only, or "
+        "for an error at the `yield`: a finally around the whole loop covers all.",
         errors_forgotten,
     ),
     LoaderMistake(
         "try_begins_late",
         steps.ERROR,
-        "The workers run before the try begins: an error while the queues are filled for the first time leaves them.",
+        "An error in the sampler, before the first batch, leaves the workers running. Perhaps the try begins after they were "
+        "started: iter(batch_sampler) and the first tasks belong into it, too.",
         try_begins_late,
+        (iter_outside,),
     ),
     LoaderMistake(
         "raises_unwanted",
@@ -291,7 +381,7 @@ CLEANUP = [
     LoaderMistake(
         "waits_for_samples",
         steps.BUSY,
-        "join() without a timeout waits for the sample in hand, and for all tasks in the queue: a download that "
+        "Leaving waits for the samples in hand, perhaps in join() without a timeout, perhaps for their results: a download that "
         "hangs keeps the program with it. Give them a moment, then kill().",
         answer(WaitsForSamples),
         (answer(WorksOff),),
@@ -305,6 +395,13 @@ CLEANUP = [
         answer(LeavesSlowly),
     ),
     LoaderMistake(
+        "a_time_for_each_worker",
+        steps.BUSY,
+        "With one busy worker leaving is quick, and with three it takes seconds. Perhaps each join() has a time limit of its own: "
+        "wait for all until one moment, then kill() all that are still there.",
+        answer(ATimeForEach),
+    ),
+    LoaderMistake(
         "waits_for_its_queues",
         steps.BUSY,
         "join_thread() waits until all that was put into a queue has gone into its pipe, and nobody reads that any more. Let "
@@ -316,15 +413,50 @@ CLEANUP = [
     LoaderMistake(
         "sampler_error_swallowed",
         steps.ERROR,
-        "An error in the sampler was taken for its end: the epoch ends early, as if all were well.",
+        "An error in the sampler never reached the training loop: the epoch ends early, as if all were well. Perhaps it was "
+        "caught, or a `return` stands in a finally.",
         answer(SamplerErrorSwallowed),
     ),
     LoaderMistake(
         "queues_kept",
         steps.THINGS,
-        "A queue is two open files, semaphores and, once something was put, a thread: it ends with close(), or with "
-        "the last reference to it.",
+        "More is held than before. A queue is two open files, semaphores and, once something was put, a thread: it ends with "
+        "close(), or with the last reference to it.",
         answer(QueuesKept),
+    ),
+    LoaderMistake(
+        "sampler_error_in_a_different_class",
+        steps.ERROR,
+        "An error in the sampler came as RuntimeError: it is raised in this process, so nothing needs to be made anew.",
+        answer(SamplerErrorWrapped),
+    ),
+    LoaderMistake(
+        "started_at_the_call",
+        steps.GARBAGE,
+        "An iterator that was dropped before its first batch left the workers running. Perhaps they are started at the call, and "
+        "the finally stands in a generator that was never begun: then it does not run.",
+        started_at_the_call,
+    ),
+    LoaderMistake(
+        "refill_outside",
+        steps.ERROR,
+        "An error in the sampler in the middle of the epoch leaves the workers running. What asks for one more batch belongs "
+        "inside of the try, too.",
+        refill_outside,
+    ),
+    LoaderMistake(
+        "thread_left",
+        steps.THINGS,
+        "More threads run than before, and no more files are open: a thread of your own is to be told to end, and joined. A "
+        "daemon thread lives as long as the program.",
+        answer(ThreadLeft),
+    ),
+    LoaderMistake(
+        "file_left",
+        steps.THINGS,
+        "More files are open than before, and no more threads run. Perhaps a pipe of your own is not closed: both its ends are "
+        "open files.",
+        answer(PipeLeft),
     ),
     LoaderMistake(
         "no_daemons",

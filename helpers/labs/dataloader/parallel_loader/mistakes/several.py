@@ -13,8 +13,11 @@ _AGAIN = {
     "arrival_order",
     "shared_task_queue",
     "unbounded",
+    "prefetch_factor_forgotten",
     "numpy_not_seeded",
     "error_swallowed",
+    "traceback_lost",
+    "worker_ends_after_its_error",
     "stop_iteration_ends_the_epoch",
     "dead_worker_hangs",
 }

@@ -229,6 +229,16 @@ class _(Serial):
 
 @loaders.variant(ShuffleFalseRefused)
 class _(Serial):
+    """Beside a sampler only."""
+
+    def refuse(self) -> None:
+        super().refuse()
+        if self.sampler is not None and self.shuffle is not None:
+            raise ValueError("shuffle and a sampler")
+
+
+@loaders.variant(ShuffleFalseRefused)
+class _(Serial):
     """Beside a batch sampler only."""
 
     def refuse(self) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from torch.utils.data import default_collate
+from torch.utils.data import default_collate, default_convert
 
 from helpers.labs.dataloader.serial_loader.right import Serial, loaders
 
@@ -129,6 +129,81 @@ class _(Serial):
 
 
 @loaders.mistake()
+class LengthOfAStreamAsked(Serial):
+    """The batches are right, and the stream was asked for its length. Nobody needs it to take samples until there are no
+    more. list() asks, too, and reads the whole stream.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        try:
+            len(self.dataset)
+        except TypeError:
+            pass
+        return super().from_stream()
+
+
+@loaders.mistake()
+class EmptyLastBatchOfAStream(Serial):
+    """A stream whose last batch is full gave one batch more, an empty one. Perhaps what is left at the end is yielded without
+    a look whether anything is left.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        if not self.batched:
+            yield from super().from_stream()
+            return
+        batch: list[Any] = []
+        for sample in self.dataset:
+            batch.append(sample)
+            if len(batch) == self.batch_size:
+                yield self.collate_fn(batch)
+                batch = []
+        if not self.drop_last:
+            yield self.collate_fn(batch)
+
+
+@loaders.mistake()
+class BatchListUsedAgain(Serial):
+    """A batch changed after it was handed over. Perhaps one list serves all batches of a stream, and is cleared after each:
+    collate_fn may keep it, so give it a new list each time.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        if not self.batched:
+            yield from super().from_stream()
+            return
+        batch: list[Any] = []
+        for sample in self.dataset:
+            batch.append(sample)
+            if len(batch) == self.batch_size:
+                yield self.collate_fn(batch)
+                batch.clear()
+        if batch and not self.drop_last:
+            yield self.collate_fn(batch)
+
+
+@loaders.mistake()
+class ListOfOneSample(Serial):
+    """With batch_size=None collate_fn was called on a list of one sample: it is called on the sample itself."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        collate_fn = self.collate_fn
+        if not self.batched and options.get("collate_fn"):
+            self.collate_fn = lambda sample: collate_fn([sample])
+
+
+@loaders.mistake()
+class BatchesNotCollated(Serial):
+    """Batches of a batch_sampler came as lists: without a collate_fn they go through default_collate. Perhaps default_convert
+    was taken because batch_size is None, as torch sets it beside a batch_sampler.
+    """
+
+    def collate(self) -> Callable[[Any], Any]:
+        return super().collate() if self.batch_sampler is None else default_convert
+
+
+@loaders.mistake()
 class StreamBegunAnew(Serial):
     """iter(dataset) begins at the start: call it once an epoch, not once a batch. The first samples came again and again."""
 
@@ -173,8 +248,8 @@ class _(Serial):
 
 @loaders.mistake()
 class SingleSamplesCollated(Serial):
-    """With batch_size=None the default is default_convert, not default_collate: it turns arrays and numbers of NumPy into
-    tensors and adds no dimension.
+    """With batch_size=None a sample was collated, or came as a batch of one. There are no batches then: the default is
+    default_convert on the sample itself, which turns arrays and numbers of NumPy into tensors and adds no dimension.
     """
 
     def collate(self) -> Callable[[Any], Any]:
@@ -285,7 +360,7 @@ class _(Serial):
 
 @loaders.mistake()
 class GetitemsIgnored(Serial):
-    """A data set with __getitems__ reads a whole batch in one query. Here it was asked sample by sample."""
+    """A data set with __getitems__ reads a whole batch in one query, also a batch of one. Here it was asked by __getitem__."""
 
     def fetched(self, indices: Any) -> list[Any]:
         return [self.dataset[index] for index in indices]
@@ -307,6 +382,16 @@ class _(Serial):
 
     def fetched(self, indices: Any) -> list[Any]:
         return super().fetched(indices) if len(indices) > 1 else [self.dataset[index] for index in indices]
+
+
+@loaders.variant(GetitemsIgnored)
+class _(Serial):
+    """Looked for in the class."""
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if getattr(type(self.dataset), "__getitems__", None) is not None:
+            return super().fetched(indices)
+        return [self.dataset[index] for index in indices]
 
 
 @loaders.mistake()
@@ -382,6 +467,45 @@ class BadSampleSkipped(Serial):
             except LookupError:
                 continue
         return samples
+
+
+@loaders.mistake()
+class ErrorBeforeItsTurn(Serial):
+    """An error came before a batch that had been made before it. Perhaps one batch is made ahead of the one that is handed over:
+    keep an error until its turn.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        batches, nothing = super().__iter__(), object()
+        ready = next(batches, nothing)
+        while ready is not nothing:
+            following = next(batches, nothing)
+            yield ready
+            ready = following
+
+
+@loaders.mistake()
+class ShortBatchBeforeAnError(Serial):
+    """Before the error of a stream came a batch of the samples that were left: a short batch is the last of a stream that has
+    ended, and this one has failed.
+    """
+
+    def from_stream(self) -> Iterator[Any]:
+        if not self.batched:
+            yield from super().from_stream()
+            return
+        failed: list[Exception] = []
+        self.dataset = _until_it_fails(self.dataset, failed)
+        yield from super().from_stream()
+        for error in failed:
+            raise error
+
+
+def _until_it_fails(samples: Iterable[Any], failed: list[Exception]) -> Iterator[Any]:
+    try:
+        yield from samples
+    except Exception as error:
+        failed.append(error)
 
 
 @loaders.mistake()

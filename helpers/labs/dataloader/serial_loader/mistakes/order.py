@@ -320,15 +320,6 @@ class AllSamplesAtOnce(Serial):
 
 @loaders.variant(AllSamplesAtOnce)
 class _(Serial):
-    """list() asks the data set for its length, too."""
-
-    def from_stream(self) -> Iterator[Any]:
-        self.dataset = list(self.dataset)
-        return super().from_stream()
-
-
-@loaders.variant(AllSamplesAtOnce)
-class _(Serial):
     """Single samples."""
 
     def from_stream(self) -> Iterator[Any]:
@@ -345,3 +336,17 @@ class AllBatchesAtOnce(Serial):
 
     def from_table(self) -> Iterator[Any]:
         return iter(list(super().from_table()))
+
+
+@loaders.mistake()
+class ReadsFarAhead(Serial):
+    """More than one batch was read ahead of what was handed over: the next may take long, or never come, and training waits for
+    it.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = super().__iter__()
+        ready = list(itertools.islice(batches, 3))
+        while ready:
+            ready += itertools.islice(batches, 1)
+            yield ready.pop(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import traceback
 from typing import Any
 
 from helpers.labs.dataloader.shared.loaders import LoaderMistake
@@ -213,6 +214,125 @@ class StopShortens(Loader):
         return self.collate_fn(list(map(self.dataset.__getitem__, indices)))
 
 
+class LeftOut(Loader):
+    """Leaves a sample that fails out of its batch."""
+
+    def batch(self, indices: Any) -> Any:
+        samples = []
+        for index in indices:
+            try:
+                samples.append(self.dataset[index])
+            except Exception as error:
+                print(error)
+        return self.collate_fn(samples)
+
+
+class ReadAgain(Loader):
+    """Tries once more."""
+
+    def batch(self, indices: Any) -> Any:
+        return self.collate_fn([self.read(index) for index in indices])
+
+    def read(self, index: Any) -> Any:
+        try:
+            return self.dataset[index]
+        except Exception:
+            return self.dataset[index]
+
+
+class SeeThere(Loader):
+    """Prints the traceback in the worker, and sends the class."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            raise batch.kind("an error in a worker: see its output")
+        return batch
+
+
+class MadeByPickle(Loader):
+    """Sends the exception with a note, so that pickle makes it anew."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            return self.batch(indices)
+        except Exception as error:
+            if isinstance(error, StopIteration):
+                return Failure(error)
+            error.add_note(traceback.format_exc())
+            return Sent(error)
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Sent):
+            raise batch.error
+        return super().opened(batch)
+
+
+class Sent:
+    """An exception on its way, to tell it from a batch."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+class OnlyTypeError(Loader):
+    """Catches TypeError around type(text), and nothing else."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            try:
+                error = batch.kind(batch.text)
+            except TypeError:
+                error = RuntimeError(batch.text)
+            raise RuntimeError(batch.text) if isinstance(error, StopIteration) else error
+        return batch
+
+
+class AwkwardInShort(Loader):
+    """RuntimeError without the text."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            try:
+                batch.kind(batch.text)
+            except Exception:
+                raise RuntimeError(f"{batch.kind.__name__} in a worker") from None
+        return super().opened(batch)
+
+
+class StopInShort(Loader):
+    """RuntimeError without the text, for StopIteration."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure) and batch.kind is StopIteration:
+            raise RuntimeError("StopIteration in a worker")
+        return super().opened(batch)
+
+
+class EndsAfterItsError(Loader):
+    """Its try stands around the whole life of a worker."""
+
+    def work(self, id: int) -> None:
+        task = None
+        try:
+            self.prepare(id)
+            while (task := self.tasks[id].get()) is not None:
+                self.results.put((task[0], self.batch(task[1])))
+        except Exception as error:
+            self.results.put(((task or self.tasks[id].get())[0], Failure(error)))
+
+
+class SomeClasses(Loader):
+    """Catches the errors that its author has thought of."""
+
+    def made(self, indices: Any) -> Any:
+        try:
+            return self.batch(indices)
+        except OSError:
+            raise
+        except Exception as error:
+            return Failure(error)
+
+
 RAISING = [
     LoaderMistake(
         "error_swallowed",
@@ -220,6 +340,19 @@ RAISING = [
         "The batch is left out, or the epoch ends early: the model trains on less than it was given.",
         answer(Skipped),
         (answer(EndsQuietly),),
+    ),
+    LoaderMistake(
+        "failed_sample_left_out",
+        steps.RAISED,
+        "The batch of the sample that failed came without it, and nobody was told: a batch that is too small, or empty.",
+        answer(LeftOut),
+    ),
+    LoaderMistake(
+        "failed_sample_read_again",
+        steps.RAISED,
+        "A sample that raised was read a second time. An error that comes now and then is then never seen, and a slow one takes "
+        "twice its time.",
+        answer(ReadAgain),
     ),
     LoaderMistake(
         "error_as_a_batch",
@@ -257,9 +390,17 @@ RAISING = [
     LoaderMistake(
         "traceback_lost",
         steps.TRACE,
-        "Pickle keeps an exception's arguments and drops its __traceback__: send traceback.format_exc() with it.",
+        "The error has its class and its message, and does not tell where in the worker it was raised. Perhaps the exception "
+        "itself was sent (pickle drops its __traceback__), or its message only: send traceback.format_exc().",
         answer(ErrorItself),
         (answer(OnlyMessage),),
+    ),
+    LoaderMistake(
+        "message_and_traceback_lost",
+        steps.TRACE,
+        "The error has its class, and neither its message nor the worker's traceback. Perhaps they were printed in the worker: "
+        "send traceback.format_exc() with the class.",
+        answer(SeeThere),
     ),
     LoaderMistake(
         "own_types_lost",
@@ -308,10 +449,46 @@ RAISING = [
         answer(TextForAll),
     ),
     LoaderMistake(
+        "error_not_unpickled",
+        steps.AWKWARD,
+        "An error came out of the queue's get(), where pickle made the worker's exception anew: it calls the class with the "
+        "exception's `args`, and this class takes others. Send class and text, and make the error in the training loop.",
+        answer(MadeByPickle),
+    ),
+    LoaderMistake(
+        "only_type_error_caught",
+        steps.AWKWARD,
+        "A class that is called with a text it cannot use may raise anything: here ValueError came instead of the worker's error. "
+        "Perhaps only TypeError is caught around type(text).",
+        answer(OnlyTypeError),
+    ),
+    LoaderMistake(
+        "awkward_type_without_traceback",
+        steps.AWKWARD,
+        "What came for a class that cannot be made from a text does not tell where in the worker it was raised: give the "
+        "RuntimeError the worker's traceback as its text.",
+        answer(AwkwardInShort),
+    ),
+    LoaderMistake(
         "stop_iteration_ends_the_epoch",
         steps.STOP,
         "StopIteration raised from __next__ means that there is no more: torch's own loader ends here in silence.",
         answer(StopPasses),
+    ),
+    LoaderMistake(
+        "stop_iteration_without_traceback",
+        steps.STOP,
+        "RuntimeError came for StopIteration, and does not tell where in the worker it was raised: give it the worker's "
+        "traceback as its text.",
+        answer(StopInShort),
+    ),
+    LoaderMistake(
+        "worker_ends_after_its_error",
+        steps.SURVIVES,
+        "A worker had ended after an error in it, and was taken for dead before the error's turn. Perhaps its try stands around "
+        "the whole loop and not around one batch; or it does not catch this class (FileNotFoundError).",
+        answer(EndsAfterItsError),
+        (answer(SomeClasses),),
     ),
     LoaderMistake(
         "stop_iteration_shortens_the_batch",

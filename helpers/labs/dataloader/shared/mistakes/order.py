@@ -165,12 +165,49 @@ class NoneIsTheEnd(Loader):
         return super().opened(batch)
 
 
-class FalsyIsTheEnd(NoneIsTheEnd):
+class EmptyLeftOut(Loader):
+    """Sends no task for an empty list."""
+
     def ask(self) -> None:
         indices = next(self.batches, None)
         if indices:
             self.queue_of(self.sent).put((self.sent, indices))
             self.sent += 1
+
+
+class EmptyEndsTheWorker(Loader):
+    """Takes an empty list of indices for the word that there is no more."""
+
+    def work(self, id: int) -> None:
+        self.prepare(id)
+        while (task := self.tasks[id].get()) is not None and task[1]:
+            self.results.put((task[0], self.made(task[1])))
+
+    def look(self) -> None:
+        pass
+
+
+class FactorForAll(Loader):
+    """prefetch_factor batches altogether."""
+
+    def fill(self) -> None:
+        for _ in range(self.prefetch_factor):
+            self.ask()
+
+
+class TailLost(Loader):
+    """Ends with the sampler; what is outstanding then is lost."""
+
+    def __next__(self) -> Any:
+        sent = self.sent
+        self.ask()
+        if sent == self.sent:
+            self.close()
+            raise StopIteration
+        return super().__next__()
+
+    def refill(self) -> None:
+        pass
 
 
 ORDER = [
@@ -204,6 +241,19 @@ ORDER = [
     ),
 ]
 PREFETCH = [
+    LoaderMistake(
+        "last_batches_lost",
+        steps.PROCESSES,
+        "The epoch ended when the sampler had no more, though batches were still outstanding: all that were asked for are to be "
+        "handed over.",
+        answer(TailLost),
+    ),
+    LoaderMistake(
+        "factor_for_all_workers",
+        steps.BOUND,
+        "prefetch_factor batches were asked for altogether. It counts for each worker: prefetch_factor * num_workers.",
+        answer(FactorForAll),
+    ),
     LoaderMistake(
         "unbounded",
         steps.SLOW,
@@ -247,7 +297,7 @@ PREFETCH = [
     LoaderMistake(
         "prefetch_factor_forgotten",
         steps.BOUND,
-        "prefetch_factor counts for each worker: with one task each, a worker is idle until the next one reaches it.",
+        "One batch was asked for for each worker, whatever prefetch_factor is: a worker is idle until its next task reaches it.",
         answer(FactorForgotten),
     ),
     LoaderMistake(
@@ -274,9 +324,22 @@ PREFETCH = [
     LoaderMistake(
         "none_ends_the_epoch",
         steps.EDGES,
-        "None, or an empty list, is taken for the end. A batch may be what it likes: count instead, or use a "
-        "marker of your own.",
+        "A batch that is None was taken for the end. A batch may be what it likes: count instead, or use a marker of your own.",
         answer(NoneIsTheEnd),
-        (answer(FalsyIsTheEnd),),
+    ),
+    LoaderMistake(
+        "empty_batch_left_out",
+        steps.EDGES,
+        "The batch whose list of indices is empty was left out. It is a batch, too: collate_fn([]) says what it is.",
+        answer(EmptyLeftOut),
+    ),
+    LoaderMistake(
+        "empty_batch_never_comes",
+        steps.EDGES,
+        "The loader waits for a batch that does not come. Perhaps an empty list of indices ends its worker, or gets no answer; or "
+        "a batch that is None is taken for one that has not come yet.",
+        answer(EmptyEndsTheWorker),
+        (),
+        ("hangs", "The loader waits"),
     ),
 ]

@@ -116,6 +116,19 @@ class OnlyTorch(Loader):
         torch.manual_seed(self.base_seed + id)
 
 
+class NoRandom(Loader):
+    def seed(self, id: int) -> None:
+        torch.manual_seed(self.base_seed + id)
+        np.random.seed(numpy_seed(self.base_seed, id))
+
+
+class NoGlobalDraw(Loader):
+    """Takes the global generator's seed, where no generator is given."""
+
+    def drawn(self) -> int:
+        return torch.initial_seed() if self.generator is None else super().drawn()
+
+
 class NumpyModulo(Loader):
     """NumPy with the low half of the worker's seed."""
 
@@ -256,6 +269,19 @@ SEEDS = [
         steps.SEEDS,
         "torch.manual_seed seeds neither random nor NumPy.",
         answer(OnlyTorch),
+    ),
+    LoaderMistake(
+        "random_not_seeded",
+        steps.SEEDS,
+        "Python's random was not seeded with base_seed + id in the workers; torch and NumPy were right.",
+        answer(NoRandom),
+    ),
+    LoaderMistake(
+        "no_draw_without_a_generator",
+        steps.DRAW,
+        "With generator=None nothing was drawn. The base seed is then one draw from torch's global generator: its initial seed "
+        "would be the same in each epoch.",
+        answer(NoGlobalDraw),
     ),
     LoaderMistake(
         "numpy_by_remainder",

@@ -9,6 +9,7 @@ from typing import Any
 
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
+from helpers.labs.dataloader.shared.processes import ended
 from helpers.labs.dataloader.shared.run import Loading, Samples, text_of
 
 RAISED = "an error of a sample is raised in the training loop, at its place in the order"
@@ -21,9 +22,11 @@ AWKWARD = "an error that cannot be made from a text"
 STOP = "StopIteration in a sample is an error, not the end of the epoch"
 KILLED = "a worker that is killed is noticed"
 EXITED = "a worker that ends by itself is noticed, whatever its exit code"
+SURVIVES = "a worker that has raised an error is not taken for dead before the error's turn"
 PATIENT = "a slow sample of a worker that lives is waited for"
 
-_broken: dict[tuple[int, int], tuple[list[Any], str, str, Exception | None]] = {}
+_broken: dict[tuple[int, int], tuple[list[Any], str, str, int]] = {}
+_slowed: dict[tuple[int, int], tuple[list[Any], str, str, bool]] = {}
 
 
 class Corrupt(Exception):
@@ -32,6 +35,13 @@ class Corrupt(Exception):
     def __init__(self, file: str, offset: int) -> None:
         super().__init__(f"{file} is corrupt at byte {offset}")
         self.file, self.offset = file, offset
+
+
+class Refused(Exception):
+    """An error that is made from a number, and makes a text of it."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the server said {int(status)}")
 
 
 def decode_sample(samples: Samples, index: Any) -> Any:
@@ -46,8 +56,8 @@ def _slow_one(samples: Samples, index: Any) -> Any:
     return index
 
 
-def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | None]:
-    """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, itself."""
+def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, int]:
+    """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, its reads."""
     key = id(answer), trial.seed
     message = (
         "5 batches of one sample, two workers; sample 2 raises ValueError while batch 1 is still being loaded"
@@ -58,10 +68,7 @@ def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, Exception | 
         with Loading(trial, answer, message, [[k] for k in range(5)], acts=acts) as loading:
             error = loading.error()
             kind, text = ("", "") if error is None else (type(error).__name__, text_of(error))
-            plain = error if type(error) in (ValueError, RuntimeError) else None
-            if error is not None:
-                error.__traceback__ = error.__context__ = None
-            _broken[key] = loading.received, kind, text, plain
+            _broken[key] = loading.received, kind, text, loading.places("load").count(2)
     return _broken[key]
 
 
@@ -71,7 +78,7 @@ def last_line(text: str) -> str:
 
 
 def raised(answer: Any, trial: Trial) -> None:
-    received, kind, text, _ = broken(answer, trial)
+    received, kind, text, reads = broken(answer, trial)
     strange = [batch for batch in received if type(batch) is not list]
     trial.true(
         not strange,
@@ -95,6 +102,13 @@ def raised(answer: Any, trial: Trial) -> None:
         expected="[0], [1], then ValueError",
         got=f"{received}, then {kind}",
         observed=("place", "early" if len(received) < 2 else received),
+    )
+    trial.true(
+        reads == 1,
+        f"Sample 2 raised ValueError and was read {reads} times: a second try hides an error that comes now and then.",
+        expected="one read of each sample",
+        got=f"{reads} reads of sample 2",
+        observed="read again",
     )
 
 
@@ -179,7 +193,9 @@ def hook(answer: Any, trial: Trial) -> None:
     with Loading(trial, answer, message, [[k] for k in range(4)], worker_init_fn=open_shard) as loading:
         error = loading.error()
         want = [[0]] if loading.received else []  # before the first batch will do
-        _see(trial, error, LookupError, loading.received, want, "hook")
+        alone = len({load[2] for load in loading.log.events("load")}) < 2
+        where = "hook, and one worker loads all" if error is None and alone else "hook"
+        _see(trial, error, LookupError, loading.received, want, where)
         _see_trace(trial, text_of(error), "open_shard", "no shard for worker 1")
 
 
@@ -230,20 +246,46 @@ def _corrupt(samples: Samples, index: Any) -> Any:
     raise Corrupt("train.tar", 512)
 
 
+def _refused(samples: Samples, index: Any) -> Any:
+    raise Refused(503)
+
+
 def awkward(answer: Any, trial: Trial) -> None:
-    message = "2 batches, one worker; sample 1 raises an exception whose class takes two arguments"
-    with Loading(trial, answer, message, [[0], [1]], acts={1: _corrupt}, num_workers=1) as loading:
+    _awkward(answer, trial, Corrupt, _corrupt, "train.tar", "takes two arguments")
+    _awkward(answer, trial, Refused, _refused, "503", "takes a number: made from a text it raises ValueError")
+
+
+def _awkward(answer: Any, trial: Trial, wanted: type, act: Any, words: str, takes: str) -> None:
+    message = f"2 batches, one worker; sample 1 raises {wanted.__name__}, whose class {takes}"
+    with Loading(trial, answer, message, [[0], [1]], acts={1: act}, num_workers=1) as loading:
         error = loading.error()
         text = "" if error is None else text_of(error)
-        fine = isinstance(error, (Corrupt, RuntimeError)) and "_corrupt" in text and "train.tar" in text
+        kind = type(error).__name__
         trial.true(
-            fine,
-            "An exception class that takes two arguments cannot be made from a text, and its own error is lost: "
-            f"the training loop got {type(error).__name__}.",
-            expected="a RuntimeError with the worker's traceback as its text, or the error itself",
+            isinstance(error, (wanted, RuntimeError)),
+            f"{wanted.__name__} cannot be made from a text, and the worker's error is lost: the training loop got "
+            + ("no error." if error is None else f"{kind}."),
+            expected=f"RuntimeError with the worker's traceback, or {wanted.__name__} itself",
             got=last_line(text) or str(loading.received),
-            observed=("awkward", type(error).__name__, "_corrupt" in text),
+            observed=("awkward", wanted.__name__, kind, _unpickled(error)),
         )
+        trial.true(
+            act.__name__ in text and words in text,
+            f"{kind} came for {wanted.__name__}, and it does not show the worker's traceback.",
+            expected=f"the worker's traceback, with the name of the function that raised ({act.__name__})",
+            got=last_line(text),
+            observed=("awkward", "no traceback", words in text),
+        )
+
+
+def _unpickled(error: BaseException | None) -> bool:
+    """Whether it was raised while something was taken from a queue or a pipe."""
+    place = None if error is None else error.__traceback__
+    while place is not None:
+        if "multiprocessing" in place.tb_frame.f_code.co_filename:
+            return True
+        place = place.tb_next
+    return False
 
 
 def _exhausted(samples: Samples, index: Any) -> Any:
@@ -314,31 +356,70 @@ def _dead(answer: Any, trial: Trial, description: str, acts: dict, how: str) -> 
 
 
 def _takes_its_time(samples: Samples, index: Any) -> Any:
-    time.sleep(1.6)
+    """Takes 1.6 s, and notes whether the worker that has raised meanwhile ends soon."""
+    end = time.monotonic() + 1.6
+    samples.log.wait(lambda events: ["raised", 2] in events or time.monotonic() > end)
+    other = next((event[2] for event in samples.log.events("load") if event[1] == 2), None)
+    for _ in range(15):
+        if other is not None and ended(other):
+            samples.log.note("gone")
+            break
+        time.sleep(0.02)
+    time.sleep(max(0.0, end - time.monotonic()))
     return index
 
 
+def _missing(samples: Samples, index: Any) -> Any:
+    samples.log.note("raised", index)
+    raise FileNotFoundError("no file train.tar")
+
+
+def _slow_beside_an_error(answer: Any, trial: Trial) -> tuple[list[Any], str, str, bool]:
+    """Batches, kind and text of the error, and whether worker 0 had ended after its error."""
+    key = id(answer), trial.seed
+    message = (
+        "4 batches, two workers; sample 1 takes 1.6 seconds; meanwhile sample 2, in the other worker, raises "
+        "FileNotFoundError"
+    )
+    trial.given(message)
+    if key not in _slowed:
+        acts = {1: _takes_its_time, 2: _missing}
+        with Loading(trial, answer, message, [[k] for k in range(4)], acts=acts, patience=40) as loading:
+            error = loading.error()
+            kind = "" if error is None else type(error).__name__
+            words = "the end of the epoch" if error is None else f"{kind}: {error}"
+            gone = ["gone"] in loading.log.events()
+            _slowed[key] = loading.received, kind, last_line(words), gone
+    return _slowed[key]
+
+
+def survives(answer: Any, trial: Trial) -> None:
+    received, kind, words, gone = _slow_beside_an_error(answer, trial)
+    trial.true(
+        not gone or (received, kind) == ([[0], [1]], "FileNotFoundError"),
+        "The worker in which sample 2 raised has ended, and its error did not come in its turn.",
+        expected="[0], [1], then FileNotFoundError",
+        got=f"{received}, then {words}",
+        observed=("ended after its error", kind),
+    )
+
+
 def patient(answer: Any, trial: Trial) -> None:
-    message = "4 batches, two workers; sample 1 takes 1.6 seconds"
-    with Loading(
-        trial, answer, message, [[k] for k in range(4)], acts={1: _takes_its_time}, patience=40
-    ) as loading:
-        error = loading.error()
-        kind = type(error).__name__
-        trial.true(
-            error is None,
-            f"A sample took its time, and the training loop got {kind}, though the worker was alive.",
-            expected="all four batches: only a worker that is not alive any more is dead",
-            got=f"{kind}: {error}"[:200],
-            observed=("impatient", kind),
-        )
-        trial.true(
-            loading.received == [[0], [1], [2], [3]],
-            "A sample took its time, and not all batches came.",
-            expected="[[0], [1], [2], [3]]",
-            got=loading.received,
-            observed=("impatient", len(loading.received)),
-        )
+    received, kind, words, _ = _slow_beside_an_error(answer, trial)
+    trial.true(
+        received == [[0], [1]],
+        "A sample took its time, and its batch did not come, though the worker was alive.",
+        expected="[0], [1], then FileNotFoundError: only a worker that is not alive any more is dead",
+        got=f"{received}, then {words}",
+        observed=("impatient", kind),
+    )
+    trial.true(
+        kind == "FileNotFoundError",
+        "A sample raised FileNotFoundError, and it did not come to the training loop as that.",
+        expected="[0], [1], then FileNotFoundError",
+        got=f"{received}, then {words}",
+        observed=("not as itself", kind),
+    )
 
 
 ERRORS: Steps = [
@@ -352,5 +433,6 @@ ERRORS: Steps = [
     (ITSELF, itself),
     (KILLED, killed),
     (EXITED, exited),
+    (SURVIVES, survives),
     (PATIENT, patient),
 ]

@@ -25,6 +25,7 @@ from helpers.labs.dataloader.shown.workers import numpy_seed
 INFO = "a worker knows who it is, uses one thread, and runs worker_init_fn"
 SEEDS = "the global generators of each worker are seeded as torch seeds them"
 DRAW = "one number is drawn from the generator, before the sampler is asked"
+LIBRARIES = ("random", "NumPy", "torch")
 
 
 class Noise(Dataset):
@@ -53,11 +54,11 @@ def seeds(answer: Any, trial: Trial) -> None:
             noise.append(torch.cat(loading.rest())[:, 1:])
     wrong = [
         name
-        for at, name in enumerate(("random", "NumPy", "torch"))
+        for at, name in enumerate(LIBRARIES)
         if any(not torch.equal(a[:, at], b[:, at]) for a, b in zip(noise, want, strict=True))
     ]
     if wrong:
-        at = ("random", "NumPy", "torch").index(wrong[0])
+        at = LIBRARIES.index(wrong[0])
         alike = bool((noise[0][:2, at].unique().numel()) == 1)
         again = torch.equal(noise[0][:, at], noise[1][:, at])
         both = [
@@ -130,7 +131,16 @@ def draw(answer: Any, trial: Trial) -> None:
         got=str(indices),
         observed=("generator", same, moved),
     )
-    trial.equal(received, want, "The batches", rtol=0, atol=0, observed="other noise")
+    rows, wanted = torch.cat(received)[:, 1:], torch.cat(want)[:, 1:]
+    wrong = [name for at, name in enumerate(LIBRARIES) if not torch.equal(rows[:, at], wanted[:, at])]
+    if wrong:
+        at = LIBRARIES.index(wrong[0])
+        trial.fail(
+            f"{' and '.join(wrong)} {'are' if len(wrong) > 1 else 'is'} not seeded as in a worker of DataLoader.",
+            expected=f"draws of {wrong[0]}: {[round(x, 4) for x in wanted[:, at].tolist()]}",
+            got=str([round(x, 4) for x in rows[:, at].tolist()]),
+            observed=("other noise", wrong),
+        )
     trial.true(
         not elsewhere,
         f"The loader moved {' and '.join(elsewhere)} of the training loop's own process.",
@@ -155,7 +165,8 @@ def _see_global_draw(answer: Any, trial: Trial) -> None:
             torch.equal(torch.get_rng_state(), want),
             "Without a generator the base seed is not one draw from torch's global generator.",
             expected="one draw, as DataLoader makes it",
-            observed="global draw",
+            got="no draw" if torch.equal(torch.get_rng_state(), state) else "other draws, or more than one",
+            observed=("global draw", torch.equal(torch.get_rng_state(), state)),
         )
 
 
