@@ -112,6 +112,9 @@ def gradient(answer: Answer, trial: Trial) -> None:
         (0.5, (4,), torch.float16),
         (0.1, (0, 3), torch.float64),
         (0.1, (5,), torch.float32),
+        (0.12345678, (4,), torch.float64),
+        (1e-5, (4,), torch.float64),
+        (250.0, (4,), torch.float64),
     ]
     for scale, shape, dtype in cases:
         x, c = drawn(trial, *shape, dtype=dtype).requires_grad_(), drawn(trial, *shape, dtype=dtype)
@@ -172,6 +175,12 @@ def two_calls(answer: Answer, trial: Trial) -> None:
                 got=got,
                 observed=kind,
             )
+    x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
+    trial.given("two heads on one x: a call with scale 0.5, a call with scale 2, then the backward of both")
+    outputs = [called(answer, trial, x, scale) for scale in (0.5, 2.0)]
+    (got,) = gradients(answer, trial, outputs[0] + outputs[1], [x], c)
+    kind = kind_of(got, first=-1.0 * c, last=-4.0 * c)
+    trial.equal(got, -2.5 * c, "The gradient of the x of both calls", observed=("one x", kind))
 
 
 @gradient_reversal.property(
@@ -191,10 +200,17 @@ def second_derivative(answer: Answer, trial: Trial) -> None:
     once_right=True,
 )
 def edit_of_the_result(answer: Answer, trial: Trial) -> None:
-    leaf = drawn(trial, 3, 4).requires_grad_()
-    x = leaf * 1
+    for layout in ("contiguous", "transposed"):
+        leaf = drawn(trial, 3, 4).requires_grad_()
+        x = leaf * 1
+        _edited(answer, trial, x if layout == "contiguous" else x.t(), layout)
+
+
+def _edited(answer: Answer, trial: Trial, x: Tensor, layout: str) -> None:
     before = x.detach().clone()
-    trial.given("GradientReversal.apply(x, 0.3).add_(1), as a ReLU(inplace=True) behind it would")
+    trial.given(
+        f"GradientReversal.apply(x, 0.3).add_(1), as a ReLU(inplace=True) behind it would; x {layout}"
+    )
     got = called(answer, trial, x, 0.3)
     is_tensor(trial, got)
     try:
@@ -244,5 +260,5 @@ def nothing_kept(answer: Answer, trial: Trial) -> None:
         + ", and backward needs the number only.",
         expected="nothing but the number",
         got=" and ".join(held) or f"{extra:,} bytes",
-        observed=("held", bool(held)),
+        observed=held or "memory held",
     )

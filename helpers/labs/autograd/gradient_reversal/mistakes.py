@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 from helpers.labs.autograd.gradient_reversal.exercise import gradient_reversal
 
 _LAST: dict[str, float] = {}
+_BY_MEMORY: dict[int, float] = {}
 
 
 class Right(Function):
@@ -230,7 +231,7 @@ class _(Right):
 
 @gradient_reversal.mistake()
 class KeptForNothing(Right):
-    """x or the result is held in memory, and backward never looks at it: perhaps `save_for_backward` out of
+    """x or the result is held in memory, and backward needs neither: perhaps `save_for_backward` out of
     habit, or an attribute of ctx. The number is enough.
     """
 
@@ -241,8 +242,12 @@ class KeptForNothing(Right):
         return x.view_as(x)
 
 
-@gradient_reversal.variant(KeptForNothing)
-class _(Right):
+@gradient_reversal.mistake()
+class MemoryKept(Right):
+    """A tensor is kept for backward that is neither x nor the result, perhaps a copy, or one filled with scale. The
+    number is enough.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
         ctx.save_for_backward(x.clone())
@@ -269,8 +274,12 @@ class _(Right):
         return -ctx.scale * grad_out if ctx.scale else grad_out, None
 
 
-@gradient_reversal.variant(ZeroIsMissing)
-class _(Right):
+@gradient_reversal.mistake()
+class NoneAtZero(Right):
+    """With scale 0, x gets no gradient at all, None: perhaps `if scale:`, where 0 counts as none. The gradient is a
+    tensor of zeros, of the shape of x.
+    """
+
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         return -ctx.scale * grad_out if ctx.scale else None, None
@@ -498,4 +507,63 @@ class ArgumentsExchanged(Right):
     @staticmethod
     def forward(ctx: Any, scale: float, x: Tensor) -> Tensor:
         ctx.scale = scale
+        return x.view_as(x)
+
+
+@gradient_reversal.variant(ScaleOnTheClass)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.at = x.data_ptr()
+        _BY_MEMORY[ctx.at] = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -_BY_MEMORY[ctx.at] * grad_out, None
+
+
+@gradient_reversal.variant(MemorySharedInSecret)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        return x.clone() if x.is_contiguous() else x.detach()
+
+
+@gradient_reversal.mistake()
+class ScaleAsInt(Right):
+    """With scale 0.1 the gradient is 0: perhaps scale became an int, or was rounded to one."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -int(ctx.scale) * grad_out, None
+
+
+@gradient_reversal.mistake()
+class ScaleClipped(Right):
+    """With scale 2 the gradient is that of scale 1: perhaps scale was clipped. It is a number of any size."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = min(max(scale, -1.0), 1.0)
+        return x.view_as(x)
+
+
+@gradient_reversal.mistake()
+class IntIgnored(Right):
+    """With scale 3, an int, the gradient is that of scale 1: perhaps only a float counts as a scale here."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return -ctx.scale * grad_out if isinstance(ctx.scale, float) else -grad_out, None
+
+
+@gradient_reversal.mistake()
+class ScaleRounded(Right):
+    """A scale of many digits is not used as it is: perhaps it was rounded to some of them."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.scale = round(scale, 3)
         return x.view_as(x)

@@ -92,7 +92,8 @@ def values(answer: Answer, trial: Trial) -> None:
         x = x.mT if x.dim() > 1 else x
         for value in (0.3, 0.0, 1.0):
             x, scale = x.clone(), a_scale(value, dtype=x.dtype)
-            trial.given(f"ScaleInPlace.apply(x, torch.tensor({value})), x {shown(x)}, no gradients")
+            layout = "" if x.is_contiguous() else ", transposed: not contiguous"
+            trial.given(f"ScaleInPlace.apply(x, torch.tensor({value})), x {shown(x)}{layout}, no gradients")
             before, want = x.clone(), x * scale
             _is_x(trial, scaled(answer, trial, x, scale), x, before, want, value)
 
@@ -264,6 +265,26 @@ def gradient_of_scale(answer: Answer, trial: Trial) -> None:
                     nearly=right,
                 )
             trial.equal(slope, right, f"With scale {value}, its gradient", observed=(value, kind))
+    leaf, c, scale = drawn(trial, 3, 4).requires_grad_(), drawn(trial, 4, 3), a_scale(2.5, True)
+    trial.given("scale = 2.5 requires grad, x of shape (4, 3), transposed: not contiguous")
+    (slope,) = gradients(answer, trial, scaled(answer, trial, (leaf * 1).t(), scale), [scale], c.clone())
+    trial.equal(slope, (c * leaf.t()).sum().detach(), "The gradient of scale", observed="strides")
+
+
+@scale_in_place.property("where both need a gradient, both get theirs", asks=OF_X, once_right=True)
+def both_gradients(answer: Answer, trial: Trial) -> None:
+    leaf, c, scale = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3), a_scale(2.5, True)
+    trial.given("x and scale = 2.5 require grad; random numbers come in")
+    got = gradients(answer, trial, scaled(answer, trial, leaf * 1, scale), [leaf, scale], c.clone())
+    trial.true(
+        got[0] is not None,
+        "x gets no gradient where scale needs one, too: backward returned None for it.",
+        expected="scale * grad_out",
+        got="None",
+        observed="None",
+    )
+    trial.equal(got[0], 2.5 * c, "The gradient of the leaf", observed=kind_of(got[0], unscaled=c))
+    trial.equal(got[1], (c * leaf).sum().detach(), "The gradient of scale", observed="scale")
 
 
 @scale_in_place.property(

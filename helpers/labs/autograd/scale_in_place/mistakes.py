@@ -30,8 +30,8 @@ class Right(Function):
 
 @scale_in_place.mistake()
 class MarkDirtyForgotten(Right):
-    """Nobody told torch of the edit: x keeps its old grad_fn, and its gradient lacks the scale.
-    `ctx.mark_dirty(x)` gives x the new node.
+    """torch was not told of the edit here, or in this case: x would keep its old grad_fn, without the scale.
+    `ctx.mark_dirty(x)` gives x the new node, whoever of the two needs a gradient.
     """
 
     @staticmethod
@@ -139,8 +139,8 @@ class _(Right):
 
 @scale_in_place.mistake()
 class SavedAfterTheEdit(Right):
-    """The saved x is the edited one, since both are one memory: the gradient of scale comes out scale times
-    too large. What the edit destroys must be copied before.
+    """The gradient of scale is scale times too large, as that of the edited x: perhaps x was saved itself, or copied
+    after the edit. What the edit destroys must be copied before.
     """
 
     @staticmethod
@@ -569,3 +569,14 @@ class _(NotAllSaved):
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         return grad_out * ctx.saved_tensors[0], (grad_out * ctx.saved_tensors[1]).sum()
+
+
+@scale_in_place.mistake()
+class OneOfTwo(Right):
+    """Where scale needs a gradient, too, x gets none (None). backward returns one for each that needs it."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return (grad_out * scale, None) if before is None else (None, (grad_out * before).sum())

@@ -54,7 +54,10 @@ SHAPES = (
 
 
 def values(answer: Answer, trial: Trial) -> None:
-    xs = [(_of(trial, shape, dtype), "") for shape, dtype in SHAPES]
+    xs = [
+        (_of(trial, shape, dtype), ", transposed: not contiguous" if len(shape) > 1 else "")
+        for shape, dtype in SHAPES
+    ]
     xs.append((drawn(trial, 3, 1).expand(3, 4), ", expanded from (3, 1)"))
     xs.append(
         (
@@ -160,6 +163,20 @@ def gradient_anywhere(answer: Answer, trial: Trial) -> None:
     want = 2 * x.detach() * c
     rights = [] if got is None or got.shape != want.shape else torch.isclose(got, want, atol=0).tolist()
     trial.equal(got if got is None else got.detach(), want, "The gradient of x", atol=0, observed=rights)
+    x = torch.tensor([1.0, 2.0, -3.0, 2.0, -1.0], requires_grad=True)
+    c = torch.tensor([torch.inf, torch.nan, 1e-20, 1e20, 0.0])
+    trial.given(f"x = {x.tolist()}, float32, the gradient that comes in is {c.tolist()}")
+    (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
+    want = 2 * x.detach() * c
+    same_shape = got is not None and got.shape == want.shape
+    rights = torch.isclose(got, want, atol=0, equal_nan=True).tolist() if same_shape else []
+    trial.equal(
+        got if got is None else got.detach(),
+        want,
+        "The gradient of x",
+        atol=0,
+        observed=("grad_out", rights),
+    )
 
 
 def expanded_gradient(answer: Answer, trial: Trial) -> None:

@@ -54,7 +54,7 @@ square.property(
 )(parts.expanded_gradient)
 
 square.property(
-    "the gradient where x is 0, very large or very small",
+    "the gradient where x, or what comes in, is 0, very large, very small or infinite",
     asks="The gradient of x is 2 * x * grad_out, for every grad_out.",
     once_right=True,
 )(parts.gradient_anywhere)

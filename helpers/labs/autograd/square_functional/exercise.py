@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.func import grad, jacrev, vmap
+from torch.func import grad, jacrev, vjp, vmap
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -34,13 +34,14 @@ square_functional = Exercise(
 
 
 SAME = "All else is as asked of `Square`."
-FUNC = "x * x in the style that `torch.func` needs: `grad`, `vmap` and `jacrev`, nested in any order."
+FUNC = "x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
 
 # Words of torch's errors, and what they mean here.
 REFUSALS = {
     "override the setup_context": "forward takes ctx itself: torch.func needs a forward without it, and setup_context",
     "vmap support": "there is no batched version: neither generate_vmap_rule = True nor a vmap method",
     "either the backward or vjp": "torch.func looks for a method of the name backward, and finds none",
+    "vmap: inplace arithmetic": "an edit in place would write a batch into a tensor that has none",
     "vmap: It looks like": "forward or backward turns a tensor into a Python number, as `if`, `.item()` and `float` do",
 }
 
@@ -103,6 +104,11 @@ def vmapped(answer: Answer, trial: Trial) -> None:
         trial.equal(
             got, want, "The batched result", observed=(at, tuple(got.shape), kind_of(got, as_it_lay=x * x))
         )
+    for shape in ((3,), (3, 1), (3, 0)):
+        x = parts.drawn(trial, *shape)
+        trial.given(f"torch.vmap(SquareFunctional.apply)(x), x of shape {shape}: each sample is {shape[1:]}")
+        got = transformed(answer, trial, lambda x=x: vmap(answer.apply)(x), "torch.vmap")
+        trial.equal(got, x * x, "The batched result", observed=(shape, tuple(got.shape)))
 
 
 @square_functional.property(
@@ -122,6 +128,28 @@ def per_sample(answer: Answer, trial: Trial) -> None:
     got = transformed(answer, trial, lambda: vmap(grad(loss))(xs, cs), "torch.vmap over torch.func.grad")
     kind = kind_of(got, without_grad_out=2 * xs, half=cs * xs, sign_lost=2 * cs * xs.abs())
     trial.equal(got, 2 * cs * xs, "The gradients, one a sample", observed=kind)
+    x = parts.drawn(trial, 4)
+    trial.given("torch.vmap(torch.func.grad(SquareFunctional.apply))(x), 4 samples, each of shape ()")
+    got = transformed(answer, trial, lambda: vmap(grad(answer.apply))(x), "torch.vmap over torch.func.grad")
+    trial.equal(got, 2 * x, "The gradients, one a sample", observed=("0-d", kind_of(got, half=x)))
+
+
+@square_functional.property(
+    "vmap over vjp, where one gradient comes in for all samples", asks=FUNC, once_right=True
+)
+def one_gradient_for_all(answer: Answer, trial: Trial) -> None:
+    for shape in ((), (3,)):
+        xs, c = parts.drawn(trial, 4, *shape), parts.drawn(trial, *shape)
+        trial.given(
+            f"torch.vmap(lambda x: torch.func.vjp(SquareFunctional.apply, x)[1](c)[0])(xs), 4 samples of shape {shape}"
+        )
+        got = transformed(
+            answer,
+            trial,
+            lambda xs=xs, c=c: vmap(lambda x: vjp(answer.apply, x)[1](c)[0])(xs),
+            "torch.vmap over torch.func.vjp",
+        )
+        trial.equal(got, 2 * c * xs, "The gradients, one a sample", observed=kind_of(got, half=c * xs))
 
 
 @square_functional.property("grad over vmap", asks=FUNC, once_right=True)

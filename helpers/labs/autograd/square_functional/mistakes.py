@@ -82,8 +82,8 @@ class NoVmapRule(Right):
 
 @square_functional.mistake()
 class BatchAlwaysFirst(Right):
-    """`vmap` tells where the batch stands, in in_dims, and wants to hear where it stands in the result. 0 is
-    right for the usual call only.
+    """`vmap` tells where the batch stands, in in_dims, and wants to hear where it stands in the result. What
+    was said here is true for in_dims=0 only.
     """
 
     generate_vmap_rule = False
@@ -125,8 +125,8 @@ class BatchOffTheGraph(Right):
 
 @square_functional.mistake()
 class ReadsAValue(Right):
-    """`if x.sum() > 0` asks for one number. Under vmap there are many at once, and none that Python could
-    branch on.
+    """One number was asked for, as `if x.sum() > 0`, `.item()` and `float` do. Under vmap there are many at once, and
+    none that Python could use.
     """
 
     @staticmethod
@@ -266,3 +266,38 @@ class DataUnderVmap(Right):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         return x.data * x.data
+
+
+@square_functional.variant(BatchAlwaysFirst)
+class _(Right):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor) -> tuple[Tensor, int | None]:
+        return Right.apply(x.movedim(in_dims[0], 0)), in_dims[0]
+
+
+@square_functional.variant(ReadsAValue)
+class _(Right):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.new_tensor(x.item() ** 2) if x.dim() == 0 else x * x
+
+
+@square_functional.variant(ReadsAValue)
+class _(Right):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.new_tensor(float(x) ** 2).reshape(x.shape) if x.numel() == 1 else x * x
+
+
+@square_functional.mistake()
+class EditsUnderVmap(Right):
+    """A result was edited in place, perhaps by `.mul_`. Under vmap it may be one for all samples, and what is
+    multiplied into it one for each: a batch finds no place there.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2).mul_(x)

@@ -131,12 +131,23 @@ def exact(answer: Answer, trial: Trial) -> None:
         ("nan and infinite numbers", torch.tensor([torch.inf, -torch.inf, torch.nan])),
         ("numbers near 1e12", 1e12 * (1 + torch.rand(4, generator=trial.generator))),
         ("28 numbers between 1e-9 and 8e6", some.repeat(4) * (1 + torch.rand(28, generator=trial.generator))),
+        ("the neighbours of halves", _beside_halves(torch.float32)),
+        ("the neighbours of halves", _beside_halves(torch.float64)),
+        ("large numbers", torch.tensor([1e300, -1e300, 2.0**40 + 0.75], dtype=torch.float64)),
+        ("the neighbours of halves", _beside_halves(torch.float16)),
     ):
-        trial.given(f"{name}, float32, every bit compared")
+        trial.given(f"{name}, {x.dtype}, compared exactly")
         got = called(answer, trial, x)
         is_tensor(trial, got)
         nan = [number != number for number in got[:3].tolist()]
-        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, nan))
+        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, x.dtype, nan))
+
+
+def _beside_halves(dtype: torch.dtype) -> Tensor:
+    """The numbers just below and just above a half."""
+    halves = torch.tensor([0.5, 1.5, 2.5, -0.5, -3.5], dtype=dtype)
+    step = torch.finfo(dtype).eps * halves.abs()
+    return torch.cat((halves - step, halves + step))
 
 
 @straight_through_round.property(
@@ -189,6 +200,20 @@ def gradient(answer: Answer, trial: Trial) -> None:
                 nearly=c,
             )
             trial.equal(got.detach(), c, "The gradient of x", observed=kind)
+
+
+@straight_through_round.property(
+    "a gradient of any size, also infinite and nan, goes out as it came", asks=PASSES, once_right=True
+)
+def any_gradient(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 7).requires_grad_()
+    c = torch.tensor([50.0, 1000.0, -1e30, 1e-30, torch.inf, -torch.inf, torch.nan], dtype=x.dtype)
+    trial.given(f"the gradient that comes in is {c.tolist()}")
+    (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
+    is_tensor(trial, got, "The gradient of x")
+    right = torch.isclose(got, c, atol=0, equal_nan=True)
+    finite, others = bool(right[:4].all()), bool(right[4:].all())
+    trial.equal(got.detach(), c, "The gradient of x", atol=0, observed=(finite, others, bool(right[3])))
 
 
 @straight_through_round.property(

@@ -518,3 +518,48 @@ class PrecisionLost(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         return grad_out.float()
+
+
+@straight_through_round.mistake()
+class ValuePrecisionLost(Right):
+    """In float64, numbers just beside a half are rounded as the half: perhaps x was a float32 on its way."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.float().round().to(x.dtype)
+
+
+@straight_through_round.mistake()
+class RoundedBefore(Right):
+    """Numbers just beside a half are rounded as if they were the half, or on its other side: perhaps x was shifted
+    by a small number, or rounded to some digits, before.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.round(torch.round(x, decimals=6))
+
+
+@straight_through_round.variant(RoundedBefore)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.round(x - 1e-7 * x.sign())
+
+
+@straight_through_round.mistake()
+class GradientCleaned(Right):
+    """An infinite or nan gradient did not go on: perhaps `nan_to_num`. A gradient scaler looks for them."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return torch.nan_to_num(grad_out)
+
+
+@straight_through_round.mistake()
+class LargeGradientClipped(Right):
+    """A large gradient came out changed: perhaps it was clipped. It passes as it came, whatever its size."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        return grad_out.clamp(-100, 100)

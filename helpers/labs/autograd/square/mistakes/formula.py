@@ -47,8 +47,8 @@ class TwoForgotten(Right):
 
 @square.mistake()
 class SignLost(Right):
-    """The gradient is that of |x|, right for positive x only: perhaps it was made of the result, which does not
-    know the sign of x.
+    """The gradient has |x| where x belongs, right for positive x only: perhaps it was made of the result, which does
+    not know the sign of x.
     """
 
     @staticmethod
@@ -144,7 +144,7 @@ class _(Right):
 
 @square.mistake()
 class ValueForTheDerivative(Right):
-    """The gradient holds x * x, the value, where the derivative 2 * x belongs. (Was the result saved?)"""
+    """The gradient holds x * x, the value, where x alone belongs. (Was the result saved?)"""
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -301,3 +301,33 @@ class _(Right):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         return torch.from_numpy(x.detach().numpy() ** 2)
+
+
+@square.mistake()
+class GradOutCleaned(Right):
+    """The infinite and the nan that came in did not go on: perhaps `nan_to_num`, or a clamp. A gradient scaler looks
+    for them, to skip the step.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return torch.nan_to_num(grad_out) * 2 * x
+
+
+@square.variant(GradOutCleaned)
+class _(Right):
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return torch.nan_to_num(grad_out * 2 * x)
+
+
+@square.mistake()
+class SmallGradientDropped(Right):
+    """A small gradient that came in counts as 0: perhaps a mask with a limit such as 1e-6. There is no such limit."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return torch.where(grad_out.abs() < 1e-6, 0.0, grad_out) * 2 * x
