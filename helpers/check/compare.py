@@ -166,6 +166,10 @@ def shown(value: Any, limit: int = 200) -> str:
     try:
         if isinstance(value, _Tensor):
             text = _shown_tensor(value)
+        elif type(value) is set and value:
+            text = (
+                "{" + ", ".join(sorted(map(repr, value))) + "}"
+            )  # the order of a set differs from run to run
         else:
             text = repr(value)
     except Exception as error:

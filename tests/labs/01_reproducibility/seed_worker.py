@@ -18,7 +18,7 @@ def worker_in_place(worker_id: int) -> None:
     """Keeps the generator object, gives it another state; limits threads, as many hooks do."""
     torch.set_num_threads(1)
     rng = torch.utils.data.get_worker_info().dataset.rng
-    rng.bit_generator.state = np.random.PCG64(torch.initial_seed()).state
+    rng.bit_generator.state = type(rng.bit_generator)(torch.initial_seed()).state
 
 
 def worker_by_a_sequence(worker_id: int) -> None:

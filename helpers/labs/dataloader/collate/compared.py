@@ -88,7 +88,7 @@ def raised(error: Exception, expected: str) -> dict[str, str]:
     lines = [linecache.getline(file, line).strip() for file, line, _ in frames_of(error)]
     where = f" at `{lines[-1]}`" if any(lines[-1:]) else ""
     return {
-        "message": f"The answer raised {name}{where}: {shown(str(error), 120)}.",
+        "message": f"The answer raised {name}{where}{_words(error)}.",
         "expected": expected,
         "got": name,
     }
@@ -159,7 +159,7 @@ def refused(
             continue
         except Exception as error:
             observed = type(error).__name__
-            happened = f"{observed}: {shown(str(error), 120)}"
+            happened = f"{observed}{_words(error)}"
         else:
             happened, observed = f"returned {described(got)}", (seen or form)(got)
         if not found:
@@ -224,3 +224,8 @@ def _described(value: Any) -> str:
         items = ", ".join(f"{key!r}: {_described(item)}" for key, item in value.items())
         return f"{{{items}}}" if type(value) is dict else f"{type(value).__name__}({{{items}}})"
     return shown(value, 120)
+
+
+def _words(error: BaseException) -> str:
+    """The words of an error. Of a RecursionError there are none: they tell where the stack happened to end."""
+    return "" if isinstance(error, RecursionError) else f": {shown(str(error), 120)}"

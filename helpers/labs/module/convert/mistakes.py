@@ -171,8 +171,8 @@ class _(Convert):
 
     def parts(self, module: nn.Module) -> Any:
         for part in Convert.parts(self, module):
-            if not hasattr(part, "seen"):
-                part.seen = True
+            if "converted_before" not in vars(part):
+                part.converted_before = True
                 yield part
 
 

@@ -83,6 +83,7 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
     """Wrong unless the tensors of these names were moved as is right."""
     ema, model = two_models(trial)
     before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model))
+    was = copy.deepcopy(theirs)
     got = trial.call(answer, ema, model, decay)
     trial.true(
         got is None or got is ema,
@@ -100,7 +101,9 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
         expected=f"{', '.join(names)}: "
         + ("decay * ema + (1 - decay) * model" if right == "moved" else "the model's, copied"),
         got=now[off[0][0]] if off else None,
-        observed=found,
+        observed=found
+        if all(torch.equal(was[name], theirs[name]) for name in was)
+        else [*found, "the model moved"],
     )
 
 

@@ -15,6 +15,15 @@ import torch
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.labs.reproducibility.sample_generator.keys import (
+    FAR,
+    LARGEST,
+    Key,
+    joined_keys,
+    raised,
+    simple_keys,
+    strides_from,
+)
 from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, stirred
 from helpers.labs.reproducibility.shared.machines import elsewhere, worker
 
@@ -41,7 +50,6 @@ ONLY = "A new CPU generator whose stream is a function of the three numbers, and
 TWO = "Two keys get two streams, which have no stretch in common."
 EVERY_BIT = "Every bit of a number counts, also of 2**32 and more."
 
-Key = tuple[int, int, int]
 NAMES = ("seed", "epoch", "index")
 WORD = 2**31
 REQUIRED = (255, 100, 50_000)  # seed, epoch, index up to these no answer may refuse
@@ -248,7 +256,7 @@ def _(answer: Any, trial: Trial) -> None:
     seed, numbers = first.initial_seed(), draws(first)
     ahead = torch.randint(WORD, (STRETCH,), generator=first)
     for at, name in enumerate(NAMES):
-        second = made(answer, trial, _raised(key, at, 1))
+        second = made(answer, trial, raised(key, at, 1))
         if draws(second) == numbers:
             ignored.append(name)
             cut = cut or (_cut(seed) if second.initial_seed() != seed else "")
@@ -272,12 +280,6 @@ def _cut(seed: int) -> str:
     return f" manual_seed was given {seed:,}; a CPU generator uses the low 32 bits of its seed and cuts off the rest."
 
 
-def _raised(key: Key, at: int, by: int) -> Key:
-    numbers = list(key)
-    numbers[at] += by
-    return numbers[0], numbers[1], numbers[2]
-
-
 STRETCH = 15_000  # draws in which two streams may not meet
 CHANCE = 200_000  # keys: a hash of 32 bits gives some 5 pairs of them one seed, or none in 1 of 100 checks
 
@@ -286,7 +288,7 @@ CHANCE = 200_000  # keys: a hash of 32 bits gives some 5 pairs of them one seed,
 def _(answer: Any, trial: Trial) -> None:
     key = some_key(trial)
     trial.given(f"(seed, epoch, index) = {key} and its neighbours, {STRETCH:,} draws of each")
-    keys = [key, *(_raised(key, at, by) for at in range(3) for by in (1, 2))]
+    keys = [key, *(raised(key, at, by) for at in range(3) for by in (1, 2))]
     streams = [torch.randint(WORD, (STRETCH,), generator=made(answer, trial, each)).tolist() for each in keys]
     for each, stream in zip(keys[1:], streams[1:], strict=True):
         at_one_place = sum(a == b for a, b in zip(streams[0], stream, strict=True))
@@ -313,23 +315,6 @@ def _(answer: Any, trial: Trial) -> None:
     _apart(answer, trial, simple_keys(base))
 
 
-def simple_keys(base: int) -> list[Key]:
-    """Keys that meet where a key is a sum, an xor, or a sum with a factor."""
-    indices = [*range(6), *(number + more for number in ROUND for more in (0, 1))]
-    epochs = (*range(5), 10, 100, 1000)
-    keys = [(base + more, epoch, index) for more in (0, 1) for epoch in epochs for index in indices]
-    # Written side by side without a sign between them, 1, 11 and 11, 1 are the same.
-    side_by_side = itertools.product((1, 11, 111), (1, 11), (1, 11, 111))
-    # 0 is a number as all others are: `seed or 42`.
-    for_zero = [
-        _raised(_raised((0, 0, 0), at, number), at - 1, more)
-        for at in range(3)
-        for number in (0, 7, 42, 100, 123)
-        for more in (0, 3)
-    ]
-    return list(dict.fromkeys([*keys, *side_by_side, *for_zero]))
-
-
 def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
     """Wrong if the generators of two pairs of keys draw the same numbers. One pair of 32 bits may be chance."""
     pairs = list(shared(answer, trial, keys))
@@ -343,10 +328,6 @@ def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
         got=f"{len(pairs):,} such pairs among {len(keys):,} keys",
         observed=(_kind(pairs), refused),
     )
-
-
-# Data sets and powers by which people multiply an epoch.
-ROUND = (10, 100, 1000, 1024, 10_000, 50_000, 60_000, 65_536, 100_000, 10**6, 2**20, 10**7, 2**24)
 
 
 def shared(answer: Callable[..., Any], trial: Trial, keys: Iterable[Key]) -> Iterator[tuple[Key, Key]]:
@@ -387,11 +368,6 @@ def _shift(one: Key, other: Key) -> Key:
     return other[0] - one[0], other[1] - one[1], other[2] - one[2]
 
 
-# 2**61 - 1: by this Python's hash takes the remainder of an int. From 2**53 on a float loses the last bits.
-LARGEST = 2**63 - 1
-FAR = (2**31, 2**32, 2**40, 2**48, 2**53, 2**53 + 1, 2**61 - 1, 2**62, 2**62 + 1)
-
-
 @sample_generator.property(
     "large numbers count in full, or are refused",
     asks=(EVERY_BIT, "A number that is too large for your way may be refused: it raises ValueError."),
@@ -399,9 +375,9 @@ FAR = (2**31, 2**32, 2**40, 2**48, 2**53, 2**53 + 1, 2**61 - 1, 2**62, 2**62 + 1
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
     trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, ..., 2**62")
-    largest = [_raised(key, at, number - key[at]) for at in range(3) for number in (0, LARGEST - 1, LARGEST)]
+    largest = [raised(key, at, number - key[at]) for at in range(3) for number in (0, LARGEST - 1, LARGEST)]
     pairs = list(
-        shared(answer, trial, [key, *(_raised(key, at, by) for at in range(3) for by in FAR), *largest])
+        shared(answer, trial, [key, *(raised(key, at, by) for at in range(3) for by in FAR), *largest])
     )
     if pairs:
         one, other = pairs[0]
@@ -421,7 +397,7 @@ def _lost(key: Key, pairs: list[tuple[Key, Key]]) -> str:
         return "rounded"
     powers = {by for by in FAR if by & (by - 1) == 0}
     for at in range(3):
-        lost = {by for by in powers if (key, _raised(key, at, by)) in pairs}
+        lost = {by for by in powers if (key, raised(key, at, by)) in pairs}
         if lost != {by for by in powers if lost and by >= min(lost)}:
             return "run together"  # one bit here and a different one there
     return "high bits lost"  # with a bit all those above it
@@ -457,55 +433,12 @@ def _(answer: Any, trial: Trial) -> None:
         _fail_as_shared(trial, pairs, "stride")
 
 
-def joined_keys(trial: Trial) -> list[Key]:
-    """Keys of three numbers that are the same four words, for each width and order of words."""
-    keys: list[Key] = []
-    for width in (8, 16, 32):
-        a, b, c, d = trial.random.sample(range(1, 200), 4)
-        keys += [(a + (b << width), c, d), (a, b + (c << width), d), (a, b, c + (d << width))]
-        keys += [((a << width) + b, c, d), (a, (b << width) + c, d), (a, b, (c << width) + d)]
-        more = 1 + (1 << width)  # the least of two words: nearly refused where a number is to have one
-        keys += [(a + more - 1, 1, d), (a, more, d), (a, b + more - 1, 1), (a, b, more)]
-    return keys
-
-
-PRIMES = (
-    31,
-    37,
-    101,
-    997,
-    1009,
-    7919,
-    9973,
-    10_007,
-    65_537,
-    99_991,
-    100_003,
-    104_729,
-    131_071,
-    999_983,
-    1_000_003,
-)
-PRIMES += (15_485_863, 19_349_663, 73_856_093, 83_492_791, 10**9 + 7, 10**9 + 9, 2_654_435_761, 2**31 - 1)
-STRIDES = {*PRIMES, *(1 << bits for bits in range(6, 63)), *(10**zeros for zeros in range(2, 19))}
-
-
 def own_strides(answer: Callable[..., Any], trial: Trial, key: Key) -> set[int]:
     """By how much the seed grows that the answer gives its generator: then this is a stride for sure."""
     seeds = [
-        made(answer, trial, each).initial_seed() for each in (key, *(_raised(key, at, 1) for at in range(3)))
+        made(answer, trial, each).initial_seed() for each in (key, *(raised(key, at, 1) for at in range(3)))
     ]
     return {more for seed in seeds[1:] if 0 < (more := seed - seeds[0]) < 2**62}
-
-
-def strides_from(key: Key, more: set[int]) -> list[Key]:
-    """The key, with one number raised by 1, and with a later number raised by a stride instead.
-
-    With factors for two numbers, each as large as the factor of the other gives one product.
-    """
-    keys = [_raised((0, 0, 0), at, factor) for at in range(3) for factor in PRIMES]
-    keys += [_raised(key, at, 1) for at in range(2)]
-    return keys + [_raised(key, at, by) for at in (1, 2) for by in sorted(STRIDES | more)]
 
 
 @sample_generator.property(
@@ -586,7 +519,7 @@ def most_accepted(answer: Callable[..., Any], trial: Trial, at: int) -> int:
     fewest, most = REQUIRED[at], 2**62 - 1
     middle = most
     while fewest < most:
-        if first_draws(answer, trial, _raised((0, 0, 0), at, middle)) is None:
+        if first_draws(answer, trial, raised((0, 0, 0), at, middle)) is None:
             most = middle - 1
         else:
             fewest = middle

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 import torch.utils.deterministic
 
-from helpers import precision
 from helpers.check import guard
 
 GENERATORS = ("random RNG", "numpy RNG", "torch RNG", "cuda RNG")
@@ -100,7 +99,9 @@ def _in_words(name: str, value: Any) -> str:
         return "a state"
     if name == "float32 precision":
         new, (matmul, tf32) = value
-        ways = [f"{'.'.join(switch)} {way}" for switch, way in zip(precision.SWITCHES, new, strict=True)]
+        ways = [
+            f"{'.'.join(switch)} {way}" for switch, way in zip(guard.precision.SWITCHES, new, strict=True)
+        ]
         return f"float32_matmul_precision {matmul!r}, cudnn.allow_tf32 {tf32} (fp32_precision: {', '.join(ways)})"
     if name == FILTERS:
         return "the list of filters"

@@ -135,8 +135,8 @@ def _(module: nn.Module) -> Any:
 
 @saves.mistake()
 class FalsyChildPassedOverInSave(Save):
-    """A list of modules without a module in it was passed over, with the weight of its own: perhaps by `if child:`, which
-    asks for its length. Ask `is not None`.
+    """The state dict lacks what stands in a list of modules without a module in it: perhaps because of `if child:`, which asks for
+    its length. Ask `is not None`.
     """
 
     def modules(self, module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:

@@ -205,17 +205,6 @@ def none_between_epochs() -> Any:
 
 
 @pairs.mistake(breaks="whatever its name")
-def generators_by_place() -> Any:
-    """The generators got each other's states. Perhaps they are saved as a list and put back by their place in it: another dict
-    may hold the same names in a different order.
-    """
-    return (
-        saving(lambda state, run: state.update(own=[g.get_state() for g in run.generators.values()])),
-        resuming(lambda state, run: state.update(own=dict(zip(run.generators, state["own"], strict=True)))),
-    )
-
-
-@pairs.mistake(breaks="whatever its name")
 def generators_among_the_parts() -> Any:
     """A generator of the run is called as a different part of the file is, and one of the two is lost. Perhaps all stand in one
     dict: give the generators a dict of their own.

@@ -1,0 +1,234 @@
+"""Which version a file has, and what follows from it (exercise 05.renamed)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from torch import nn
+
+from helpers.labs.module.renamed.exercise import renamed
+from helpers.labs.module.renamed.right import Base, Conv, Right
+
+MOVED = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
+
+
+@renamed.mistake()
+class LostVersionTakenAsNew(Right):
+    """A file without a version was taken for one of today. The version lives in an attribute of the dict, and
+    dict(sd), a comprehension, or a file older than versions has none: None means that nobody knows.
+    """
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version", 4)
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            super().move(state_dict, prefix, version)
+
+
+@renamed.mistake()
+class LostVersionCompared(Right):
+    """A file may have lost its version: local_metadata['version'] is a KeyError then, .get gives None, and
+    None < 4 is a TypeError. Either ends the load.
+    """
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version")
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            super().migrate(state_dict, prefix, version)
+
+
+@renamed.variant(LostVersionCompared)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata["version"]
+
+
+@renamed.mistake()
+class MovesWithoutALook(Right):
+    """The old keys are popped from each file, also from one that never had them or has them under the new
+    name already. Ask the version, and look whether the old key is there.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.mistake()
+class LostVersionTakenAsTheOldest(Right):
+    """A file that had lost its version was treated as one of version 1, without a look at its keys. It can be
+    of any version: where the old key is not there, there is nothing to move.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for (old, new), until in zip(MOVED.items(), (2, 4), strict=True):
+            if version < until:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.mistake()
+class EveryStepForEveryOldFile(Right):
+    """Every file older than today went through every step. A file of version 2 has its `weight` already: each
+    step has a version of its own.
+    """
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version") or 1
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            for old, new in MOVED.items():
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.variant(EveryStepForEveryOldFile)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version", 4)
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 4:
+            for old, new in MOVED.items():
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.mistake()
+class OneStepOnly(Right):
+    """The steps exclude each other (elif): a file of version 1 was led to version 2 and left there. It must
+    go through all later steps as well, so each step has an `if` of its own.
+    """
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 2 and prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        elif version < 3 and prefix + "count" not in state_dict:
+            state_dict[prefix + "count"] = torch.zeros_like(self.count)
+        elif version < 4 and prefix + "conv_offset.weight" in state_dict:
+            state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
+
+
+@renamed.variant(OneStepOnly)
+class _(Right):
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        keys = dict(zip(("gamma", "conv_offset.weight"), (2, 4), strict=True))
+        if version == 1 and prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        elif version <= 2 and prefix + "count" not in state_dict:
+            state_dict[prefix + "count"] = torch.tensor(0)
+        elif version < keys["conv_offset.weight"] and prefix + "conv_offset.weight" in state_dict:
+            super().move(state_dict, prefix, version)
+
+
+@renamed.variant(OneStepOnly)
+class _(Right):
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version == 1:
+            if prefix + "gamma" in state_dict:
+                state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        elif version == 2:
+            state_dict.setdefault(prefix + "count", torch.tensor(0))
+        elif version == 3 and prefix + "conv_offset.weight" in state_dict:
+            state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
+
+
+@renamed.mistake()
+class ReplacedInTheWholeKey(Right):
+    """The old name was replaced wherever it stands in a key, also in the name that a parent gave to the
+    module. Only prefix + name is yours.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for key in list(state_dict):
+            new = key.replace("gamma", "weight").replace("conv_offset", "conv.offset")
+            if new != key:
+                state_dict[new] = state_dict.pop(key)
+
+
+@renamed.mistake()
+class PrefixForgotten(Right):
+    """The keys were looked up without prefix. At the root it is empty; as a part of a model the module's keys
+    begin with its path.
+    """
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().migrate(state_dict, "", version)
+
+
+@renamed.variant(PrefixForgotten)
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, "", version)
+
+
+@renamed.mistake()
+class MovedInTheChild(Right):
+    """The child `conv` moves the key. On torch of today a child is handed only the keys under its own prefix,
+    so it never sees `conv_offset.weight`, which stands beside it. In old releases it did: the parent must do
+    it now.
+    """
+
+    def parts(self, width: int) -> nn.Module:
+        return Conv({name: nn.Linear(width, width, bias=False) for name in ("mix", "offset")})
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+@renamed.variant(MovedInTheChild)
+class _(Right):
+    """The same in a hook of the child."""
+
+    def parts(self, width: int) -> nn.Module:
+        conv = super().parts(width)
+        conv.register_load_state_dict_pre_hook(
+            lambda module, state_dict, prefix, *args: Right.move(self, state_dict, prefix[: -len("conv.")], 1)
+        )
+        return conv
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+@renamed.mistake()
+class MovedKeyForgotten(Right):
+    """The key inside the own prefix was renamed; the one that has moved to another module,
+    conv_offset.weight, still stands in the dict when super() looks at it.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+class AtTheRoot(Base):
+    """load_state_dict overridden: it runs for the root only."""
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+        version = getattr(state_dict, "_metadata", {}).get("", {}).get("version") or 1
+        file = self.own(state_dict)
+        Right.migrate(self, file, "", version)
+        return super().load_state_dict(file, self.strict(strict), assign)
+
+    def own(self, state_dict: Any) -> Any:
+        file = OrderedDict(state_dict)
+        file._metadata = getattr(state_dict, "_metadata", {})
+        return file
+
+    def strict(self, strict: bool) -> bool:
+        return strict
+
+    move = Right.move
+
+
+@renamed.mistake()
+class LoadStateDictOverridden(AtTheRoot):
+    """load_state_dict runs for the module on which it is called, the root. Inside a model only
+    _load_from_state_dict is called, for each module.
+    """
