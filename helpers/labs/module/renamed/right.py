@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from helpers.labs.module.renamed.mistakes.versions import MOVED
+MOVED = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
 
 
 class Base(nn.Module):

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from helpers.labs.module.renamed.exercise import renamed
-from helpers.labs.module.renamed.mistakes.versions import MOVED, AtTheRoot, LoadStateDictOverridden
-from helpers.labs.module.renamed.right import Base, Right
+from helpers.labs.module.renamed.mistakes.versions import AtTheRoot, LoadStateDictOverridden
+from helpers.labs.module.renamed.right import MOVED, Base, Right
 
 
 @renamed.mistake()

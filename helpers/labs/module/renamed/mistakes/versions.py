@@ -9,9 +9,7 @@ import torch
 from torch import nn
 
 from helpers.labs.module.renamed.exercise import renamed
-from helpers.labs.module.renamed.right import Base, Conv, Right
-
-MOVED = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
+from helpers.labs.module.renamed.right import MOVED, Base, Conv, Right
 
 
 @renamed.mistake()
