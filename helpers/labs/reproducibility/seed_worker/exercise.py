@@ -335,36 +335,6 @@ def _(answer: Any, trial: Trial) -> None:
             got=f"{_shown(first)} from both, so {period:,} streams or fewer",
             observed="few",
         )
-    trial.given(f"worker 1 of {EPOCHS:,} epochs")
-    met = in_a_fork(lambda: _by_chance(answer, trial))
-    # What a hook keeps from epoch to epoch workers cannot share: each is a process of its own.
-    met = [
-        pair for pair in met[:5] if alone(answer, trial, pair[0], 1, 0) == alone(answer, trial, pair[1], 1, 0)
-    ]
-    trial.true(
-        len(met) < 2,
-        f"Among {EPOCHS:,} epochs {len(met)} draw noise that an earlier one has drawn.",
-        expected="2**30 streams or more, of which so few meet once in twenty checks, and hardly ever twice",
-        got=" and ".join(f"base seeds {one:,} and {other:,} have one stream" for one, other in met[:2]),
-        observed="few",
-    )
-
-
-EPOCHS = 10_000  # of 2**24 streams some three pairs meet
-
-
-def _by_chance(answer: Callable[[int], None], trial: Trial) -> list[tuple[int, int]]:
-    """Base seeds of two epochs in which worker 1 draws the same."""
-    owners: dict[float, int] = {}
-    met = []
-    for base in base_seeds(trial, EPOCHS):
-        dataset = Noisy(1, 5)
-        with worker(base, 1, MANY, dataset):
-            answer(1)
-        owner = owners.setdefault(dataset.rng.random(), base)
-        if owner != base:
-            met.append((owner, base))
-    return met
 
 
 @seed_worker.property(
@@ -484,6 +454,45 @@ def _alike(rows: Sequence[Sequence[float]], word: str) -> str:
     if all(len(set(row)) == 1 for row in rows):
         return f"in every {word}"
     return f"in some {word}s" if any(len(set(row)) < len(row) for row in rows) else ""
+
+
+@seed_worker.property(
+    "in 20,000 epochs hardly any two draw the same noise",
+    asks="There are 2**30 streams or more.",
+    changes=ANYTHING,
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    trial.given(f"worker 1 of {EPOCHS:,} epochs")
+    met = in_a_fork(lambda: _by_chance(answer, trial))
+    # What a hook keeps from epoch to epoch workers cannot share: each is a process of its own.
+    met = [
+        pair for pair in met[:9] if alone(answer, trial, pair[0], 1, 0) == alone(answer, trial, pair[1], 1, 0)
+    ]
+    trial.true(
+        len(met) < 4,
+        f"Among {EPOCHS:,} epochs {len(met)} draw noise that an earlier one has drawn.",
+        expected="2**30 streams or more, of which two meet in one check of five, and four hardly ever",
+        got=" and ".join(f"base seeds {one:,} and {other:,} have one stream" for one, other in met[:2]),
+        observed="few",
+    )
+
+
+EPOCHS = 20_000  # of 2**24 streams some twelve pairs meet; of 2**30 there is one in one check of five
+
+
+def _by_chance(answer: Callable[[int], None], trial: Trial) -> list[tuple[int, int]]:
+    """Base seeds of two epochs in which worker 1 draws the same."""
+    owners: dict[float, int] = {}
+    met = []
+    for base in base_seeds(trial, EPOCHS):
+        dataset = Noisy(1, 5)
+        with worker(base, 1, MANY, dataset):
+            answer(1)
+        owner = owners.setdefault(dataset.rng.random(), base)
+        if owner != base:
+            met.append((owner, base))
+    return met
 
 
 @seed_worker.property(

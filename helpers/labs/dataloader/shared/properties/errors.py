@@ -208,8 +208,8 @@ def _no_shard(samples: Samples, index: Any) -> Any:
 
 
 def own(answer: Any, trial: Trial) -> None:
-    message = "2 batches, one worker; sample 1 raises an exception of a class of the data set's module, made from one text"
-    with Loading(trial, answer, message, [[0], [1]], acts={1: _no_shard}, num_workers=1) as loading:
+    message = "3 batches, one worker; sample 1 raises an exception of a class of the data set's module, made from one text"
+    with Loading(trial, answer, message, [[k] for k in range(3)], acts={1: _no_shard}, num_workers=1) as loading:
         error = loading.error()
         _see(trial, error, ShardError, loading.received, [[0]], "own")
         _see_trace(trial, text_of(error), "_no_shard", "shard 7 is missing")
@@ -256,8 +256,8 @@ def awkward(answer: Any, trial: Trial) -> None:
 
 
 def _awkward(answer: Any, trial: Trial, wanted: type, act: Any, words: str, takes: str) -> None:
-    message = f"2 batches, one worker; sample 1 raises {wanted.__name__}, whose class {takes}"
-    with Loading(trial, answer, message, [[0], [1]], acts={1: act}, num_workers=1) as loading:
+    message = f"3 batches, one worker; sample 1 raises {wanted.__name__}, whose class {takes}"
+    with Loading(trial, answer, message, [[k] for k in range(3)], acts={1: act}, num_workers=1) as loading:
         error = loading.error()
         text = "" if error is None else text_of(error)
         kind = type(error).__name__
