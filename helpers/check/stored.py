@@ -51,9 +51,7 @@ class Row:
 
     def first(self) -> int | None:
         """The place of the first property that does not hold."""
-        if self.at is not None:
-            return self.at
-        return next((place for place, seen in enumerate(self.outcomes) if isinstance(seen, list)), None)
+        return _first(self.outcomes) if self.at is None else self.at
 
 
 @dataclass(frozen=True)
@@ -117,11 +115,15 @@ def outcomes(observed: Sequence[Any]) -> tuple[Any, ...]:
 
     The first that does not hold as it is, digests of the others.
     """
-    first = next((place for place, seen in enumerate(observed) if isinstance(seen, list)), None)
+    first = _first(observed)
     return tuple(
         digest(seen[0]) if isinstance(seen, list) and place != first else seen
         for place, seen in enumerate(observed)
     )
+
+
+def _first(outcomes: Sequence[Any]) -> int | None:
+    return next((place for place, seen in enumerate(outcomes) if isinstance(seen, list)), None)
 
 
 def as_data(value: Any) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
@@ -26,6 +24,7 @@ from helpers.labs.reproducibility.sample_generator.keys import (
 )
 from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, stirred
 from helpers.labs.reproducibility.shared.machines import elsewhere, worker
+from helpers.ranks.pretended import as_rank
 
 sample_generator = Exercise(
     "01.sample_generator",
@@ -196,7 +195,7 @@ def swayed(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[str, tup
         with float64_by_default():
             if other := again():
                 return "where torch.float64 is the default dtype", first, other
-        with patch.dict(os.environ, {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}):
+        with as_rank(1, 2):
             if other := again():
                 return "in a process of rank 1 of 2", first, other
         with one_thread_more():
