@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -38,9 +38,9 @@ class Mixed(Optimizer):
                     self._move(param, self.state[param], group)
 
     def _move(self, param: Tensor, own: dict[str, Any], group: dict[str, Any]) -> None:
-        own["count"] = own.get("count", 0) + 1
-        own["norm"] = float(param.grad.norm()) if own["count"] > 1 else None
-        own.setdefault("mean", torch.zeros_like(param)).lerp_(param.grad, 1 / own["count"])
+        own["step"] = own.get("step", 0) + 1
+        own["norm"] = float(param.grad.norm()) if own["step"] > 1 else None
+        own.setdefault("mean", torch.zeros_like(param)).lerp_(param.grad, 1 / own["step"])
         own.setdefault("start", Parameter(param.detach().clone(), requires_grad=False))
         if group["keep"]:
             own["largest"] = param.grad.abs()
@@ -153,6 +153,26 @@ def copied(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(copied(item) for item in value)
     return value
+
+
+def shared_with(one: Any, other: Any) -> list[str]:
+    """By which names tensors, lists and dicts in `one` are, or lie in, those in `other`."""
+    theirs = {key for _, key in _memories(other)}
+    return sorted({name for name, key in _memories(one) if key in theirs})
+
+
+def _memories(value: Any, name: str = "") -> Iterator[tuple[str, tuple[str, int]]]:
+    """Names, with the address of the memory of a tensor or with the identity of a container."""
+    if isinstance(value, Tensor):
+        if value.numel():
+            yield name, ("memory", value.untyped_storage().data_ptr())
+        return
+    if isinstance(value, dict | list):
+        if name:
+            yield name, ("object", id(value))
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if key != "params":
+                yield from _memories(item, str(key) if isinstance(key, str) else name)
 
 
 def same(one: Any, other: Any) -> bool:
