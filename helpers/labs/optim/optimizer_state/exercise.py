@@ -297,7 +297,7 @@ def _(answer: Any, trial: Trial) -> None:
             trial,
             new,
             steps,
-            f"the resumed run, after the load ({stands or 'options and states are the those of the file'})",
+            f"the resumed run, after the load ({stands or 'options and states are those of the file'})",
         )
         trial.true(
             same(copied(params_of(new)), copied(params_of(opt))),

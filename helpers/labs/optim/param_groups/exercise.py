@@ -269,36 +269,39 @@ def always_two(answer: Answer, trial: Trial) -> None:
     asks="The model is left as it is, and a second call gives the same groups.",
 )
 def leaves_the_model(answer: Answer, trial: Trial) -> None:
-    model = MODELS["frozen"][1]()
-    trial.given(
-        f"{MODELS['frozen'][0]}, weight_decay={DECAY}; called twice, with a different model in between"
-    )
-    before = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
-    names = [
-        [_names(group, place, built, trial) for place, group in enumerate(_groups(answer, trial, built))]
-        for built in (model, MODELS["linear"][1](), model)
-    ]
-    after = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
-    changed = sorted(
-        name
-        for name in {**before, **after}
-        if name not in before or name not in after or not _same_parameter(before[name], after[name])
-    )
-    trial.true(
-        not changed,
-        f"Making the groups changed the model: {', '.join(changed)} became a different parameter, or its requires_grad "
-        "changed.",
-        expected="the model as before",
-        got=changed,
-        observed=("model changed", changed),
-    )
-    trial.true(
-        names[0] == names[2],
-        "The second call for one model gives different groups.",
-        expected=shown(names[0]),
-        got=names[2],
-        observed=("second call", names[2]),
-    )
+    for kind in ("frozen", "bare", "tied"):
+        description, build = MODELS[kind]
+        model = build()
+        trial.given(f"{description}, weight_decay={DECAY}; called twice, with a different model in between")
+        before = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
+        first = _all_names(answer, trial, model)
+        _all_names(answer, trial, MODELS["linear"][1]())
+        after = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
+        changed = sorted(
+            name
+            for name in {**before, **after}
+            if name not in before or name not in after or not _same_parameter(before[name], after[name])
+        )
+        trial.true(
+            not changed,
+            f"Making the groups changed the model: {', '.join(changed)} became a different parameter, or its "
+            "requires_grad changed.",
+            expected="the model as before",
+            got=changed,
+            observed="model changed",
+        )
+        second = _all_names(answer, trial, model)
+        trial.true(
+            first == second,
+            "The second call for one model gives different groups.",
+            expected=shown(first),
+            got=second,
+            observed="different at the second call",
+        )
+
+
+def _all_names(answer: Answer, trial: Trial, model: nn.Module) -> list[list[str]]:
+    return [_names(group, place, model, trial) for place, group in enumerate(_groups(answer, trial, model))]
 
 
 def _same_parameter(one: tuple[Tensor, bool], other: tuple[Tensor, bool]) -> bool:

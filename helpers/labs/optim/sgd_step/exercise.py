@@ -147,6 +147,13 @@ def climbs(answer: Step, trial: Trial) -> None:
 )
 def gathers(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"momentum": 0.0}, {"momentum": 0.9})
+    values = starts(trial, (3, 2), (4,))
+    grads = gradients(trial, values, 5)
+    grads[2][0] = torch.zeros_like(values[0])
+    grads[3] = [torch.zeros_like(value) for value in values]
+    options = PLAIN | {"momentum": 0.9}
+    given = f"5 steps with {_set(options)}; gradients of zeros for parameter 0 at step 3, for both at step 4"
+    _require_equal(answer, trial, Case(given, values, grads, options))
 
 
 @sgd_step.property(
