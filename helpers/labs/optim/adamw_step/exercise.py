@@ -116,7 +116,8 @@ def moves(answer: Step, trial: Trial) -> None:
     ),
 )
 def corrects(answer: Step, trial: Trial) -> None:
-    _require_options(answer, trial, {}, {"betas": (0.5, 0.9)}, {"betas": (0.0, 0.0)})
+    each = [USUAL["betas"], (0.5, 0.9), (0.0, 0.0)]
+    _require_options(answer, trial, *({"betas": betas, "eps": 0.0} for betas in each))
 
 
 @adamw_step.property(

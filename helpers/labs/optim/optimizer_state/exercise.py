@@ -245,7 +245,7 @@ def _(answer: Any, trial: Trial) -> None:
             not moved,
             f"Training on changed what had been saved, under {' and '.join(map(repr, moved))}.",
             expected="a dict that shares no tensor, no list and no dict with the optimizer",
-            observed=moved,
+            observed=("shared", moved, _moved_names(got, before)),
         )
         both = shared_with(got["state"], [*opt.state.values()]) + shared_with(
             got["param_groups"], opt.param_groups
@@ -256,6 +256,20 @@ def _(answer: Any, trial: Trial) -> None:
             expected="copies of all values",
             observed=("one memory", both),
         )
+
+
+def _moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """The names of values that are different ones now, in states and in groups."""
+    states = [(now["state"].get(place, {}), values) for place, values in before["state"].items()]
+    groups = zip(now["param_groups"], before["param_groups"], strict=False)
+    return sorted(
+        {
+            key
+            for mine, theirs in (*states, *groups)
+            for key, value in theirs.items()
+            if not same(mine.get(key), value)
+        }
+    )
 
 
 def is_same_object(one: Any, other: Any) -> bool:
@@ -470,18 +484,18 @@ def _(answer: Any, trial: Trial) -> None:
         for dtype in (torch.float64, torch.bfloat16):
             trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
             opt = newly_built(trial, kind, dtype)
-            trial.call(answer[1], opt, sd)
-            for param in params_of(opt)[:WITHOUT_STATE]:
+            trial.call(answer[1], opt, copied(sd))
+            for place, param in enumerate(params_of(opt)[:WITHOUT_STATE]):
                 found = {
                     key: value.dtype for key, value in opt.state[param].items() if isinstance(value, Tensor)
                 }
                 off = sorted(key for key, have in found.items() if (key != "step") and have != dtype)
                 trial.true(
                     not off,
-                    f"{', '.join(off)} of a parameter of {dtype} has {found[off[0]] if off else ''} after the load.",
+                    f"{', '.join(off)} of parameter {place}, of {dtype}, has {found[off[0]] if off else ''} after the load.",
                     expected=str(dtype),
                     got=", ".join(f"{key}: {have}" for key, have in found.items()),
-                    observed=("kept", kind, off, str(found[off[0]]) if off else ""),
+                    observed=("kept", kind, place, off, str(found[off[0]]) if off else ""),
                 )
                 trial.true(
                     found.get("step", torch.float32) == torch.float32,
@@ -517,10 +531,10 @@ def _(answer: Any, trial: Trial) -> None:
         moved = [part for part in ("state", "param_groups") if not same(sd[part], before[part])]
         trial.true(
             not moved,
-            f"Training on changed the dict that was loaded, under {' and '.join(map(repr, moved))}: "
+            f"Training on changed the dict that was loaded: {', '.join(_moved_names(sd, before)[:4])}. So "
             "two optimizers that load it would move one and the same momentum.",
             expected="copies",
-            observed=("shared", moved),
+            observed=("shared", kind, moved, _moved_names(sd, before)),
         )
         trial.true(
             not both,

@@ -146,7 +146,7 @@ def _require_places(trial: Trial, want: list[list[str]], got: list[list[str]]) -
         "The right parameters in a different order. The state of an optimizer is matched by position.",
         expected=shown(want),
         got=got,
-        observed=("order", got),
+        observed="order",
     )
 
 

@@ -220,7 +220,9 @@ def empty_group_left_out(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def order_of_a_set(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The parameters stand in the order of their names. By the order of the model a checkpoint finds each state again."""
+    """The parameters stand in a different order than the model's, perhaps that of their names, or of a set. By the
+    model's order a checkpoint finds each state again.
+    """
     return _grouped(sorted(_trained(model), key=lambda pair: pair[0]), weight_decay, _by_ndim)
 
 
@@ -421,16 +423,3 @@ def vectors_frozen(model: nn.Module, weight_decay: float) -> list[dict]:
     for param in groups[1]["params"]:
         param.requires_grad_(False)
     return groups
-
-
-_FOUND: tuple[list[Tensor], list[Tensor]] = ([], [])
-
-
-@param_groups.mistake(breaks="a second call gives the same groups")
-def lists_that_grow(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The groups of a second model hold tensors that are not that model's. Perhaps the lists are kept from call to call:
-    make new ones each time.
-    """
-    for found, group in zip(_FOUND, _plain(model, weight_decay), strict=True):
-        found.extend(group["params"])
-    return [{"params": _FOUND[0], "weight_decay": weight_decay}, {"params": _FOUND[1], "weight_decay": 0.0}]

@@ -141,6 +141,13 @@ def _(answer: Any, trial: Trial) -> None:
     # A different schedule in between: what is remembered of the first one would come back, or be lost.
     other = (setting[0] + 3, setting[1] + 11, setting[2] / 2)
     beside = [factor(answer, trial, step, other) for step in steps]
+    trial.true(
+        beside != first,
+        f"With warmup = {other[0]}, total = {other[1]}, floor = {other[2]} all factors are the same as before.",
+        expected="the factors of this schedule",
+        got="those of the first one",
+        observed="the same for two schedules",
+    )
     mixed = [(factor(answer, trial, step, setting), factor(answer, trial, step, other)) for step in steps]
     for place, now, then, how in (
         *((step, again[step], first[step], "Asked again") for step in steps),

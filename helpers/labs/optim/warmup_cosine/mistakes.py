@@ -361,22 +361,34 @@ def numpys_float32(step: int, warmup: int, total: int, floor: float) -> np.float
 
 _FACTORS: dict[int, float] = {}
 _CALLS = itertools.count()
+AT = "a number that the arguments alone decide"
 
 
-@warmup_cosine.mistake(breaks=ALONE)
-def remembered_by_the_step(step: int, warmup: int, total: int, floor: float) -> float:
-    """In turn with a different schedule the factors of the first one come back. Perhaps they are kept under the step
-    alone: all four arguments decide.
-    """
+def _remembered_by_the_step(step: int, warmup: int, total: int, floor: float) -> float:
     return _FACTORS.setdefault(
         step, risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
     )
 
 
-@warmup_cosine.mistake(breaks=ALONE)
-def counts_its_calls(step: int, warmup: int, total: int, floor: float) -> float:
-    """Asked again for the same step, it gives a different factor. Perhaps it counts its calls: a run that is resumed
-    begins in the middle.
-    """
+def _counts_its_calls(step: int, warmup: int, total: int, floor: float) -> float:
     step = next(_CALLS)
     return risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
+
+
+# What these two do elsewhere depends on what ran before.
+warmup_cosine.add_mistake(
+    "remembered_by_the_step",
+    _remembered_by_the_step,
+    why="Two different schedules get the same factors. Perhaps they are kept under the step alone, or the arguments are "
+    "not looked at: all four decide.",
+    breaks=ALONE,
+    at=AT,
+)
+warmup_cosine.add_mistake(
+    "counts_its_calls",
+    _counts_its_calls,
+    why="Asked again for the same step, it gives a different factor. Perhaps it counts its calls: a run that is resumed "
+    "begins in the middle.",
+    breaks=ALONE,
+    at=AT,
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from helpers.labs.optim.sgd_step.exercise import sgd_step
@@ -130,18 +129,3 @@ def momentum_by_default(
     """With lr alone the steps have momentum: perhaps 0.9 is the default. Torch's is 0."""
     options = dict(momentum=momentum, dampening=dampening, nesterov=nesterov)
     by_parameter(right)(params, grads, state, lr=lr, weight_decay=weight_decay, maximize=maximize, **options)
-
-
-_COUNTS = {"steps": 0}
-
-
-@sgd_step.mistake(breaks="Everything that the next step needs stands in the dicts")
-def first_step_of_the_program(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A new list of parameters begins as if steps had been made before: with dampening its first velocity is dampened.
-    Perhaps the first step is known by a count on the function, or in the module: ask each dict.
-    """
-    _COUNTS["steps"] += 1
-    if _COUNTS["steps"] > 1:
-        for param, kept in zip(params, state, strict=True):
-            kept.setdefault("v", torch.zeros_like(param))
-    by_parameter(right)(params, grads, state, **options)
