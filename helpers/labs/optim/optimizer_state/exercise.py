@@ -22,7 +22,9 @@ from helpers.labs.optim.optimizer_state.inputs import (
     file_of,
     get_ready,
     in_mid_run,
+    moved_names,
     newly_built,
+    off_places,
     params_of,
     same,
     shared_with,
@@ -180,22 +182,6 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tuple[int, str]]:
-    """At which places what differs."""
-    found = []
-    for place, values in want.items():
-        have = got.get(place)
-        if not isinstance(have, dict):
-            found.append((place, "no state"))
-        elif missing := [key for key in values if key not in have]:
-            found.append((place, f"{', '.join(missing)} missing"))
-        elif others := [key for key in values if not same(have[key], values[key])]:
-            found.append((place, f"{', '.join(others)} differs"))
-        elif extra := [key for key in have if key not in values]:
-            found.append((place, f"{', '.join(extra)} left over"))
-    return found
-
-
 @optimizer_state.property(
     "the file holds all options of every group",
     asks='"param_groups": a list of dicts, each with all options of its group, and under "params" the indices.',
@@ -245,7 +231,7 @@ def _(answer: Any, trial: Trial) -> None:
             not moved,
             f"Training on changed what had been saved, under {' and '.join(map(repr, moved))}.",
             expected="a dict that shares no tensor, no list and no dict with the optimizer",
-            observed=("shared", moved, _moved_names(got, before)),
+            observed=("shared", moved, moved_names(got, before)),
         )
         both = shared_with(got["state"], [*opt.state.values()]) + shared_with(
             got["param_groups"], opt.param_groups
@@ -256,20 +242,6 @@ def _(answer: Any, trial: Trial) -> None:
             expected="copies of all values",
             observed=("one memory", both),
         )
-
-
-def _moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """The names of values that are different ones now, in states and in groups."""
-    states = [(now["state"].get(place, {}), values) for place, values in before["state"].items()]
-    groups = zip(now["param_groups"], before["param_groups"], strict=False)
-    return sorted(
-        {
-            key
-            for mine, theirs in (*states, *groups)
-            for key, value in theirs.items()
-            if not same(mine.get(key), value)
-        }
-    )
 
 
 def is_same_object(one: Any, other: Any) -> bool:
@@ -531,10 +503,10 @@ def _(answer: Any, trial: Trial) -> None:
         moved = [part for part in ("state", "param_groups") if not same(sd[part], before[part])]
         trial.true(
             not moved,
-            f"Training on changed the dict that was loaded: {', '.join(_moved_names(sd, before)[:4])}. So "
+            f"Training on changed the dict that was loaded: {', '.join(moved_names(sd, before)[:4])}. So "
             "two optimizers that load it would move one and the same momentum.",
             expected="copies",
-            observed=("shared", kind, moved, _moved_names(sd, before)),
+            observed=("shared", kind, moved, moved_names(sd, before)),
         )
         trial.true(
             not both,

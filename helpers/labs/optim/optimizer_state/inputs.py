@@ -198,3 +198,33 @@ def standing(opt: Optimizer) -> dict[str, Any]:
         ],
         "states": [copied(opt.state[param]) if param in opt.state else None for param in params],
     }
+
+
+def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tuple[int, str]]:
+    """At which places what differs."""
+    found = []
+    for place, values in want.items():
+        have = got.get(place)
+        if not isinstance(have, dict):
+            found.append((place, "no state"))
+        elif missing := [key for key in values if key not in have]:
+            found.append((place, f"{', '.join(missing)} missing"))
+        elif others := [key for key in values if not same(have[key], values[key])]:
+            found.append((place, f"{', '.join(others)} differs"))
+        elif extra := [key for key in have if key not in values]:
+            found.append((place, f"{', '.join(extra)} left over"))
+    return found
+
+
+def moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """The names of values that are different ones now, in states and in groups."""
+    states = [(now["state"].get(place, {}), values) for place, values in before["state"].items()]
+    groups = zip(now["param_groups"], before["param_groups"], strict=False)
+    return sorted(
+        {
+            key
+            for mine, theirs in (*states, *groups)
+            for key, value in theirs.items()
+            if not same(mine.get(key), value)
+        }
+    )
