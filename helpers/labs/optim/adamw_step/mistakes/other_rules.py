@@ -131,9 +131,3 @@ built = adamw_step.bank(returned)
 def betas_by_default():
     """Without options the steps are those with betas=(0.9, 0.99). Torch's are (0.9, 0.999)."""
     return _with_defaults(betas=(0.9, 0.99))
-
-
-@built.mistake(breaks=LIKE_TORCH)
-def eps_by_default():
-    """Without options the steps are those with eps=1e-6. Torch's is 1e-8."""
-    return _with_defaults(eps=1e-6)
