@@ -21,6 +21,8 @@ from helpers.labs.optim.shared.descent import (
     starts,
 )
 from helpers.labs.optim.shared.memory import (
+    require_any_dtype,
+    require_averages_in_the_dtype,
     require_gradients_left,
     require_kept_storage,
     require_moves,
@@ -48,7 +50,8 @@ adamw_step = Exercise(
 )
 
 DEFAULTS: Options = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 1e-2}
-USUAL: Options = {"lr": 0.1, "betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.0}
+USUAL: Options = {"lr": 0.1, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.0}
+NEUTRAL: Options = {"weight_decay": 0.0}
 _adam = adam  # an answer that replaces the name replaces nothing here
 
 
@@ -86,11 +89,12 @@ def _require_options(answer: Step, trial: Trial, *changed: Options, steps: int =
         grads = gradients(trial, values, steps)
         chosen = USUAL | options
         cases.append(Case(f"{steps} steps with {described(chosen)}", values, grads, chosen))
-    require_torchs_path(answer, torchs, trial, *cases)
+    require_torchs_path(answer, torchs, trial, *cases, neutral=NEUTRAL)
 
 
 @adamw_step.property(
-    "the step is written by hand: no optimizer of torch works inside", asks="No optimizer of torch is called."
+    "the step is written by hand: no optimizer of torch works inside",
+    asks="No step of torch's optimizers is called, nor their functions; a class of your own may inherit `torch.optim.Optimizer`.",
 )
 def by_hand(answer: Step, trial: Trial) -> None:
     require_no_optimizer(answer, trial, USUAL)
@@ -101,7 +105,7 @@ def by_hand(answer: Step, trial: Trial) -> None:
     asks="One step of AdamW, as `torch.optim.AdamW` makes it; the parameters are edited in place.",
 )
 def moves(answer: Step, trial: Trial) -> None:
-    require_moves(answer, torchs, trial, USUAL)
+    require_moves(answer, torchs, trial, USUAL | {"eps": 0.0})  # eps has its own property
 
 
 @adamw_step.property(
@@ -112,7 +116,8 @@ def moves(answer: Step, trial: Trial) -> None:
     ),
 )
 def corrects(answer: Step, trial: Trial) -> None:
-    _require_options(answer, trial, {}, {"betas": (0.5, 0.9)}, {"betas": (0.0, 0.0)})
+    each = [USUAL["betas"], (0.5, 0.9), (0.0, 0.0)]
+    _require_options(answer, trial, *({"betas": betas, "eps": 0.0} for betas in each))
 
 
 @adamw_step.property(
@@ -153,11 +158,9 @@ def passes_over_none(answer: Step, trial: Trial) -> None:
     for step, place in ((0, 2), (1, 0), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)):
         grads[step][place] = None
     given = "six steps on three parameters, with gradients that are None here and there; "
-    cases = [
-        Case(given + f"weight_decay={decay}", values, grads, USUAL | {"weight_decay": decay})
-        for decay in (0.0, 0.1)
-    ]
-    require_torchs_path(answer, torchs, trial, *cases)
+    each = [USUAL, USUAL | {"weight_decay": 0.1}]
+    cases = [Case(given + described(options), values, grads, options) for options in each]
+    require_torchs_path(answer, torchs, trial, *cases, neutral=NEUTRAL)
 
 
 @adamw_step.property(
@@ -178,7 +181,9 @@ def takes_in_newcomers(answer: Step, trial: Trial) -> None:
 def follows_the_rate(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3, 2))
     rates = [0.1, 0.1, 0.01, 0.01, 0.5]
-    given = f"weight_decay=0.1, and lr {', '.join(map(str, rates))} at the five steps, as a scheduler sets it"
+    given = (
+        f"5 steps with weight_decay=0.1, and lr={', '.join(map(str, rates))} in turn, as a scheduler sets it"
+    )
     options = [USUAL | {"weight_decay": 0.1, "lr": rate} for rate in rates]
     require_torchs_path(answer, torchs, trial, Case(given, values, gradients(trial, values, 5), options))
 
@@ -191,8 +196,10 @@ def keeps_precision(answer: Step, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         values = starts(trial, (50,), dtype=dtype)
         grads = gradients(trial, values, 3)
-        given = f"three steps on a {dtype} parameter; {described(USUAL)}"
+        given = f"three steps with {described(USUAL)}"
         require_torchs_path(answer, torchs, trial, Case(given, values, grads, USUAL))
+    require_any_dtype(answer, torchs, trial, USUAL | {"weight_decay": 0.1}, neutral=NEUTRAL)
+    require_averages_in_the_dtype(answer, trial, USUAL)
 
 
 @adamw_step.property(
@@ -240,7 +247,7 @@ def follows_the_options(answer: Step, trial: Trial) -> None:
     options = [
         trial.random.choice(combinations()) | {"lr": trial.random.uniform(0.01, 0.2)} for _ in range(20)
     ]
-    given = "20 steps, each with other options, drawn at random"
+    given = "20 steps, each with different options, drawn at random"
     require_torchs_path(answer, torchs, trial, Case(given, values, gradients(trial, values, 20), options))
 
 
@@ -258,7 +265,7 @@ def equals_torch(answer: Step, trial: Trial) -> None:
             grads[step][0] = None
         given = f"{described(options)}; no gradient at steps {[step + 1 for step in absent]}"
         cases.append(Case(given, values, grads, options))
-    require_torchs_path(answer, torchs, trial, *cases)
+    require_torchs_path(answer, torchs, trial, *cases, neutral=NEUTRAL)
 
 
 @adamw_step.property(

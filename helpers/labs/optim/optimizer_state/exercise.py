@@ -22,9 +22,12 @@ from helpers.labs.optim.optimizer_state.inputs import (
     file_of,
     get_ready,
     in_mid_run,
+    moved_names,
     newly_built,
+    off_places,
     params_of,
     same,
+    shared_with,
     standing,
     step,
     train_on,
@@ -77,6 +80,11 @@ def written(answer: Any, trial: Trial, opt: Optimizer) -> dict[str, Any]:
     return got
 
 
+def _some(options: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Three of these options, those that are there."""
+    return {name: options[name] for name in names[:3] if name in options}
+
+
 def _kind_of_key(key: Any, params: list[Tensor]) -> Any:
     """A key in words that hold for any run: an index, or what was written for it."""
     if isinstance(key, Tensor):
@@ -113,6 +121,41 @@ def _(answer: Any, trial: Trial) -> None:
     )
 
 
+@optimizer_state.property("saving leaves the optimizer as it is", asks="`opt` is left as it is.")
+def _(answer: Any, trial: Trial) -> None:
+    for kind in KINDS:
+        opt = in_mid_run(trial.generator, kind)
+        trial.given(f"{kind} in mid-run, saved twice")
+        before, groups = standing(opt), [list(group["params"]) for group in opt.param_groups]
+        first = copied(written(answer, trial, opt))
+        now = [list(group["params"]) for group in opt.param_groups]
+        kept = [len(group) for group in now] == [len(group) for group in groups] and all(
+            map(is_same_object, sum(now, []), sum(groups, []))
+        )
+        trial.true(
+            kept,
+            "After optimizer_state_dict the groups of the optimizer itself no longer hold its parameters.",
+            expected="the Parameter objects, as before",
+            got=[[type(item).__name__ for item in group] for group in now],
+            observed="other parameters",
+        )
+        changed = [part for part, value in standing(opt).items() if not same(value, before[part])]
+        trial.true(
+            not changed,
+            f"optimizer_state_dict changed the optimizer itself: its {' and '.join(changed)}.",
+            expected="the same values in opt.param_groups and opt.state, and no new entries",
+            observed=("changed", changed),
+        )
+        foreign = [type(key).__name__ for key in opt.state if not any(key is p for p in sum(groups, []))]
+        trial.true(not foreign, "opt.state has gained a key.", got=foreign, observed=("keys", foreign))
+        trial.true(
+            same(written(answer, trial, opt), first),
+            "A second call gives a different dict.",
+            expected=shown(first),
+            observed="different at the second call",
+        )
+
+
 @optimizer_state.property(
     "the file holds each parameter's whole state",
     asks=(
@@ -124,32 +167,19 @@ def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt = in_mid_run(trial.generator, kind)
         trial.given(f"{kind} after three steps; a parameter joined at the second, a group before the third")
-        got, want = written(answer, trial, opt)["state"], file_of(opt)["state"]
+        want = file_of(opt)["state"]
+        got = written(answer, trial, opt)["state"]
         off = off_places(got, want)
+        place = off[0][0] if off else 0
         trial.true(
             not off,
             'The values under "state" are not those of the parameters at these places: '
             + "; ".join(f"{place}: {description}" for place, description in off[:3])
             + ".",
-            expected=f"at place {off[0][0] if off else 0}: {shown(want.get(off[0][0]) if off else '')}",
+            expected=f"at place {place}: {shown(want.get(place))}",
+            got=f"at place {place}: {shown(got.get(place))}",
             observed=(kind, off),
         )
-
-
-def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tuple[int, str]]:
-    """At which places what differs."""
-    found = []
-    for place, values in want.items():
-        have = got.get(place)
-        if not isinstance(have, dict):
-            found.append((place, "no state"))
-        elif missing := [key for key in values if key not in have]:
-            found.append((place, f"{', '.join(missing)} missing"))
-        elif others := [key for key in values if not same(have[key], values[key])]:
-            found.append((place, f"{', '.join(others)} differs"))
-        elif extra := [key for key in have if key not in values]:
-            found.append((place, f"{', '.join(extra)} left over"))
-    return found
 
 
 @optimizer_state.property(
@@ -162,7 +192,8 @@ def _(answer: Any, trial: Trial) -> None:
         trial.given(
             f"{kind} with three groups of different lr and weight_decay, and a scheduler's initial_lr"
         )
-        got, want = written(answer, trial, opt)["param_groups"], file_of(opt)["param_groups"]
+        want = file_of(opt)["param_groups"]
+        got = written(answer, trial, opt)["param_groups"]
         trial.true(len(got) == len(want), "The number of groups differs.", expected="3", got=len(got))
         off = [
             sorted(
@@ -175,7 +206,8 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             not any(off),
             f"Options are missing, or differ: {', '.join(sorted({name for names in off for name in names})[:6])}.",
-            expected="every key of the group, the parameters excepted",
+            expected=shown([_some(theirs, names) for theirs, names in zip(want, off, strict=True)]),
+            got=shown([_some(mine, names) for mine, names in zip(got, off, strict=True)]),
             observed=(kind, off),
         )
 
@@ -199,26 +231,17 @@ def _(answer: Any, trial: Trial) -> None:
             not moved,
             f"Training on changed what had been saved, under {' and '.join(map(repr, moved))}.",
             expected="a dict that shares no tensor, no list and no dict with the optimizer",
-            observed=moved,
+            observed=("shared", moved, moved_names(got, before)),
         )
-
-
-@optimizer_state.property("saving leaves the optimizer as it is", asks="`opt` is left as it is.")
-def _(answer: Any, trial: Trial) -> None:
-    opt = in_mid_run(trial.generator, "AdamW")
-    trial.given("AdamW in mid-run, saved twice")
-    before, params, groups = standing(opt), params_of(opt), [list(group) for group in opt.param_groups]
-    first = copied(written(answer, trial, opt))
-    left = [list(group) for group in opt.param_groups]
-    kept = (
-        left == groups and all(map(is_same_object, params, params_of(opt))) and set(opt.state) <= set(params)
-    )
-    trial.true(
-        kept and same(standing(opt), before),
-        "optimizer_state_dict changed the optimizer itself.",
-        expected="opt.param_groups and opt.state with the same parameters and values",
-    )
-    trial.true(same(written(answer, trial, opt), first), "A second call gives another dict.")
+        both = shared_with(got["state"], [*opt.state.values()]) + shared_with(
+            got["param_groups"], opt.param_groups
+        )
+        trial.true(
+            not both,
+            f"What was saved shares memory with the optimizer: {', '.join(both[:3])}.",
+            expected="copies of all values",
+            observed=("one memory", both),
+        )
 
 
 def is_same_object(one: Any, other: Any) -> bool:
@@ -254,15 +277,62 @@ def _(answer: Any, trial: Trial) -> None:
                 mine.copy_(theirs)
         trial.call(answer[1], new, sd)
         steps = trial.random.randrange(2**31)
-        for run in (opt, new):
-            generator = torch.Generator().manual_seed(steps)
-            for _ in range(3):
-                step(run, generator)
+        _go_on(trial, opt, steps, "the run that was not interrupted")
+        stands = _stands(new, sd)
+        _go_on(
+            trial,
+            new,
+            steps,
+            f"the resumed run, after the load ({stands or 'options and states are those of the file'})",
+        )
         trial.true(
             same(copied(params_of(new)), copied(params_of(opt))),
-            "Three steps later the weights differ from those of the run that was not interrupted.",
-            observed="other weights",
+            "Three steps later the weights differ from those of the run that was not interrupted. After the load: "
+            + (stands or "options and states are those of the file, to the bit")
+            + ".",
+            expected=shown(params_of(opt)[0]),
+            got=shown(params_of(new)[0]) if params_of(new) else "no parameters",
+            observed=("different weights", kind, stands),
         )
+
+
+def _go_on(trial: Trial, run: Optimizer, steps: int, whose: str) -> None:
+    """Three steps; an error tells whose steps they were."""
+    generator = torch.Generator().manual_seed(steps)
+    for _ in range(3):
+        try:
+            step(run, generator)
+        except Exception as error:
+            trial.fail(
+                f"opt.step() raised {type(error).__name__} in {whose}.",
+                expected="an optimizer that can go on",
+                got=f"{type(error).__name__}: {error}"
+                if isinstance(error, AttributeError)
+                else type(error).__name__,
+                observed=("step raised", type(error).__name__, whose),
+            )
+
+
+def _stands(opt: Optimizer, sd: dict[str, Any]) -> str:
+    """What of an optimizer that was loaded is not the file's, in words; it reads and makes no entry."""
+    if [len(group["params"]) for group in opt.param_groups] != [len(places) for places in PLACES]:
+        return "the groups are different ones"
+    params = params_of(opt)
+    if not all(isinstance(param, Tensor) for param in params):
+        return "the groups hold no parameters"
+    found = [
+        f"{key} of group {place} is not the file's"
+        for place, (mine, theirs) in enumerate(zip(opt.param_groups, sd["param_groups"], strict=True))
+        for key in theirs
+        if key != "params" and not (key in mine and same(mine[key], theirs[key]))
+    ]
+    states = {place: opt.state[param] for place, param in enumerate(params) if param in opt.state}
+    found += [f"parameter {place}: {description}" for place, description in off_places(states, sd["state"])]
+    if states.get(WITHOUT_STATE):
+        found.append(f"parameter {WITHOUT_STATE}: a state that the file does not have")
+    if len(opt.state) > len(states):
+        found.append("opt.state has keys that are no parameters of opt")
+    return "; ".join(found[:3] + [f"and {len(found) - 3} more"] * (len(found) > 3))
 
 
 @optimizer_state.property(
@@ -386,23 +456,26 @@ def _(answer: Any, trial: Trial) -> None:
         for dtype in (torch.float64, torch.bfloat16):
             trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
             opt = newly_built(trial, kind, dtype)
-            trial.call(answer[1], opt, sd)
-            for param in params_of(opt)[:WITHOUT_STATE]:
+            trial.call(answer[1], opt, copied(sd))
+            for place, param in enumerate(params_of(opt)[:WITHOUT_STATE]):
                 found = {
                     key: value.dtype for key, value in opt.state[param].items() if isinstance(value, Tensor)
                 }
                 off = sorted(key for key, have in found.items() if (key != "step") and have != dtype)
                 trial.true(
                     not off,
-                    f"{', '.join(off)}: expected {dtype}, got {found[off[0]] if off else ''}.",
+                    f"{', '.join(off)} of parameter {place}, of {dtype}, has {found[off[0]] if off else ''} after the load.",
                     expected=str(dtype),
-                    observed=("kept", kind),
+                    got=", ".join(f"{key}: {have}" for key, have in found.items()),
+                    observed=("kept", kind, place, off, str(found[off[0]]) if off else ""),
                 )
                 trial.true(
                     found.get("step", torch.float32) == torch.float32,
-                    f"step has become {found.get('step')}: in bfloat16 a count goes no further than 256.",
-                    expected="torch.float32",
-                    observed="step",
+                    f'"step" of a parameter of {dtype} has become {found.get("step")}; in bfloat16 a count goes no '
+                    "further than 256.",
+                    expected="torch.float32, as in the file",
+                    got=str(found.get("step")),
+                    observed=("step", str(dtype)),
                 )
 
 
@@ -422,15 +495,24 @@ def _(answer: Any, trial: Trial) -> None:
             expected="a dict that can be loaded once more",
             observed="the file changed",
         )
+        both = shared_with(sd["state"], [*opt.state.values()]) + shared_with(
+            sd["param_groups"], opt.param_groups
+        )
         if all(isinstance(param, Tensor) for param in params_of(opt)):
             train_on(opt, trial.generator)
         moved = [part for part in ("state", "param_groups") if not same(sd[part], before[part])]
         trial.true(
             not moved,
-            f"Training on changed the dict that was loaded, under {' and '.join(map(repr, moved))}: "
+            f"Training on changed the dict that was loaded: {', '.join(moved_names(sd, before)[:4])}. So "
             "two optimizers that load it would move one and the same momentum.",
             expected="copies",
-            observed=("shared", moved),
+            observed=("shared", kind, moved, moved_names(sd, before)),
+        )
+        trial.true(
+            not both,
+            f"The optimizer shares memory with the dict that was loaded: {', '.join(both[:3])}.",
+            expected="copies of all values",
+            observed=("one memory", both),
         )
 
 
@@ -466,6 +548,8 @@ def _(answer: Any, trial: Trial) -> None:
         ("of four groups", (2, 1, 1, 1)),
         ("of groups of 2, 1 and 1 parameters", (2, 1, 1)),
         ("of groups of 2, 2 and 1 parameters", (2, 2, 1)),
+        ("of groups of 1, 2 and 2 parameters", (1, 2, 2)),
+        ("without groups", ()),
     ):
         opt, sd = newly_built(trial, "AdamW"), file_in_mid_run(trial, "AdamW")
         numbers = iter(range(sum(sizes)))
@@ -473,12 +557,17 @@ def _(answer: Any, trial: Trial) -> None:
             sd["param_groups"][0] | {"params": [next(numbers) for _ in range(size)]} for size in sizes
         ]
         sd["state"] = {place: values for place, values in sd["state"].items() if place < sum(sizes)}
-        before = standing(opt)
+        before, given = standing(opt), copied(sd)
         trial.given(f"AdamW: a file {description}, for an optimizer with groups of 2, 1 and 2")
         trial.raises(ValueError, lambda opt=opt, sd=sd: answer[1](opt, sd), f"for a file {description}")
         trial.true(
             same(standing(opt), before),
             "The file was refused, and the optimizer is not what it was. Compare the sizes before you touch anything.",
             expected="an optimizer as before",
+            got="different "
+            + " and ".join(part for part, now in standing(opt).items() if not same(now, before[part])),
             observed="changed, then refused",
+        )
+        trial.true(
+            same(sd, given), "The file was refused, and has been changed.", observed="the file changed"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -38,9 +38,9 @@ class Mixed(Optimizer):
                     self._move(param, self.state[param], group)
 
     def _move(self, param: Tensor, own: dict[str, Any], group: dict[str, Any]) -> None:
-        own["count"] = own.get("count", 0) + 1
-        own["norm"] = float(param.grad.norm()) if own["count"] > 1 else None
-        own.setdefault("mean", torch.zeros_like(param)).lerp_(param.grad, 1 / own["count"])
+        own["step"] = own.get("step", 0) + 1
+        own["norm"] = float(param.grad.norm()) if own["step"] > 1 else None
+        own.setdefault("mean", torch.zeros_like(param)).lerp_(param.grad, 1 / own["step"])
         own.setdefault("start", Parameter(param.detach().clone(), requires_grad=False))
         if group["keep"]:
             own["largest"] = param.grad.abs()
@@ -155,6 +155,26 @@ def copied(value: Any) -> Any:
     return value
 
 
+def shared_with(one: Any, other: Any) -> list[str]:
+    """By which names tensors, lists and dicts in `one` are, or lie in, those in `other`."""
+    theirs = {key for _, key in _memories(other)}
+    return sorted({name for name, key in _memories(one) if key in theirs})
+
+
+def _memories(value: Any, name: str = "") -> Iterator[tuple[str, tuple[str, int]]]:
+    """Names, with the address of the memory of a tensor or with the identity of a container."""
+    if isinstance(value, Tensor):
+        if value.numel():
+            yield name, ("memory", value.untyped_storage().data_ptr())
+        return
+    if isinstance(value, dict | list):
+        if name:
+            yield name, ("object", id(value))
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if key != "params":
+                yield from _memories(item, str(key) if isinstance(key, str) else name)
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values are the same, to the bit and to the dtype."""
     if isinstance(one, Tensor) or isinstance(other, Tensor):
@@ -178,3 +198,33 @@ def standing(opt: Optimizer) -> dict[str, Any]:
         ],
         "states": [copied(opt.state[param]) if param in opt.state else None for param in params],
     }
+
+
+def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tuple[int, str]]:
+    """At which places what differs."""
+    found = []
+    for place, values in want.items():
+        have = got.get(place)
+        if not isinstance(have, dict):
+            found.append((place, "no state"))
+        elif missing := [key for key in values if key not in have]:
+            found.append((place, f"{', '.join(missing)} missing"))
+        elif others := [key for key in values if not same(have[key], values[key])]:
+            found.append((place, f"{', '.join(others)} differs"))
+        elif extra := [key for key in have if key not in values]:
+            found.append((place, f"{', '.join(extra)} left over"))
+    return found
+
+
+def moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """The names of values that are different ones now, in states and in groups."""
+    states = [(now["state"].get(place, {}), values) for place, values in before["state"].items()]
+    groups = zip(now["param_groups"], before["param_groups"], strict=False)
+    return sorted(
+        {
+            key
+            for mine, theirs in (*states, *groups)
+            for key, value in theirs.items()
+            if not same(mine.get(key), value)
+        }
+    )

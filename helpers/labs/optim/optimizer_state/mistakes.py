@@ -99,8 +99,8 @@ def load_in_turn(opt: Optimizer, sd: State) -> None:
 
 @built.mistake()
 def keyed_by_address():
-    """id(param) is an address in this process. In the next one the parameters lie elsewhere, and a file of
-    addresses says nothing of who is who.
+    """The lists under "params" hold addresses, id(param). In the next process the parameters lie elsewhere, and
+    a file of addresses says nothing of who is who.
     """
     return (save_by_address, load_by_address)
 
@@ -111,8 +111,8 @@ optimizer_state.variant(keyed_by_address)((save_by_address, load))
 
 @saves.mistake()
 def keyed_by_parameter(opt: Optimizer) -> State:
-    """The parameters themselves stand as keys in the file. torch.save writes all weights with them, and after
-    loading they are other objects, equal to none of the new model's.
+    """The parameters themselves stand as keys under "state". torch.save writes all weights with them, and after
+    loading they are different objects.
     """
     return {"state": {param: copy.deepcopy(values) for param, values in opt.state.items()}} | {
         "param_groups": save(opt)["param_groups"]
@@ -126,8 +126,8 @@ def _(opt: Optimizer) -> State:
 
 @saves.mistake()
 def parameters_in_the_groups(opt: Optimizer) -> State:
-    """The groups were copied with their parameters: "params" holds weights in place of numbers, and whoever
-    loads the file trains copies that belong to no model.
+    """ "params" holds parameters in place of numbers. Perhaps the groups were copied whole: whoever loads the
+    file trains copies that belong to no model.
     """
     return {"state": save(opt)["state"], "param_groups": copy.deepcopy(opt.param_groups)}
 
@@ -139,8 +139,8 @@ def _(opt: Optimizer) -> State:
 
 @saves.mistake()
 def numbers_restart_in_each_group(opt: Optimizer) -> State:
-    """The count starts at 0 again in each group, so that the first parameters of all groups share one number,
-    and the last one's state overwrites the others.
+    """The numbers under "params" start at 0 again in each group, so that parameters of several groups share one
+    number.
     """
     state, groups = {}, []
     for group in opt.param_groups:
@@ -153,8 +153,8 @@ def numbers_restart_in_each_group(opt: Optimizer) -> State:
 
 @saves.mistake()
 def order_of_the_first_steps(opt: Optimizer) -> State:
-    """opt.state lists the parameters in the order in which they had their first gradient. That is the groups'
-    order only if all of them had one in the first step.
+    """States stand at the place of a different parameter. Perhaps they are counted in the order of opt.state,
+    in which the parameters had their first gradient.
     """
     state = {place: copy.deepcopy(values) for place, values in enumerate(opt.state.values())}
     return {"state": state, "param_groups": save(opt)["param_groups"]}
@@ -162,8 +162,8 @@ def order_of_the_first_steps(opt: Optimizer) -> State:
 
 @saves.mistake()
 def one_name_only(opt: Optimizer) -> State:
-    """Only momentum_buffer was saved: SGD has that, Adam has step, exp_avg and exp_avg_sq. The names are the
-    optimizer's business; take what is there.
+    """For SGD the file is whole, and of AdamW's states every name is missing. Perhaps only momentum_buffer is
+    saved: take what is there.
     """
     whole = save(opt)
     for values in whole["state"].values():
@@ -174,8 +174,8 @@ def one_name_only(opt: Optimizer) -> State:
 
 @saves.mistake()
 def tensors_only(opt: Optimizer) -> State:
-    """Only the averages were saved and not how many steps they are made of: Adam's bias correction starts at
-    step 1 again, and the first steps are far too long.
+    """Under "state" step is missing. Perhaps only the averages were saved: Adam's bias correction would start
+    at step 1 again.
     """
     whole = save(opt)
     for values in whole["state"].values():
@@ -185,8 +185,8 @@ def tensors_only(opt: Optimizer) -> State:
 
 @saves.mistake()
 def only_lr_of_the_groups(opt: Optimizer) -> State:
-    """Of each group only lr was saved. Momentum, betas, weight_decay, and a scheduler's initial_lr are state,
-    too: they may have been changed in the run.
+    """Of each group most options are missing. Perhaps only lr was saved: the others, and a scheduler's
+    initial_lr, are state, too.
     """
     whole = save(opt)
     whole["param_groups"] = [{"lr": g["lr"], "params": g["params"]} for g in whole["param_groups"]]
@@ -195,8 +195,8 @@ def only_lr_of_the_groups(opt: Optimizer) -> State:
 
 @saves.mistake()
 def defaults_for_the_groups(opt: Optimizer) -> State:
-    """opt.defaults is what the constructor was told. What holds now stands in the groups: each has its own
-    options, and schedulers write there.
+    """The options of the groups are those of the constructor. Perhaps opt.defaults was taken: what holds now
+    stands in the groups, and schedulers write there.
     """
     whole = save(opt)
     whole["param_groups"] = [dict(opt.defaults) | {"params": g["params"]} for g in whole["param_groups"]]
@@ -205,8 +205,8 @@ def defaults_for_the_groups(opt: Optimizer) -> State:
 
 @saves.mistake()
 def state_aliased(opt: Optimizer) -> State:
-    """The dict holds the optimizer's own tensors: a snapshot that moves with every step. torch's state_dict
-    does that, too; only the trip through a file makes it one.
+    """Training on changed the states that had been saved. Perhaps the dict holds the optimizer's own tensors;
+    torch's state_dict does that, too.
     """
     place = places(opt)
     return {
@@ -226,8 +226,8 @@ def _(opt: Optimizer) -> State:
 
 @saves.mistake()
 def values_cloned(opt: Optimizer) -> State:
-    """Every value of a state was cloned, as if all of them were tensors. Some optimizers keep numbers, and None:
-    copy.deepcopy copies whatever comes.
+    """Saving ends in an AttributeError where a state holds a number or None. Perhaps every value was cloned, as
+    if all were tensors: copy.deepcopy copies whatever comes.
     """
     whole = save(opt)
     place = places(opt)
@@ -240,8 +240,8 @@ def values_cloned(opt: Optimizer) -> State:
 
 @saves.mistake()
 def options_aliased(opt: Optimizer) -> State:
-    """The dict holds the optimizer's own options. A number cannot change where it stands; a tensor lr, into which a
-    scheduler writes, and a list can.
+    """Training on changed the options that had been saved: a tensor lr, into which a scheduler writes, or a
+    list. Perhaps the dict holds the optimizer's own: copy them as well.
     """
     whole = save(opt)
     for saved, group in zip(whole["param_groups"], opt.param_groups, strict=True):
@@ -251,8 +251,8 @@ def options_aliased(opt: Optimizer) -> State:
 
 @saves.mistake()
 def saving_changes_the_groups(opt: Optimizer) -> State:
-    """The groups were not copied: the numbers were written over the optimizer's own list of parameters, and
-    its next step fails.
+    """After saving, the optimizer's groups no longer hold its parameters. Perhaps the groups were not copied,
+    and the numbers were written over its own list.
     """
     whole, numbers = save(opt), count()
     for group, saved in zip(opt.param_groups, whole["param_groups"], strict=True):
@@ -265,8 +265,8 @@ loads = optimizer_state.bank(lambda function: (save, function))
 
 @loads.mistake()
 def lr_of_the_file_lost(opt: Optimizer, sd: State) -> None:
-    """The options of the new optimizer were kept, and those of the file dropped: the run goes on with another
-    learning rate than the one it had, which a schedule may have lowered long ago.
+    """After the load the options are not the file's, lr among them. Perhaps only the states were taken: a
+    schedule may have lowered the rate long ago.
     """
     params = list(places(opt))
     opt.state.clear()
@@ -278,9 +278,7 @@ def lr_of_the_file_lost(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def lr_kept_on_purpose(opt: Optimizer, sd: State) -> None:
-    """All options but lr were taken. That helps who wants a new learning rate, and breaks every resumed
-    schedule; the text says that the file's holds. Who wants another one sets it after loading.
-    """
+    """After the load lr is not the file's, and all else is. Who wants a different rate sets it after loading."""
     kept = [group["lr"] for group in opt.param_groups]
     load(opt, sd)
     for group, lr in zip(opt.param_groups, kept, strict=True):
@@ -289,8 +287,8 @@ def lr_kept_on_purpose(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def numbers_for_parameters(opt: Optimizer, sd: State) -> None:
-    """The groups of the file replaced the optimizer's, with numbers where the parameters were. Nothing of the
-    model is left in the optimizer.
+    """After the load the groups hold no parameters, and step() fails. Perhaps the file's groups replaced the
+    optimizer's, with numbers where the parameters were.
     """
     load(opt, sd)
     opt.param_groups = copy.deepcopy(sd["param_groups"])
@@ -305,8 +303,8 @@ def _(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def numbers_stay_keys(opt: Optimizer, sd: State) -> None:
-    """The state of the file was taken as it is, with numbers as keys. step() looks for parameters, finds
-    none, and starts every average from zero, without a word.
+    """After the load no parameter has a state, and opt.state has keys that are no parameters: every average
+    starts from zero, without a word. Perhaps the file's numbers stayed keys.
     """
     load(opt, sd)
     opt.state.clear()
@@ -315,8 +313,8 @@ def numbers_stay_keys(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def old_state_stays(opt: Optimizer, sd: State) -> None:
-    """opt.state was updated and not replaced: a parameter that has no state in the file keeps the one from
-    before.
+    """A parameter that has no state in the file keeps the one from before the load. Perhaps opt.state was
+    updated and not replaced.
     """
     params = list(places(opt))
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
@@ -327,8 +325,8 @@ def old_state_stays(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def old_names_stay(opt: Optimizer, sd: State) -> None:
-    """The states were updated name by name. A name that the file does not have stays, with what it held before:
-    amsgrad's max_exp_avg_sq of an older run, say.
+    """A name that the file's state does not have stays, with what it held before the load. Perhaps the states
+    were updated name by name: amsgrad's max_exp_avg_sq of an older run would stay.
     """
     old = {param: dict(values) for param, values in opt.state.items()}
     load(opt, sd)
@@ -338,8 +336,8 @@ def old_names_stay(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def options_shared(opt: Optimizer, sd: State) -> None:
-    """The groups took the options of the dict, and no copies: a scheduler that writes into a tensor lr changes the
-    dict, and every optimizer that loads it.
+    """After the load, training changed the options in the dict, a tensor lr or a list. Perhaps the groups took
+    them without a copy: every optimizer that loads the dict shares them.
     """
     load(opt, sd)
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
@@ -348,8 +346,8 @@ def options_shared(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def sizes_not_compared(opt: Optimizer, sd: State) -> None:
-    """Whatever file comes is taken, as far as it fits: with one layer more or less, averages go to the wrong
-    parameters, without a word. Compare the sizes of the groups first.
+    """A file whose groups do not fit was taken: averages go to the wrong parameters, without a word. Compare
+    the number of groups and the size of each.
     """
     params = list(places(opt))
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=False):
@@ -361,8 +359,8 @@ def sizes_not_compared(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def refused_half_way(opt: Optimizer, sd: State) -> None:
-    """zip(..., strict=True) raises when it comes to the end of the shorter list. By then the first groups have the
-    options of the file: whoever catches the error goes on with a mixture.
+    """The file was refused, and the optimizer has changed. Perhaps something was written before all sizes were
+    compared: whoever catches the error goes on with a mixture.
     """
     params = {}
     for group, saved in zip(opt.param_groups, sd["param_groups"], strict=True):
@@ -377,8 +375,8 @@ def refused_half_way(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def plain_dict(opt: Optimizer, sd: State) -> None:
-    """opt.state became a plain dict. step() asks it for the state of a parameter that has none yet, and
-    expects an empty one: a layer that is unfrozen later ends in a KeyError.
+    """After the load, a parameter that has its first gradient ends in a KeyError. Perhaps opt.state became a
+    plain dict: step() expects one that makes missing entries.
     """
     load(opt, sd)
     opt.state = dict(opt.state)
@@ -386,17 +384,15 @@ def plain_dict(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def dtype_not_matched(opt: Optimizer, sd: State) -> None:
-    """The states keep the dtype of the file. For a model in another dtype the averages stay wider or narrower
-    than the weights: other memory, other rounding, and fused kernels refuse the mix.
+    """The states keep the dtype of the file. For parameters of a different dtype the averages stay wider or
+    narrower than the weights.
     """
     load(opt, sd, lambda key, value, param: copy.deepcopy(value))
 
 
 @loads.mistake()
 def step_cast_too(opt: Optimizer, sd: State) -> None:
-    """step was cast with the other tensors. It counts, and bfloat16 counts to 256: from then on the bias
-    correction stands still.
-    """
+    """step was cast with the other tensors. It counts, and bfloat16 counts to 256."""
     load(
         opt, sd, lambda key, value, param: value.to(param, copy=True) if isinstance(value, Tensor) else value
     )
@@ -404,9 +400,9 @@ def step_cast_too(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def file_aliased(opt: Optimizer, sd: State) -> None:
-    """The optimizer took the tensors of the dict and no copies: its steps change the dict, and a second
-    optimizer that loads it shares one momentum with the first. torch's load_state_dict does that, too, when
-    the dtype fits.
+    """After the load, training changed the states in the dict. Perhaps the optimizer took its tensors without a
+    copy: a second one that loads it shares them. torch's load_state_dict does that, too, when the dtype
+    fits.
     """
     load(
         opt,
@@ -417,8 +413,8 @@ def file_aliased(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def file_edited(opt: Optimizer, sd: State) -> None:
-    """The parameters were written into the groups of the dict that was given: it is no file any more, and
-    whoever loads it next gets this optimizer's parameters.
+    """Loading changed the dict that it was given. Perhaps parameters were written into its groups, or a key was
+    taken out: whoever loads it next gets something else.
     """
     own = [group["params"] for group in opt.param_groups]
     load(opt, sd)
@@ -437,7 +433,7 @@ def torchs_load(opt: Optimizer, sd: State) -> None:
 
 @built.mistake()
 def torchs_own():
-    """opt.state_dict() and opt.load_state_dict() are what the exercise builds again."""
+    """opt.state_dict() or opt.load_state_dict() was called: they are what the exercise builds again."""
     return (torchs_save, torchs_load)
 
 
@@ -454,3 +450,134 @@ def bare_load(opt: Optimizer, sd: State) -> None:
 
 
 optimizer_state.variant(torchs_own)((bare_save, bare_load))
+
+
+SNAPSHOT = "A snapshot: copies of all values (tensors, numbers, None)"
+OPTIONS_OF = "All other options, the learning rate too, are those of `sd`."
+KINDS_OF = 'Tensors of the state get the dtype of their parameter; "step", which counts, stays as it is.'
+
+
+@saves.mistake(breaks="each with all options of its group")
+def scheduler_key_dropped(opt: Optimizer) -> State:
+    """initial_lr is missing in the groups. A scheduler left it there, and a resumed one computes with it: it is an option
+    as any other.
+    """
+    whole = save(opt)
+    for group in whole["param_groups"]:
+        group.pop("initial_lr", None)
+    return whole
+
+
+@saves.mistake(breaks="for each parameter that has a state")
+def a_state_for_all(opt: Optimizer) -> State:
+    """ "state" has an entry for a parameter without a state. Perhaps opt.state[param] was asked for all of them, which
+    makes missing entries, in the optimizer, too.
+    """
+    state = {place: copy.deepcopy(opt.state[param]) for param, place in places(opt).items()}
+    return {"state": state, "param_groups": save(opt)["param_groups"]}
+
+
+@saves.mistake(breaks=SNAPSHOT)
+def only_tensors_copied(opt: Optimizer) -> State:
+    """Numbers and None are missing in the states. Perhaps only tensors were copied: an optimizer may keep more."""
+    whole = save(opt)
+    whole["state"] = {
+        place: {key: value for key, value in values.items() if isinstance(value, Tensor)}
+        for place, values in whole["state"].items()
+    }
+    return whole
+
+
+@saves.mistake(breaks=SNAPSHOT)
+def scalars_made_numbers(opt: Optimizer) -> State:
+    """A tensor without dimensions has become a number. Perhaps item() was called: the momentum of a scalar parameter is a
+    tensor, too.
+    """
+    whole = save(opt)
+    whole["state"] = {
+        place: {
+            key: value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
+            for key, value in values.items()
+        }
+        for place, values in whole["state"].items()
+    }
+    return whole
+
+
+@saves.mistake(breaks="an index counts the parameters through all groups")
+def places_as_texts(opt: Optimizer) -> State:
+    """The keys of "state" are texts, and numbers were asked for. Perhaps the file was to be JSON."""
+    whole = save(opt)
+    return whole | {"state": {str(place): values for place, values in whole["state"].items()}}
+
+
+@saves.mistake(breaks='"param_groups": a list of dicts')
+def first_group_only(opt: Optimizer) -> State:
+    """Only the first group is in the file. An optimizer may have many, and this one had a third added in mid-run."""
+    whole = save(opt)
+    return whole | {"param_groups": whole["param_groups"][:1]}
+
+
+@built.mistake(breaks="the same layout as torch's `opt.state_dict()`")
+def one_level_too_deep():
+    """The dict lacks the keys "state" and "param_groups". Perhaps they stand a level deeper, or under different names."""
+    return (lambda opt: {"optimizer": save(opt)}, lambda opt, sd: load(opt, sd["optimizer"]))
+
+
+@loads.variant(file_edited)
+def _(opt: Optimizer, sd: State) -> None:
+    refuse(opt, sd)
+    load(opt, sd)
+    for group in sd["param_groups"]:
+        group.pop("params")
+
+
+@loads.mistake(breaks=KINDS_OF)
+def scalars_keep_their_dtype(opt: Optimizer, sd: State) -> None:
+    """The state of a scalar parameter keeps the dtype of the file. Perhaps tensors without dimensions were taken for counts:
+    only "step" counts.
+    """
+    load(
+        opt,
+        sd,
+        lambda key, value, param: (
+            value.to(param, copy=True) if isinstance(value, Tensor) and value.ndim else copy.deepcopy(value)
+        ),
+    )
+
+
+@loads.mistake(
+    breaks="ValueError: the groups of `sd`, or how many parameters are in each, are not those of `opt`"
+)
+def refused_by_an_assertion(opt: Optimizer, sd: State) -> None:
+    """An AssertionError came where ValueError was asked for: an assert is for what can never happen."""
+    assert [len(g["params"]) for g in opt.param_groups] == [len(g["params"]) for g in sd["param_groups"]]
+    load(opt, sd)
+
+
+@loads.mistake(breaks=OPTIONS_OF)
+def only_lr_taken(opt: Optimizer, sd: State) -> None:
+    """After the load lr is the file's, and other options are not. Perhaps only lr was taken: momentum, betas and
+    weight_decay belong to the run as well.
+    """
+    own = [dict(group) for group in opt.param_groups]
+    load(opt, sd)
+    for group, before in zip(opt.param_groups, own, strict=True):
+        group.update(before | {"lr": group["lr"]})
+
+
+@loads.mistake(breaks="A parameter without a state in `sd` has none afterwards")
+def states_in_turn(opt: Optimizer, sd: State) -> None:
+    """States went to parameters of different places. Perhaps they were dealt out in the order in which they stand in the
+    file: the index says whose each is.
+    """
+    load(opt, sd)
+    opt.state.clear()
+    for param, values in zip(places(opt), sd["state"].values(), strict=False):
+        opt.state[param].update({key: cast(key, value, param) for key, value in values.items()})
+
+
+@loads.mistake(breaks="`sd` is left as it is, and shares no memory with `opt` afterwards.")
+def step_shared(opt: Optimizer, sd: State) -> None:
+    """After the load, training changed "step" in the dict. Perhaps it was taken as it is, without a copy."""
+    load(opt, sd, lambda key, value, param: value if key == "step" else cast(key, value, param))

@@ -39,9 +39,9 @@ def _wanted(model: nn.Module) -> tuple[list[str], list[str]]:
     return [n for n, p in named if p.ndim >= 2], [n for n, p in named if p.ndim < 2]
 
 
-def _groups(answer: Answer, trial: Trial, model: nn.Module) -> list[dict]:
+def _groups(answer: Answer, trial: Trial, model: nn.Module, decay: float = DECAY) -> list[dict]:
     """What the answer returned, if it is a list of dicts."""
-    found = trial.call(answer, model, DECAY)
+    found = trial.call(answer, model, decay)
     kinds = [type(group).__name__ for group in found] if isinstance(found, list) else []
     trial.true(
         isinstance(found, list) and all(kind == "dict" for kind in kinds),
@@ -143,10 +143,10 @@ def _require_places(trial: Trial, want: list[list[str]], got: list[list[str]]) -
     )
     trial.true(
         got == want,
-        "The right parameters in another order. The state of an optimizer is matched by position.",
+        "The right parameters in a different order. The state of an optimizer is matched by position.",
         expected=shown(want),
         got=got,
-        observed=("order", got),
+        observed="order",
     )
 
 
@@ -166,25 +166,28 @@ def splits(answer: Answer, trial: Trial) -> None:
     asks="Parameters of two dimensions or more are in the first group, with this weight_decay; the others are in the second, with 0.0.",
 )
 def sets_the_decay(answer: Answer, trial: Trial) -> None:
-    model = MODELS["linear"][1]()
-    trial.given(f"{MODELS['linear'][0]}, weight_decay={DECAY}; AdamW's own default is 0.01")
-    groups = _groups(answer, trial, model)
-    got = [group.get("weight_decay") for group in groups]
-    trial.true(
-        got == [DECAY, 0],
-        f"The groups have weight_decay {got}."
-        + (" Where the key is missing, AdamW takes its default, 0.01." if None in got else ""),
-        expected=f"[{DECAY}, 0.0]",
-        got=got,
-        observed=("decay", got),
-    )
-    other = sorted({str(key) for group in groups for key in group} & {"lr", "betas", "eps", "momentum"})
-    trial.true(
-        not other,
-        f"The groups set {', '.join(other)} as well, which nobody asked for.",
-        expected="the keys params and weight_decay",
-        observed=("options", other),
-    )
+    for decay in (DECAY, 0.0, 3):
+        model = MODELS["linear"][1]()
+        trial.given(f"{MODELS['linear'][0]}, weight_decay={decay}; AdamW's own default is 0.01")
+        groups = _groups(answer, trial, model, decay)
+        got = [group.get("weight_decay", "no such key") for group in groups]
+        trial.true(
+            got == [decay, 0],
+            f"The groups have weight_decay {got}, for weight_decay={decay}."
+            + (" Where the key is missing, AdamW takes its default, 0.01." if "no such key" in got else ""),
+            expected=f"[{decay}, 0.0]",
+            got=got,
+            observed=("decay", decay, got),
+        )
+        # What an optimizer would read; a name or the like does no harm.
+        other = sorted({str(key) for group in groups for key in group} & {"lr", "betas", "eps", "momentum"})
+        trial.true(
+            not other,
+            f"The groups set {', '.join(other)} as well, which nobody asked for.",
+            expected="the keys params and weight_decay",
+            got=sorted({str(key) for group in groups for key in group}),
+            observed=("options", other),
+        )
 
 
 @param_groups.property(
@@ -224,7 +227,7 @@ def finds_bare_parameters(answer: Answer, trial: Trial) -> None:
     asks="Only those that require grad, each once, in the order of `model.named_parameters()`.",
 )
 def leaves_out_frozen(answer: Answer, trial: Trial) -> None:
-    _require_split(answer, trial, MODELS["frozen"], MODELS["buffers"])
+    _require_split(answer, trial, MODELS["frozen"], MODELS["buffers"], MODELS["half frozen"])
 
 
 @param_groups.property(
@@ -256,4 +259,50 @@ def keeps_the_order(answer: Answer, trial: Trial) -> None:
     asks="There are always two groups, also when one of them is empty.",
 )
 def always_two(answer: Answer, trial: Trial) -> None:
-    _require_split(answer, trial, MODELS["no bias"], MODELS["only norm"], MODELS["empty"])
+    _require_split(
+        answer, trial, MODELS["no bias"], MODELS["only norm"], MODELS["empty"], MODELS["all frozen"]
+    )
+
+
+@param_groups.property(
+    "the model is left as it is, and a second call gives the same groups",
+    asks="The model is left as it is, and a second call gives the same groups.",
+)
+def leaves_the_model(answer: Answer, trial: Trial) -> None:
+    for kind in ("frozen", "bare", "tied"):
+        description, build = MODELS[kind]
+        model = build()
+        trial.given(f"{description}, weight_decay={DECAY}; called twice, with a different model in between")
+        before = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
+        first = _all_names(answer, trial, model)
+        _all_names(answer, trial, MODELS["linear"][1]())
+        after = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
+        changed = sorted(
+            name
+            for name in {**before, **after}
+            if name not in before or name not in after or not _same_parameter(before[name], after[name])
+        )
+        trial.true(
+            not changed,
+            f"Making the groups changed the model: {', '.join(changed)} became a different parameter, or its "
+            "requires_grad changed.",
+            expected="the model as before",
+            got=changed,
+            observed="model changed",
+        )
+        second = _all_names(answer, trial, model)
+        trial.true(
+            first == second,
+            "The second call for one model gives different groups.",
+            expected=shown(first),
+            got=second,
+            observed="different at the second call",
+        )
+
+
+def _all_names(answer: Answer, trial: Trial, model: nn.Module) -> list[list[str]]:
+    return [_names(group, place, model, trial) for place, group in enumerate(_groups(answer, trial, model))]
+
+
+def _same_parameter(one: tuple[Tensor, bool], other: tuple[Tensor, bool]) -> bool:
+    return one[0] is other[0] and one[1] == other[1]

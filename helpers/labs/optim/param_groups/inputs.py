@@ -18,13 +18,21 @@ def _tied() -> nn.Module:
     return model
 
 
+def _half_frozen() -> nn.Module:
+    """Frozen: a weight that is tied, a whole layer, and what a buffer's name looks like."""
+    model = _tied()
+    model["emb"].weight.requires_grad_(False)
+    model["last"] = nn.Linear(3, 2).requires_grad_(False)
+    return model
+
+
 def _shared() -> nn.Module:
     block = nn.Linear(3, 3)
     return nn.Sequential(block, nn.ReLU(), block, nn.Linear(3, 2))
 
 
 class _Scale(nn.Module):
-    """A bare parameter of one dimension, as LayerScale has; another of none, and one of two."""
+    """A bare parameter of one dimension, as LayerScale has; another of none; three of two, with a side of 1 or 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +40,8 @@ class _Scale(nn.Module):
         self.gamma = nn.Parameter(torch.empty(3))
         self.temperature = nn.Parameter(torch.empty(()))
         self.queries = nn.Parameter(torch.empty(4, 3))
+        self.row, self.column = nn.Parameter(torch.empty(1, 3)), nn.Parameter(torch.empty(3, 1))
+        self.nothing = nn.Parameter(torch.empty(0, 3))
 
 
 class _Lists(nn.Module):
@@ -119,7 +129,8 @@ _BUILT: dict[str, tuple[str, Callable[[], nn.Module]]] = {
         ),
     ),
     "bare": (
-        "a module with parameters of its own: gamma (3,), temperature (), queries (4, 3), beside a Linear",
+        "a module with parameters of its own: gamma (3,), temperature (), queries (4, 3), row (1, 3), column (3, 1), "
+        "nothing (0, 3), beside a Linear",
         _Scale,
     ),
     "list": (
@@ -131,6 +142,8 @@ _BUILT: dict[str, tuple[str, Callable[[], nn.Module]]] = {
         "a module with a buffer (3, 3), a BatchNorm1d, a parameter that is None and a Linear",
         _Buffers,
     ),
+    "half frozen": ("an embedding tied to the output layer, frozen, and a frozen Linear", _half_frozen),
+    "all frozen": ("a Linear, wholly frozen", lambda: nn.Linear(3, 2).requires_grad_(False)),
     "tied": ("an embedding tied to the output layer", _tied),
     "shared": ("one Linear used at two places of a Sequential", _shared),
     "equal": (

@@ -35,20 +35,24 @@ def _by_ndim(name: str, param: Tensor) -> bool:
 
 @param_groups.mistake()
 def by_the_ending_bias(model: nn.Module, weight_decay: float) -> list[dict]:
-    """`name.endswith('bias')` misses an LSTM's bias_ih_l0, and lets norm and PReLU weights decay."""
+    """The weights of norms and of PReLU are in the group that decays. Perhaps the names decide (`endswith('bias')`), which
+    also misses an LSTM's bias_ih_l0.
+    """
     return _grouped(_trained(model), weight_decay, lambda name, param: not name.endswith("bias"))
 
 
 @param_groups.mistake()
 def by_the_word_bias(model: nn.Module, weight_decay: float) -> list[dict]:
-    """`'bias' in name` finds an LSTM's biases, and still lets norm and PReLU weights decay."""
+    """The weights of norms and of PReLU are in the group that decays. Perhaps the word bias in the name decides, which
+    finds an LSTM's biases, and not these.
+    """
     return _grouped(_trained(model), weight_decay, lambda name, param: "bias" not in name)
 
 
 @param_groups.mistake()
 def by_bias_and_norm(model: nn.Module, weight_decay: float) -> list[dict]:
-    """'bias' or 'norm' in the name: in a Sequential a norm is called '1', and PReLU's weight is called
-    weight.
+    """The weights of norms and of PReLU are in the group that decays. Perhaps 'bias' or 'norm' in the name decides: in a
+    Sequential a norm is called '1'.
     """
     return _grouped(
         _trained(model),
@@ -59,8 +63,8 @@ def by_bias_and_norm(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def by_the_ending_weight(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Only what is called weight decays. A bare parameter and an LSTM's weight_ih_l0 have other names, and a
-    norm's weight has that name, too.
+    """The weights of norms and of PReLU are in the group that decays. Perhaps all that is called weight does; an LSTM's
+    weight_ih_l0 has a different name.
     """
     return _grouped(_trained(model), weight_decay, lambda name, param: name.endswith("weight"))
 
@@ -71,8 +75,8 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm, nn.Instanc
 
 @param_groups.mistake()
 def by_module_type(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Only known module types are asked for their weight and bias: a parameter of an own module, an LSTM's,
-    one in a ParameterList is in no group, and no optimizer ever moves it.
+    """Parameters of an LSTM are in no group, or weights are in the wrong one: perhaps only some types of modules are
+    asked, or only for `weight` and `bias`. What is in no group no optimizer ever moves.
     """
     pairs = [
         (name, param)
@@ -108,7 +112,7 @@ def _put(into: dict[int, Tensor], param: Tensor | None) -> None:
 
 @param_groups.mistake()
 def tied_twice(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Each module is asked for its own parameters, and a tied weight has two modules: it comes twice.
+    """A tied weight comes twice. Perhaps each module was asked for its own parameters, and it has two modules:
     model.parameters() gives it once.
     """
     pairs = [
@@ -128,8 +132,8 @@ def _(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def every_level_again(model: nn.Module, weight_decay: float) -> list[dict]:
-    """model.modules() gives every level, and module.parameters() everything below it: a nested parameter
-    comes once for each level.
+    """A parameter in a layer comes more than once. Perhaps every module of model.modules() was asked for everything below
+    it: then it comes once for each level.
     """
     pairs = [pair for module in model.modules() for pair in _trained(module)]
     return _grouped(pairs, weight_decay, _by_ndim)
@@ -137,23 +141,23 @@ def every_level_again(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def top_level_only(model: nn.Module, weight_decay: float) -> list[dict]:
-    """recurse=False looks at the model's own parameters only; those of its layers are in no group."""
+    """Both groups are empty. Perhaps only the model's own parameters were asked (recurse=False); those of its layers are in
+    no group.
+    """
     pairs = [(n, p) for n, p in model.named_parameters(recurse=False) if p.requires_grad]
     return _grouped(pairs, weight_decay, _by_ndim)
 
 
 @param_groups.mistake()
 def frozen_kept(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Frozen parameters are in the groups: the optimizer carries them along, and what is unfrozen later and
-    was meant for another group is there already.
-    """
+    """Frozen parameters are in the groups: only those that require grad belong there."""
     return _grouped(model.named_parameters(), weight_decay, _by_ndim)
 
 
 @param_groups.mistake()
 def generator_used_up(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Two comprehensions read one generator: the first one empties it, and the second group stays empty. Make
-    a list first.
+    """The second group is empty: the biases are in none. Perhaps two comprehensions read one generator, and the first one
+    emptied it: make a list first.
     """
     params = (param for param in model.parameters() if param.requires_grad)
     return [
@@ -164,8 +168,8 @@ def generator_used_up(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def generators_in_the_groups(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The groups hold generator expressions (or filter objects). The first reader, who prints or counts them,
-    leaves nothing for the optimizer.
+    """The groups hold generator expressions or filter objects. The first reader, who prints or counts them, leaves
+    nothing for the optimizer.
     """
     return [
         {"params": (p for _, p in _trained(model) if p.ndim >= 2), "weight_decay": weight_decay},
@@ -193,34 +197,38 @@ def zero_left_out(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def key_misspelt(model: nn.Module, weight_decay: float) -> list[dict]:
-    """A misspelt key (`decay`, `weight_dacay`) is taken by every optimizer without a word, and does nothing."""
+    """No group has the key weight_decay. Perhaps it is misspelt (`decay`, `weight_dacay`): every optimizer takes such a key
+    without a word, and it does nothing.
+    """
     decay, rest = _grouped(_trained(model), weight_decay, _by_ndim)
     return [{"params": decay["params"], "decay": weight_decay}, {"params": rest["params"], "decay": 0.0}]
 
 
 @param_groups.mistake()
 def groups_exchanged(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The group that does not decay comes first. The order is part of the contract: decay first."""
+    """The weights are in the second group and the biases in the first one: those that decay come first."""
     return _grouped(_trained(model), weight_decay, _by_ndim)[::-1]
 
 
 @param_groups.mistake()
 def empty_group_left_out(model: nn.Module, weight_decay: float) -> list[dict]:
-    """An empty group is left out, so that the number of groups depends on the model, and `param_groups[1]` is
-    there or not. torch takes an empty group.
+    """For a model of which nothing, or all, decays there is one group only. Perhaps an empty group is left out: torch takes
+    an empty group.
     """
     return [group for group in _grouped(_trained(model), weight_decay, _by_ndim) if group["params"]]
 
 
 @param_groups.mistake()
 def order_of_a_set(model: nn.Module, weight_decay: float) -> list[dict]:
-    """A set (or sorting by name) loses the order of the model, by which a checkpoint finds each state again."""
+    """The parameters stand in a different order than the model's, perhaps that of their names, or of a set. By the
+    model's order a checkpoint finds each state again.
+    """
     return _grouped(sorted(_trained(model), key=lambda pair: pair[0]), weight_decay, _by_ndim)
 
 
 @param_groups.mistake()
 def names_returned(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The groups hold names. An optimizer takes the parameters themselves (or pairs of name and parameter)."""
+    """The groups hold texts, perhaps names. The parameters themselves were asked for."""
     found = _grouped(_trained(model), weight_decay, _by_ndim)
     names = {id(param): name for name, param in _trained(model)}
     return [{**group, "params": [names[id(param)] for param in group["params"]]} for group in found]
@@ -228,16 +236,16 @@ def names_returned(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def from_the_state_dict(model: nn.Module, weight_decay: float) -> list[dict]:
-    """state_dict() gives detached tensors, and buffers among them: other objects than the parameters, which
-    never have a gradient.
+    """The groups hold tensors that are no parameters of the model, perhaps from state_dict(): detached, and with buffers
+    among them. They never have a gradient.
     """
     return _grouped(model.state_dict().items(), weight_decay, _by_ndim)
 
 
 @param_groups.mistake()
 def copies_of_the_parameters(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The groups hold copies (deepcopy, clone, .data). The optimizer would train those, and the model would
-    stay as it is.
+    """The groups hold tensors that are no parameters of the model, perhaps copies (deepcopy, clone, .data). The optimizer
+    would train those, and the model would stay as it is.
     """
     return _grouped(_trained(copy.deepcopy(model)), weight_decay, _by_ndim)
 
@@ -249,8 +257,8 @@ def _(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def same_if_equal(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Tied weights are looked for by value. Two layers that were initialised alike are then taken for one:
-    identity (`is`, id) tells tied weights.
+    """Of parameters with equal values only one is in a group. Perhaps tied weights are looked for by value: identity (`is`,
+    id) tells them.
     """
     unique: list[Pair] = []
     for name, param in _trained(model):
@@ -261,25 +269,25 @@ def same_if_equal(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def one_dimension_decays(model: nn.Module, weight_decay: float) -> list[dict]:
-    """`ndim > 0`, or `>= 1`: only scalars are spared. Biases and norm weights have one dimension."""
+    """The biases are in the group that decays. Perhaps `ndim >= 1` was asked: a bias has one dimension."""
     return _grouped(_trained(model), weight_decay, lambda name, param: param.ndim >= 1)
 
 
 @param_groups.mistake()
 def scalars_decay(model: nn.Module, weight_decay: float) -> list[dict]:
-    """`ndim != 1` spares vectors only; a scalar parameter (a temperature, a gate) would decay."""
+    """A scalar parameter is in the group that decays. Perhaps `ndim != 1` was asked: it has no dimension, fewer than two."""
     return _grouped(_trained(model), weight_decay, lambda name, param: param.ndim != 1)
 
 
 @param_groups.mistake()
 def only_matrices_decay(model: nn.Module, weight_decay: float) -> list[dict]:
-    """`ndim == 2` spares convolutions as well, whose weights have three to five dimensions."""
+    """The weights of convolutions do not decay. Perhaps `ndim == 2` was asked: theirs have three to five dimensions."""
     return _grouped(_trained(model), weight_decay, lambda name, param: param.ndim == 2)
 
 
 @param_groups.mistake()
 def one_group(model: nn.Module, weight_decay: float) -> list[dict]:
-    """All parameters are in one group, so that biases and norm weights decay as the others do."""
+    """There is one group with all parameters. Two were asked for, so that biases and norm weights do not decay."""
     return [{"params": [param for _, param in _trained(model)], "weight_decay": weight_decay}]
 
 
@@ -291,3 +299,127 @@ def _lazily(model: nn.Module, weight_decay: float) -> Iterator[dict[str, Any]]:
 def a_generator_of_groups():
     """The groups are yielded one by one: whoever looks at them first leaves the optimizer an empty list."""
     return _lazily
+
+
+SPLIT = "Parameters of two dimensions or more are in the first group"
+ZERO = "with this weight_decay; the others are in the second, with 0.0."
+
+
+def _plain(model: nn.Module, weight_decay: float) -> list[dict]:
+    return _grouped(_trained(model), weight_decay, _by_ndim)
+
+
+@param_groups.mistake(breaks=SPLIT)
+def sides_of_one_dropped(model: nn.Module, weight_decay: float) -> list[dict]:
+    """A matrix with one row or one column does not decay. Perhaps the entries were counted, or squeeze() came first: such
+    a matrix has two dimensions.
+    """
+    return _grouped(_trained(model), weight_decay, lambda name, param: param.squeeze().ndim >= 2)
+
+
+@param_groups.variant(sides_of_one_dropped)
+def _(model: nn.Module, weight_decay: float) -> list[dict]:
+    return _grouped(
+        _trained(model), weight_decay, lambda name, param: param.numel() > max(param.shape, default=1)
+    )
+
+
+@param_groups.mistake(breaks=ZERO)
+def zero_taken_for_not_given(model: nn.Module, weight_decay: float) -> list[dict]:
+    """A weight_decay of 0 was replaced by a different one. Perhaps by `weight_decay or ...`: 0 is a value as well."""
+    return _plain(model, weight_decay or 0.01)
+
+
+@param_groups.mistake(breaks=ZERO)
+def decays_exchanged(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The first group has 0 and the second one the weight decay: it is the other way round."""
+    first, second = _plain(model, weight_decay)
+    return [first | {"weight_decay": 0.0}, second | {"weight_decay": weight_decay}]
+
+
+@param_groups.mistake(breaks=ZERO)
+def both_decay(model: nn.Module, weight_decay: float) -> list[dict]:
+    """Both groups have the weight decay: biases and norms decay as well."""
+    return [group | {"weight_decay": weight_decay} for group in _plain(model, weight_decay)]
+
+
+@param_groups.mistake(breaks=ZERO)
+def none_for_zero(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The second group has None for its weight decay. An optimizer computes with it: write 0.0."""
+    first, second = _plain(model, weight_decay)
+    return [first, second | {"weight_decay": None}]
+
+
+@param_groups.mistake(breaks='Each group is a dict with the keys "params"')
+def further_options(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The groups set an option that was not asked for: the one that the optimizer is given for all is lost there."""
+    return [group | {"lr": 1e-3} for group in _plain(model, weight_decay)]
+
+
+@param_groups.mistake(breaks="Two groups for an optimizer, those that decay first.")
+def tuple_of_groups(model: nn.Module, weight_decay: float) -> tuple[dict, ...]:
+    """The groups came in a tuple, and a list was asked for."""
+    return tuple(_plain(model, weight_decay))
+
+
+@param_groups.mistake(breaks="Two groups for an optimizer, those that decay first.")
+def named_groups(model: nn.Module, weight_decay: float) -> dict[str, Any]:
+    """The groups came in a dict, under names. An optimizer wants a list: it would take the names for parameters."""
+    first, second = _plain(model, weight_decay)
+    return {"decay": first, "no_decay": second}
+
+
+@param_groups.mistake(breaks="There are always two groups")
+def a_group_for_scalars(model: nn.Module, weight_decay: float) -> list[dict]:
+    """There are three groups, one of them empty: there are always two."""
+    return [*_plain(model, weight_decay), {"params": [], "weight_decay": 0.0}]
+
+
+@param_groups.mistake(breaks="a list of the model's own Parameter objects")
+def pairs_in_the_groups(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The groups hold tuples, perhaps pairs of name and parameter, as named_parameters() gives them. Take the parameter
+    alone.
+    """
+    found = _plain(model, weight_decay)
+    names = {id(param): name for name, param in _trained(model)}
+    return [group | {"params": [(names[id(param)], param) for param in group["params"]]} for group in found]
+
+
+@param_groups.mistake(breaks=SPLIT)
+def from_three_dimensions_on(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The matrices of the Linear layers are in the second group. Perhaps > 2 was written for >= 2."""
+    return _grouped(_trained(model), weight_decay, lambda name, param: param.ndim > 2)
+
+
+@param_groups.mistake(breaks="Only those that require grad")
+def only_those_with_a_gradient(model: nn.Module, weight_decay: float) -> list[dict]:
+    """In a model that has had no backward both groups are empty. Perhaps .grad was asked, and not requires_grad."""
+    pairs = [pair for pair in _trained(model) if pair[1].grad is not None]
+    return _grouped(pairs, weight_decay, _by_ndim)
+
+
+@param_groups.mistake(breaks="Only those that require grad")
+def children_only(model: nn.Module, weight_decay: float) -> list[dict]:
+    """A model without layers in it, such as an LSTM, gives empty groups. Perhaps only children() were asked: the model has
+    parameters of its own.
+    """
+    pairs = [pair for child in model.children() for pair in _trained(child)]
+    return _grouped(pairs, weight_decay, _by_ndim)
+
+
+@param_groups.mistake(breaks=SPLIT)
+def embeddings_spared(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The Embedding's weight does not decay. It has two dimensions, and they decide."""
+    spared = {id(layer.weight) for layer in model.modules() if isinstance(layer, nn.Embedding)}
+    return _grouped(
+        _trained(model), weight_decay, lambda name, param: param.ndim >= 2 and id(param) not in spared
+    )
+
+
+@param_groups.mistake(breaks="The model is left as it is")
+def vectors_frozen(model: nn.Module, weight_decay: float) -> list[dict]:
+    """Making the groups changed requires_grad of parameters. What does not decay is trained all the same."""
+    groups = _plain(model, weight_decay)
+    for param in groups[1]["params"]:
+        param.requires_grad_(False)
+    return groups

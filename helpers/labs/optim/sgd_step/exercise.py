@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from functools import partial
 
@@ -9,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim.sgd import sgd
 
-from helpers.check.trial import Trial
+from helpers.check.compare import shown
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
 from helpers.labs.optim.shared.descent import (
     Case,
@@ -24,6 +26,7 @@ from helpers.labs.optim.shared.descent import (
     starts,
 )
 from helpers.labs.optim.shared.memory import (
+    require_any_dtype,
     require_gradients_left,
     require_kept_storage,
     require_moves,
@@ -60,6 +63,7 @@ PLAIN: Options = {
     "weight_decay": 0.0,
     "maximize": False,
 }
+NEUTRAL = {name: value for name, value in PLAIN.items() if name != "lr"}
 _sgd = sgd  # an answer that replaces the name replaces nothing here
 
 
@@ -80,7 +84,12 @@ def torchs(values: list[Tensor], grads: Grads, options: list[Options]) -> list[l
 
 
 def _require_equal(answer: Step, trial: Trial, *cases: Case) -> None:
-    require_torchs_path(answer, torchs, trial, *cases)
+    require_torchs_path(answer, torchs, trial, *cases, neutral=NEUTRAL)
+
+
+def _set(options: Options) -> str:
+    """The options that do something."""
+    return described({name: value for name, value in options.items() if value != NEUTRAL.get(name)})
 
 
 def _require_options(answer: Step, trial: Trial, *changed: Options) -> None:
@@ -89,12 +98,14 @@ def _require_options(answer: Step, trial: Trial, *changed: Options) -> None:
     for options in changed:
         values = starts(trial, (3, 2), (4,))
         grads = gradients(trial, values, 5)
-        cases.append(Case(f"5 steps with {described(options)}", values, grads, PLAIN | options))
+        chosen = PLAIN | options
+        cases.append(Case(f"5 steps with {_set(chosen)}", values, grads, chosen))
     _require_equal(answer, trial, *cases)
 
 
 @sgd_step.property(
-    "the step is written by hand: no optimizer of torch works inside", asks="No optimizer of torch is called."
+    "the step is written by hand: no optimizer of torch works inside",
+    asks="No step of torch's optimizers is called, nor their functions; a class of your own may inherit `torch.optim.Optimizer`.",
 )
 def by_hand(answer: Step, trial: Trial) -> None:
     require_no_optimizer(answer, trial, PLAIN | {"momentum": 0.9})
@@ -136,6 +147,13 @@ def climbs(answer: Step, trial: Trial) -> None:
 )
 def gathers(answer: Step, trial: Trial) -> None:
     _require_options(answer, trial, {"momentum": 0.0}, {"momentum": 0.9})
+    values = starts(trial, (3, 2), (4,))
+    grads = gradients(trial, values, 5)
+    grads[2][0] = torch.zeros_like(values[0])
+    grads[3] = [torch.zeros_like(value) for value in values]
+    options = PLAIN | {"momentum": 0.9}
+    given = f"5 steps with {_set(options)}; gradients of zeros for parameter 0 at step 3, for both at step 4"
+    _require_equal(answer, trial, Case(given, values, grads, options))
 
 
 @sgd_step.property(
@@ -158,7 +176,7 @@ def gathers_what_is_decayed(answer: Step, trial: Trial) -> None:
 def follows_the_rate(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3, 2))
     rates = [0.1, 0.1, 0.01, 0.01, 0.5]
-    given = f"momentum=0.9, and lr {', '.join(map(str, rates))} at the five steps, as a scheduler sets it"
+    given = f"5 steps with momentum=0.9, and lr={', '.join(map(str, rates))} in turn, as a scheduler sets it"
     options = [PLAIN | {"momentum": 0.9, "lr": rate} for rate in rates]
     _require_equal(answer, trial, Case(given, values, gradients(trial, values, 5), options))
 
@@ -190,8 +208,8 @@ def passes_over_none(answer: Step, trial: Trial) -> None:
     for step, place in ((0, 2), (1, 0), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)):
         grads[step][place] = None
     given = "six steps on three parameters, with gradients that are None here and there; "
-    each: list[Options] = [{"momentum": 0.0}, {"momentum": 0.9, "weight_decay": 0.1}]
-    cases = [Case(given + described(options), values, grads, PLAIN | options) for options in each]
+    each: list[Options] = [{"lr": 0.2}, {"momentum": 0.9, "weight_decay": 0.1}]
+    cases = [Case(given + _set(PLAIN | options), values, grads, PLAIN | options) for options in each]
     _require_equal(answer, trial, *cases)
 
 
@@ -203,9 +221,14 @@ def takes_in_newcomers(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,), (3,))
     grads = gradients(trial, values, 6)
     grads[:3] = [now[:1] for now in grads[:3]]
-    given = "momentum=0.9, dampening=0.4; a second parameter joins at step 4 with an empty dict"
     options = PLAIN | {"momentum": 0.9, "dampening": 0.4}
-    _require_equal(answer, trial, Case(given, values, grads, options))
+    given = f"6 steps with {_set(options)}; a second parameter joins at step 4 with an empty dict"
+    late = gradients(trial, values, 4)
+    late[0][1] = late[1][1] = late[2][0] = None
+    first_late = f"4 steps with {_set(options)}; the second parameter has its first gradient at step 3"
+    _require_equal(
+        answer, trial, Case(given, values, grads, options), Case(first_late, values, late, options)
+    )
 
 
 def combinations() -> list[Options]:
@@ -218,6 +241,14 @@ def combinations() -> list[Options]:
             chosen = (0.05, momentum, dampening, nesterov, decay, maximize)
             found.append(dict(zip(PLAIN, chosen, strict=True)))
     return found
+
+
+@sgd_step.property(
+    "parameters of different dtypes and shapes go side by side",
+    asks="One step of SGD, as `torch.optim.SGD` makes it; the parameters are edited in place.",
+)
+def takes_any_dtype(answer: Step, trial: Trial) -> None:
+    require_any_dtype(answer, torchs, trial, PLAIN | {"momentum": 0.9, "weight_decay": 0.1}, neutral=NEUTRAL)
 
 
 @sgd_step.property(
@@ -257,6 +288,16 @@ def remembers_in_state(answer: Step, trial: Trial) -> None:
     require_remembers_in_state(answer, torchs, trial, PLAIN | {"momentum": 0.9})
 
 
+# Options beside which each one is turned on and off.
+TURNED: dict[str, Options] = {
+    "momentum": {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1},
+    "dampening": {"momentum": 0.9, "dampening": 0.3},
+    "nesterov": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+    "weight_decay": {"momentum": 0.9, "weight_decay": 0.1},
+    "maximize": {"momentum": 0.9, "weight_decay": 0.1, "maximize": True},
+}
+
+
 @sgd_step.property(
     "equal to torch's SGD when options change from step to step",
     asks=(
@@ -266,9 +307,16 @@ def remembers_in_state(answer: Step, trial: Trial) -> None:
 )
 def follows_the_options(answer: Step, trial: Trial) -> None:
     values = starts(trial, (3,))
+    for name, others in TURNED.items():
+        on, off = PLAIN | others, PLAIN | others | {name: NEUTRAL[name]}
+        given = f"6 steps with {_set(on)}, but {name} only at steps 3, 4 and 6"
+        if name == "momentum":
+            given = f"6 steps with {_set(on)}, but no momentum at steps 1, 2 and 5"
+        steps = [off, off, on, on, off, on]
+        _require_equal(answer, trial, Case(given, values, gradients(trial, values, 6), steps))
     drawn = [trial.random.choice(combinations()) for _ in range(20)]
     options = [chosen | {"lr": trial.random.uniform(0.01, 0.2)} for chosen in drawn]
-    given = "20 steps, each with other options, drawn at random"
+    given = "20 steps, each with different options, drawn at random"
     _require_equal(answer, trial, Case(given, values, gradients(trial, values, 20), options))
 
 
@@ -296,25 +344,34 @@ def equals_torch(answer: Step, trial: Trial) -> None:
 )
 def refuses(answer: Step, trial: Trial) -> None:
     for changed in ({"momentum": 0.0}, {"momentum": 0.9, "dampening": 0.1}):
-        [value] = starts(trial, (3,))
-        param = nn.Parameter(value.clone())
-        options = PLAIN | {"nesterov": True} | changed
-        trial.given(f"one step with {described(options)}")
-        when = "for nesterov " + ("with dampening" if changed.get("dampening") else "without momentum")
-        kept: dict = {}
-        step = partial(answer, [param], [torch.ones(3, dtype=param.dtype)], [kept], **options)
-        unaided(trial, lambda now=step, description=when: trial.raises(ValueError, now, description))
-        trial.true(
-            torch.equal(param, value),
-            "The step was refused, and has moved the parameter all the same. Refuse first.",
-            observed="moved, then refused",
-        )
-        trial.true(
-            not kept,
-            "The step was refused, and its velocity is in the state all the same. Refuse first.",
-            expected="an empty dict",
-            observed="stored, then refused",
-        )
+        for begun in (False, True):
+            values = starts(trial, (3,), (2, 2))
+            [first, second] = gradients(trial, values, 2)
+            params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+            options = PLAIN | {"nesterov": True} | changed
+            when = "for nesterov " + ("with dampening" if changed.get("dampening") else "without momentum")
+            trial.given(
+                f"a step with {described(options)}"
+                + ("; a step with momentum=0.9 came before" if begun else "")
+            )
+            if begun:
+                unaided(trial, partial(answer, params, first, state, **PLAIN | {"momentum": 0.9}))
+            stood, kept = copied(params), copy.deepcopy(state)
+            step = partial(answer, params, second, state, **options)
+            unaided(trial, lambda now=step, description=when: trial.raises(ValueError, now, description))
+            trial.true(
+                all(torch.equal(param, value) for param, value in zip(params, stood, strict=True)),
+                "The step was refused, and has moved the parameter all the same.",
+                expected="parameters as before",
+                observed="moved, then refused",
+            )
+            trial.true(
+                plain(state) == plain(kept),
+                "The step was refused, and the state holds something else than before it.",
+                expected=shown(kept),
+                got=shown(state),
+                observed="stored, then refused",
+            )
 
 
 @sgd_step.property(

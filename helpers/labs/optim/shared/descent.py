@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from helpers.labs.optim.shared.torch_calls import unaided
 Options = dict[str, Any]
 Grads = list[list[Tensor | None]]
 Step = Callable[..., Any]
+ROUNDING = 1e-6  # of what is computed in float32 along the way
+ROUNDED = "it is off by as little as float32 rounds"
 _stack = torch.stack  # an answer that replaces the name replaces nothing here
 Torchs = Callable[[list[Tensor], Grads, list[Options]], list[list[Tensor]]]
 
@@ -60,30 +63,88 @@ class Case:
     options: Options | list[Options]
 
     @property
+    def in_words(self) -> str:
+        """The case, and what the parameters are."""
+        kinds = ", ".join(f"{tuple(value.shape)} {str(value.dtype)[6:]}" for value in self.values)
+        return f"{self.given}; parameters: {kinds}"
+
+    @property
     def each(self) -> list[Options]:
         return self.options if isinstance(self.options, list) else [self.options] * len(self.grads)
 
 
-def require_torchs_path(answer: Step, torchs: Torchs, trial: Trial, *cases: Case) -> None:
-    """In every case, every parameter is where torch's is, after every step."""
+def require_torchs_path(
+    answer: Step, torchs: Torchs, trial: Trial, *cases: Case, neutral: Options | None = None
+) -> None:
+    """In every case, every parameter is where torch's is, after every step.
+
+    neutral: the values with which an option does nothing. The case that fails is tried again with each option set to
+    its own: the report says without which of them the answer agrees with torch.
+    """
 
     def paths() -> list[list[list[Tensor]]]:
         found = []
         for case in cases:
-            trial.given(case.given)
+            trial.given(case.in_words)
             found.append(walked(answer, case.values, case.grads, case.each))
         return found
 
     for case, got in zip(cases, unaided(trial, paths), strict=True):
-        trial.given(case.given)
+        trial.given(case.in_words)
         want = torchs(case.values, case.grads, case.each)
         if _close(got, want):
             continue
+        agrees = _agrees_without(answer, torchs, case, neutral or {})
+        before = case.values
         for step, (have, need) in enumerate(zip(got, want, strict=True), start=1):
             for place, (mine, theirs) in enumerate(zip(have, need, strict=True)):
-                message = f"After step {step} of {len(want)}, parameter {place} is not where torch's is"
-                # One value may be NaN for many reasons: all parameters of the step tell mistakes apart.
-                trial.equal(mine, theirs, message, observed=(step, place, [plain(value) for value in have]))
+                without = f"all agrees without {', or without '.join(agrees)}" if agrees else ""
+                message = f"After step {step} of {len(want)}, parameter {place} " + off_by(
+                    step_seen(before[place], mine, theirs), without
+                )
+                # One value may be NaN for many reasons: all parameters, then and at the end, tell mistakes apart.
+                seen = [[plain(value) for value in now] for now in (have, got[-1])]
+                trial.equal(mine, theirs, message, observed=(step, place, agrees, *seen))
+            before = need
+
+
+def _agrees_without(answer: Step, torchs: Torchs, case: Case, neutral: Options) -> list[str]:
+    """The options that this case gives a value, and without one of which the answer agrees with torch."""
+    given = [name for name in neutral if any(each[name] != neutral[name] for each in case.each)]
+    found = []
+    for name in given if len(given) > 1 else ():
+        without = [each | {name: neutral[name]} for each in case.each]
+        if any(each.get("nesterov") and not each["momentum"] for each in without):
+            continue  # torch refuses that
+        with contextlib.suppress(Exception):
+            got = walked(answer, case.values, case.grads, without)
+            if _close(got, torchs(case.values, case.grads, without)):
+                found.append(name)
+    return found
+
+
+def step_seen(before: Tensor, got: Tensor, want: Tensor) -> str:
+    """How a step differs from torch's, from the same place, in a few words, or nothing."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return ""
+    mine, theirs = ((value - before).double().flatten() for value in (got, want))
+    if not mine.count_nonzero():
+        return "it has not moved in this step"
+    if not theirs.count_nonzero():
+        return "torch does not move it in this step"
+    if float((mine - theirs).abs().max()) <= ROUNDING * float(want.double().abs().max()):
+        return ROUNDED
+    largest = theirs.abs().argmax()
+    times = mine[largest] / theirs[largest]
+    if bool(((mine - times * theirs).abs() <= 1e-5 * theirs.abs().max()).all()):
+        return f"the step is {float(times):.3g} times torch's"
+    return ""
+
+
+def off_by(*remarks: str) -> str:
+    """Remarks on a parameter that is somewhere else."""
+    found = "; ".join(remark for remark in remarks if remark)
+    return "is not where torch's is" + (f" ({found})" if found else "")
 
 
 def require_torchs_defaults(
@@ -92,10 +153,14 @@ def require_torchs_defaults(
     """Options that are not given are those of torch."""
     values = starts(trial, (3, 2))
     grads = gradients(trial, values, 3)
-    trial.given(f"three steps with {described(given) or 'no option at all'}; the others are left out")
+    trial.given(
+        f"three steps on a parameter of shape (3, 2), float64, with {described(given) or 'no option at all'}; the "
+        "others are left out"
+    )
     [*_, [got]] = unaided(trial, lambda: walked(answer, values, grads, [given] * 3))
     [*_, [want]] = torchs(values, grads, [defaults | given] * 3)
-    trial.equal(got, want, "The parameter after three steps")
+    asked = ", ".join(described({name: value}) for name, value in defaults.items() if name not in given)
+    trial.equal(got, want, f"Torch takes {asked}. The parameter after three steps")
 
 
 def _close(got: list[list[Tensor]], want: list[list[Tensor]]) -> bool:

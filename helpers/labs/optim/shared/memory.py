@@ -14,8 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.calls import calls_to
-from helpers.check.trial import Trial
+from helpers.check.trial import Trial, plain
 from helpers.labs.optim.shared.descent import (
+    ROUNDED,
+    Case,
     Grads,
     Options,
     Step,
@@ -23,7 +25,10 @@ from helpers.labs.optim.shared.descent import (
     copied,
     described,
     gradients,
+    off_by,
+    require_torchs_path,
     starts,
+    step_seen,
     walked,
 )
 from helpers.labs.optim.shared.torch_calls import OPTIMIZERS, Ops, require_by_hand, unaided
@@ -32,7 +37,9 @@ from helpers.labs.optim.shared.torch_calls import OPTIMIZERS, Ops, require_by_ha
 def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) -> None:
     """One step moves the parameters themselves, to where torch's are."""
     values = starts(trial, (3, 2), (), (4,), (0,), (1, 5))
-    trial.given(f"one step on parameters of shape (3, 2), (), (4,), (0,), (1, 5), with {described(options)}")
+    trial.given(
+        f"one step on float64 parameters of shape (3, 2), (), (4,), (0,), (1, 5), with {described(options)}"
+    )
     params, state = [nn.Parameter(value.clone()) for value in values], [{} for _ in values]
     grads = gradients(trial, values, 1)
     returned = trial.call(
@@ -48,8 +55,52 @@ def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) 
             observed=("not moved", type(returned).__name__, kinds),
         )
     [wanted] = torchs(values, grads, [options])
-    for place, (param, want) in enumerate(zip(params, wanted, strict=True)):
-        trial.equal(param.detach(), want, f"Parameter {place} after one step")
+    # What the first parameter shows alone is the same for many rules.
+    seen = [plain(param) for param in params]
+    dtypes = sorted({str(value.dtype)[6:] for value in tensors_in(state) if value.ndim})
+    for place, (value, param, want) in enumerate(zip(values, params, wanted, strict=True)):
+        found = step_seen(value, param.detach(), want)
+        trial.equal(
+            param.detach(),
+            want,
+            f"After one step, parameter {place} {off_by(found)}",
+            observed=(place, "rounded" if found == ROUNDED else "", seen, dtypes),
+        )
+
+
+def require_any_dtype(
+    answer: Step, torchs: Torchs, trial: Trial, options: Options, neutral: Options | None = None
+) -> None:
+    """Parameters of several dtypes and shapes in one list, some alike in size, one without a gradient in the middle."""
+    dtypes = (torch.float32, torch.float64, torch.bfloat16, torch.float64, torch.float32)
+    shapes = ((2, 3), (6,), (3, 2), (), (6,))
+    values = [
+        value
+        for dtype, shape in zip(dtypes, shapes, strict=True)
+        for value in starts(trial, shape, dtype=dtype)
+    ]
+    grads = gradients(trial, values, 3)
+    grads[1][1] = grads[2][2] = None
+    given = f"3 steps with {described(options)}; no gradient for parameter 1 at step 2 and for 2 at step 3"
+    require_torchs_path(answer, torchs, trial, Case(given, values, grads, options), neutral=neutral)
+
+
+def require_averages_in_the_dtype(answer: Step, trial: Trial, options: Options) -> None:
+    """What is kept of a parameter entry by entry has its dtype."""
+    for dtype in (torch.float64, torch.bfloat16):
+        values = starts(trial, (3, 5), (16,), dtype=dtype)
+        params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+        grads = gradients(trial, values, 1)
+        trial.given(f"one step on {dtype} parameters of shape (3, 5), (16,), with {described(options)}")
+        unaided(trial, lambda now=(params, grads[0], state): answer(*now, **options))
+        found = sorted({str(value.dtype)[6:] for value in tensors_in(state) if value.numel() >= 15})
+        trial.true(
+            all(name == str(dtype)[6:] for name in found),
+            f"The state of {dtype} parameters holds tensors of their size in {', '.join(found)}.",
+            expected=f"averages in {dtype}",
+            got=", ".join(found),
+            observed=("dtype of the state", str(dtype), found),
+        )
 
 
 def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
@@ -90,7 +141,7 @@ def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
             )
         trial.true(
             not any(value.requires_grad for value in tensors_in(state)),
-            "What the state holds hangs on a graph, which grows by every step and never dies.",
+            "A tensor in the state requires grad: it holds a graph, which grows by every step and is never freed.",
             expected="state tensors that do not require grad",
             observed="the gradient's graph in the state" if has_graph else "graph in the state",
         )
@@ -131,7 +182,7 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
                     "The step has edited a gradient that it was given. Whoever reads param.grad afterwards (a log, "
                     "a second backward that adds to it) gets something else.",
                     expected="gradients as they were",
-                    got="a gradient of zeros" if zeroed else "other values",
+                    got="a gradient of zeros" if zeroed else "a gradient with other values",
                     observed=("gradient edited", zeroed, described(options)),
                 )
 
@@ -165,23 +216,26 @@ def require_remembers_in_state(answer: Step, torchs: Torchs, trial: Trial, optio
     values = starts(trial, (3,), (3,))
     grads = gradients(trial, values, 6)
     trial.given(
-        f"{described(options)}; after three steps a copy of parameters and state goes on, in the other order, "
-        "as after loading a checkpoint"
+        f"{described(options)}; after three steps a copy of parameters and state goes on beside the original, "
+        "in the other order, as after loading a checkpoint"
     )
     params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
 
-    def steps() -> list[nn.Parameter]:
+    def steps() -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         for now in grads[:3]:
             answer(list(params), [grad.clone() for grad in now], list(state), **options)
         turned, kept = copy.deepcopy(params)[::-1], copy.deepcopy(state)[::-1]
         for now in grads[3:]:
             answer(list(turned), [grad.clone() for grad in now[::-1]], list(kept), **options)
-        return turned[::-1]
+            answer(list(params), [grad.clone() for grad in now], list(state), **options)
+        return turned[::-1], params
 
-    got = copied(unaided(trial, steps))
+    turned, own = unaided(trial, steps)
     want = torchs(values, grads, [options] * 6)[-1]
     message = "The copy does not go on as the original would. The parameters after six steps"
-    trial.equal(got, want, message, observed="not in the state")
+    trial.equal(copied(turned), want, message, observed="not in the state")
+    message = "Beside the copy, the original does not go on as it would alone. The parameters after six steps"
+    trial.equal(copied(own), want, message, observed="not in the state")
 
 
 def require_no_optimizer(answer: Step, trial: Trial, options: Options) -> None:

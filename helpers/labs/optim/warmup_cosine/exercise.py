@@ -11,6 +11,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.swa_utils import SWALR
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 
@@ -69,7 +70,8 @@ def factor(answer: Callable[..., Any], trial: Trial, step: int, setting: Setting
         kind = type(got).__name__
         trial.fail(
             f"The factor at step {step} is {'None' if got is None else f'an object of type {kind}'}.",
-            expected="a Python number",
+            expected="a Python number, as float or int",
+            got=f"{kind}: {shown(got)}",
             observed=("kind", kind),
         )
     return float(got)
@@ -87,8 +89,9 @@ def follows(answer: Callable[..., Any], trial: Trial, steps: Iterable[int], sett
     off = _off(got, want)
     shown = off if len(off) <= 6 else [*off[:3], *off[-3:]]
     trial.fail(
-        f"At step {steps[off[0]]} the factor is {got[off[0]]:.6g}"
-        + (f", and {len(off) - 1} more of {len(steps)} steps are off." if len(off) > 1 else "."),
+        f"At step {steps[off[0]]} of warmup = {warmup}, total = {total}, floor = {floor} the factor is "
+        f"{got[off[0]]:.6g}, not {want[off[0]]:.6g}"
+        + (f"; {len(off) - 1} more of {len(steps)} steps are off." if len(off) > 1 else "."),
         expected=_table(steps, want, shown),
         got=_table(steps, got, shown),
         observed="a multiple"
@@ -135,13 +138,29 @@ def _(answer: Any, trial: Trial) -> None:
     trial.call(answer, 0, *setting)
     first = [factor(answer, trial, step, setting) for step in steps]
     again = [factor(answer, trial, step, setting) for step in reversed(steps)][::-1]
-    moved = [step for step in steps if abs(first[step] - again[step]) > NEAR]
+    # A different schedule in between: what is remembered of the first one would come back, or be lost.
+    other = (setting[0] + 3, setting[1] + 11, setting[2] / 2)
+    beside = [factor(answer, trial, step, other) for step in steps]
     trial.true(
-        not moved,
-        f"Asked again, step {moved[0] if moved else 0} has another factor.",
-        expected="the same factor for the same arguments; a resumed run starts in the middle",
-        observed="moves by itself",
+        beside != first,
+        f"With warmup = {other[0]}, total = {other[1]}, floor = {other[2]} all factors are the same as before.",
+        expected="the factors of this schedule",
+        got="those of the first one",
+        observed="the same for two schedules",
     )
+    mixed = [(factor(answer, trial, step, setting), factor(answer, trial, step, other)) for step in steps]
+    for place, now, then, how in (
+        *((step, again[step], first[step], "Asked again") for step in steps),
+        *((step, mixed[step][0], first[step], "Asked again after a different schedule") for step in steps),
+        *((step, mixed[step][1], beside[step], "Asked in turn with a different schedule") for step in steps),
+    ):
+        trial.true(
+            abs(now - then) <= NEAR or now != now,
+            f"{how}, step {place} has a different factor.",
+            expected=f"{then:.6g}, as before; a resumed run starts in the middle",
+            got=f"{now:.6g}",
+            observed=("moves by itself", how),
+        )
 
 
 @warmup_cosine.property(
@@ -174,6 +193,21 @@ def _(answer: Any, trial: Trial) -> None:
     _, total, floor = some_setting(trial)
     follows(answer, trial, range(total + 3), (0, total, floor))
     follows(answer, trial, range(3), (0, 1, floor))
+
+
+@warmup_cosine.property(
+    "very short schedules and a long one are the same curve",
+    asks=(
+        "Below `warmup` it rises in a straight line: (step + 1) / (warmup + 1). (Two other lines are met in the field, and accepted: step / warmup loses the first step to a factor of 0, (step + 1) / warmup has two steps at the top.)",
+        "At `warmup` it is 1, and from there it falls as half a cosine wave, to `floor` at `total`.",
+    ),
+)
+def _(answer: Any, trial: Trial) -> None:
+    _, _, floor = some_setting(trial)
+    for warmup, total in ((1, 2), (1, 4), (3, 4), (0, 2), (2, 30), (20, 22)):
+        follows(answer, trial, range(total + 2), (warmup, total, floor))
+    long = [0, 1, 1000, 1999, 2000, 2001, 30_000, 51_000, 99_999, 100_000, 100_001, 300_000]
+    follows(answer, trial, long, (2000, 100_000, floor))
 
 
 @warmup_cosine.property(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
+import numpy as np
 import torch
 from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
 
@@ -23,8 +25,8 @@ def decayed(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def returns_lr(step: int, warmup: int, total: int, floor: float) -> float:
-    """LambdaLR multiplies by what you return: a learning rate of 0.01 times a learning rate of 0.01 is
-    0.0001. Return a factor, 1 at the peak.
+    """All factors are a fixed multiple of the right ones. Perhaps a learning rate is returned: LambdaLR
+    multiplies by it, and a rate of 0.01 times a rate of 0.01 is 0.0001. Return a factor, 1 at the peak.
     """
     peak = 3e-4
     if step < warmup:
@@ -43,8 +45,8 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def zero_all_through_warmup(step: int, warmup: int, total: int, floor: float) -> float:
-    """// divides and cuts off what is behind the point: the factor is 0 until the warm-up is over, and
-    nothing is learned in it.
+    """The factor is 0 until the warm-up is over, and nothing is learned in it. Perhaps // divides and cuts off
+    what is behind the point.
     """
     if step < warmup:
         return step // warmup
@@ -60,8 +62,8 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def warms_up_from_the_floor(step: int, warmup: int, total: int, floor: float) -> float:
-    """The warm-up was lifted on the floor as the cosine is. The floor is where the schedule ends; the line
-    starts near 0.
+    """The warm-up does not go below the floor. Perhaps it was lifted on it, or cut off at it: the floor is
+    where the schedule ends, the line starts near 0.
     """
     if step < warmup:
         return floor + (1 - floor) * (step + 1) / (warmup + 1)
@@ -77,16 +79,16 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def no_warmup(step: int, warmup: int, total: int, floor: float) -> float:
-    """The cosine alone, from step 0 on: the first steps, in which Adam's averages are still made of a few
-    gradients, are taken at full length.
+    """The first steps have factors that fall from 1. Perhaps the cosine alone runs, from step 0 on: there is no
+    warm-up.
     """
     return cosine(min(1.0, step / total), floor)
 
 
 @warmup_cosine.mistake()
 def progress_from_step_zero(step: int, warmup: int, total: int, floor: float) -> float:
-    """The way of the cosine was measured from step 0. At warmup it has come some way already, so the curve
-    falls with a jump. It starts at warmup.
+    """At warmup the factor has come some way down already: the curve falls with a jump. Perhaps the way is
+    measured from step 0; it starts at warmup.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -95,8 +97,8 @@ def progress_from_step_zero(step: int, warmup: int, total: int, floor: float) ->
 
 @warmup_cosine.mistake()
 def divided_by_total(step: int, warmup: int, total: int, floor: float) -> float:
-    """The cosine has total - warmup steps, not total: divided by total it is not down when the training ends,
-    and falls to the floor with a jump.
+    """The factor falls too slowly, and is not down at total. Perhaps the way was divided by total: the cosine
+    has total - warmup steps.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -112,16 +114,16 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def both_at_once(step: int, warmup: int, total: int, floor: float) -> float:
-    """The warm-up was multiplied with a cosine that runs from step 0. The two follow each other: at warmup
-    the factor is 1.
+    """In the warm-up the factor lies below the line. Perhaps the line was multiplied with a cosine that runs
+    from step 0: the two follow each other.
     """
     return min(1.0, (step + 1) / (warmup + 1)) * cosine(min(1.0, step / total), floor)
 
 
 @warmup_cosine.mistake()
 def rises_again(step: int, warmup: int, total: int, floor: float) -> float:
-    """A cosine is a wave: after total it goes up again, and a run that is trained a little longer ends at a
-    high learning rate. torch's CosineAnnealingLR does the same beyond T_max.
+    """After total the factor goes up again. A cosine is a wave: hold it at the floor. torch's CosineAnnealingLR
+    rises beyond T_max, too.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -137,7 +139,9 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def zero_after_total(step: int, warmup: int, total: int, floor: float) -> float:
-    """After total the factor is 0 and not the floor: a run that is trained a little longer stands still."""
+    """At total, or after it, the factor is 0 and not the floor: a run that is trained a little longer stands
+    still.
+    """
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return cosine((step - warmup) / (total - warmup), floor) if step <= total and total > warmup else 0.0
@@ -152,8 +156,8 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def floor_added(step: int, warmup: int, total: int, floor: float) -> float:
-    """The floor was added to a curve that goes from 1 to 0. So it starts at 1 + floor: above the learning
-    rate that was asked for.
+    """At warmup the factor is 1 + floor: above the learning rate that was asked for. Perhaps the floor was
+    added to a curve that goes from 1 to 0.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -162,8 +166,8 @@ def floor_added(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def cut_at_the_floor(step: int, warmup: int, total: int, floor: float) -> float:
-    """max(floor, ...) cuts the cosine off, and lays it flat before total. The curve is to be pressed
-    together, so that it arrives at the floor at total.
+    """The factor lies flat at the floor before total. Perhaps max(floor, ...) cuts the cosine off: the curve is
+    to be pressed together.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -172,7 +176,7 @@ def cut_at_the_floor(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def floor_forgotten(step: int, warmup: int, total: int, floor: float) -> float:
-    """The curve goes down to 0: the floor is not used."""
+    """The curve goes down to 0: perhaps the floor is not used."""
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return 0.0 if step >= total else cosine((step - warmup) / (total - warmup), 0.0)
@@ -180,7 +184,9 @@ def floor_forgotten(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def straight_line(step: int, warmup: int, total: int, floor: float) -> float:
-    """A straight line agrees with half a cosine at its start, its middle and its end, and nowhere else."""
+    """The factor falls in a straight line. It agrees with half a cosine at its start, its middle and its end,
+    and nowhere else.
+    """
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return floor if step >= total else 1 - (1 - floor) * (step - warmup) / (total - warmup)
@@ -188,8 +194,8 @@ def straight_line(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def quarter_wave(step: int, warmup: int, total: int, floor: float) -> float:
-    """cos(pi / 2 * progress) is a quarter of a wave: it arrives at the floor at full speed. Half a wave is
-    flat at both ends.
+    """The factor falls fastest at the end, where half a wave is flat. Perhaps cos(pi / 2 * progress) was taken,
+    a quarter of a wave.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -199,7 +205,9 @@ def quarter_wave(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def pi_forgotten(step: int, warmup: int, total: int, floor: float) -> float:
-    """math.cos takes radians, and half a wave is pi of them: cos(1) is 0.54."""
+    """The factor falls too slowly: at the last step it is still above 0.8. Perhaps pi is missing: math.cos
+    takes radians, and cos(1) is 0.54.
+    """
     if step < warmup:
         return (step + 1) / (warmup + 1)
     progress = (step - warmup) / max(1, total - warmup)
@@ -216,9 +224,7 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def floor_one_step_early(step: int, warmup: int, total: int, floor: float) -> float:
-    """The cosine arrives at the last step, total - 1. Here it arrives at total, the first step after the
-    training.
-    """
+    """The factor is down one step early, at total - 1. It arrives at total, the first step after the training."""
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return cosine(min(1.0, (step - warmup) / max(1, total - 1 - warmup)), floor)
@@ -226,8 +232,8 @@ def floor_one_step_early(step: int, warmup: int, total: int, floor: float) -> fl
 
 @warmup_cosine.mistake()
 def tensor_returned(step: int, warmup: int, total: int, floor: float) -> torch.Tensor:
-    """torch.cos gives a tensor. LambdaLR writes it into the group, where a scheduler's file then holds
-    tensors for numbers. math.cos is for one number.
+    """The result is a tensor. LambdaLR writes it into the group, where a scheduler's file then holds tensors
+    for numbers: math.cos is for one number.
     """
     now = torch.tensor(float(step))
     progress = ((now - warmup) / max(1, total - warmup)).clamp(0, 1)
@@ -237,9 +243,7 @@ def tensor_returned(step: int, warmup: int, total: int, floor: float) -> torch.T
 
 @warmup_cosine.mistake()
 def torch_scheduler(step: int, warmup: int, total: int, floor: float) -> float:
-    """A whole optimizer with torch's schedulers is built and stepped from 0 for one number. The formula is
-    two lines.
-    """
+    """A scheduler of torch ran inside, for one number. The formula is two lines."""
     opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -255,3 +259,136 @@ def torch_scheduler(step: int, warmup: int, total: int, floor: float) -> float:
     if step >= total:
         return floor
     return opt.param_groups[0]["lr"]
+
+
+LINE = "Below `warmup` it rises in a straight line: (step + 1) / (warmup + 1)."
+FALL = "from there it falls as half a cosine wave, to `floor` at `total`"
+ALONE = "The arguments alone decide, and the result is a Python number, no tensor."
+
+
+def risen(step: int, warmup: int) -> float:
+    """The line up to 1."""
+    return (step + 1) / (warmup + 1)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def one_step_too_long(step: int, warmup: int, total: int, floor: float) -> float:
+    """The fall takes one step longer than from warmup to total: it is above the curve all the way. Perhaps 1 was added
+    to the number of steps, as if total counted, too.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return cosine(min(1.0, (step - warmup) / (total - warmup + 1)), floor)
+
+
+@warmup_cosine.variant(one_step_too_long)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return risen(step, warmup)
+    return floor if step >= total else cosine((step - warmup) / (total - warmup + 1), floor)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def one_step_ahead(step: int, warmup: int, total: int, floor: float) -> float:
+    """The fall is one step ahead: at warmup the factor is that of the step after it. Perhaps the 1 of the line was added
+    here, too.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return cosine(min(1.0, (step + 1 - warmup) / (total - warmup)), floor)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def degrees_for_radians(step: int, warmup: int, total: int, floor: float) -> float:
+    """The factor goes up and down many times on its way. Perhaps the cosine got degrees, 180 for half a wave: math.cos
+    takes radians.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return cosine(min(1.0, (step - warmup) / (total - warmup)) * 180 / math.pi, floor)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def one_until_total(step: int, warmup: int, total: int, floor: float) -> float:
+    """The factor stays at 1 until total, and falls to the floor in one step. Perhaps // cut off what is behind the point
+    of the way.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return cosine(min(1, (step - warmup) // (total - warmup)), floor)
+
+
+@warmup_cosine.mistake(breaks=LINE)
+def cosine_up(step: int, warmup: int, total: int, floor: float) -> float:
+    """The warm-up follows half a cosine wave, and a straight line was asked for."""
+    if step < warmup:
+        return (1 - math.cos(math.pi * risen(step, warmup))) / 2
+    return decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.variant(cosine_up)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return (1 - math.cos(math.pi * step / warmup)) / 2
+    return decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=LINE)
+def line_from_the_floor_at_once(step: int, warmup: int, total: int, floor: float) -> float:
+    """The first factor is the floor, and the line rises from there. Perhaps the floor was taken for the lowest rate of the
+    whole schedule; it is where the schedule ends.
+    """
+    if step < warmup:
+        return floor + (1 - floor) * step / warmup
+    return decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks="With warmup = 0 it starts at 1.")
+def zero_at_the_very_first(step: int, warmup: int, total: int, floor: float) -> float:
+    """Without a warm-up the first factor is 0, and not 1: the first step is lost. Perhaps step <= warmup still belongs to
+    the line.
+    """
+    if step <= warmup:
+        return step / max(1, warmup)
+    return decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=ALONE)
+def numpys_float32(step: int, warmup: int, total: int, floor: float) -> np.float32:
+    """The result is a float32 of NumPy, which is no Python number: float(...) makes it one."""
+    return np.float32(risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor))
+
+
+_FACTORS: dict[int, float] = {}
+_CALLS = itertools.count()
+AT = "a number that the arguments alone decide"
+
+
+def _remembered_by_the_step(step: int, warmup: int, total: int, floor: float) -> float:
+    return _FACTORS.setdefault(
+        step, risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
+    )
+
+
+def _counts_its_calls(step: int, warmup: int, total: int, floor: float) -> float:
+    step = next(_CALLS)
+    return risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
+
+
+# What these two do elsewhere depends on what ran before.
+warmup_cosine.add_mistake(
+    "remembered_by_the_step",
+    _remembered_by_the_step,
+    why="Two different schedules get the same factors. Perhaps they are kept under the step alone, or the arguments are "
+    "not looked at: all four decide.",
+    breaks=ALONE,
+    at=AT,
+)
+warmup_cosine.add_mistake(
+    "counts_its_calls",
+    _counts_its_calls,
+    why="Asked again for the same step, it gives a different factor. Perhaps it counts its calls: a run that is resumed "
+    "begins in the middle.",
+    breaks=ALONE,
+    at=AT,
+)

@@ -19,9 +19,8 @@ unrefused = sgd_step.bank(functools.partial(by_parameter, refuse=False))
 
 @updates.mistake()
 def velocity_scaled_by_lr(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The velocity gathers lr times the gradient, as in many papers. With a constant lr that is the same;
-    when a scheduler changes lr, torch's whole step changes at once, and this velocity still holds the old
-    rate.
+    """With a constant lr all agrees; when lr changes, part of the step still has the old rate. Perhaps the
+    velocity gathers lr times the gradient, as in many papers; in torch lr scales the whole step.
     """
     grad = decayed(param, grad, o)
     if o.momentum == 0:
@@ -36,8 +35,8 @@ def velocity_scaled_by_lr(param: Tensor, grad: Tensor, kept: dict, o: SimpleName
 
 @updates.mistake()
 def first_gradient_dampened(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """A velocity that begins as zeros takes in the first gradient dampened, too. In torch the first velocity
-    is the gradient itself; dampening begins with the second.
+    """The very first step is dampened, too. In torch the first velocity is the gradient itself, and dampening
+    begins with the second. Perhaps the velocity begins as zeros.
     """
     kept.setdefault("v", torch.zeros_like(param))
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
@@ -45,8 +44,8 @@ def first_gradient_dampened(param: Tensor, grad: Tensor, kept: dict, o: SimpleNa
 
 @updates.mistake()
 def decay_before_maximize(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The sign is turned after weight decay was added, so that with maximize the decay pushes the weights
-    away from zero. Turn the gradient first, decay then.
+    """With maximize the decay pushes the weights away from zero. Perhaps the sign was turned after weight decay
+    was added: turn the gradient first, decay then.
     """
     grad = grad + o.weight_decay * param
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
@@ -60,20 +59,20 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def maximize_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """maximize is not looked at: the step goes down where it should go up."""
+    """With maximize the step goes down where it should go up: perhaps maximize is not looked at."""
     param.sub_(o.lr * direction(grad + o.weight_decay * param, kept, o))
 
 
 @updates.mistake()
 def decay_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """weight_decay is not looked at."""
+    """With weight_decay the first step is that without it: perhaps weight_decay is not looked at."""
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
 
 
 @updates.mistake()
 def decay_past_the_velocity(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The decay goes to the parameter directly (as in AdamW, or added to the finished step). In SGD it is
-    part of the gradient, so the velocity gathers it, too. Without momentum the two are the same.
+    """The decay does not act through the gradient: with momentum the velocity lacks it, or it shrinks the step
+    as well. Perhaps it goes to the parameter directly, as in AdamW.
     """
     param.mul_(1 - o.lr * o.weight_decay)
     param.sub_(o.lr * direction(-grad if o.maximize else grad, kept, o))
@@ -87,8 +86,8 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def decay_scaled_twice(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """lr times weight_decay times the parameter is added to the gradient, which lr scales once more in the
-    step.
+    """The decay is lr times too small. Perhaps lr times weight_decay times the parameter is added to the
+    gradient, which lr scales once more in the step.
     """
     grad = (-grad if o.maximize else grad) + o.lr * o.weight_decay * param
     param.sub_(o.lr * direction(grad, kept, o))
@@ -96,8 +95,8 @@ def decay_scaled_twice(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespa
 
 @updates.mistake()
 def velocity_is_an_average(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """momentum * v + (1 - momentum) * grad is an average, as in Adam. SGD's velocity is a sum: the gradient
-    comes in whole, weakened by dampening only.
+    """With momentum a gradient comes into the velocity with a weight of 1 - momentum. Perhaps an average was
+    meant, as in Adam: SGD's velocity is a sum, weakened by dampening only.
     """
     averaging = SimpleNamespace(**{**vars(o), "dampening": o.momentum})
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, averaging))
@@ -112,7 +111,7 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def dampening_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """dampening is not looked at: each gradient comes into the velocity whole."""
+    """With dampening the second gradient comes into the velocity whole: perhaps dampening is not looked at."""
     param.sub_(
         o.lr * direction(decayed(param, grad, o), kept, SimpleNamespace(**{**vars(o), "dampening": 0}))
     )
@@ -120,21 +119,23 @@ def dampening_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespac
 
 @updates.mistake()
 def dampening_on_the_velocity(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """Dampening weakens the old velocity here. It belongs to the new gradient."""
+    """Dampening weakens the old velocity, and the new gradient comes in whole. It belongs to the new gradient."""
     weak = SimpleNamespace(**{**vars(o), "dampening": 0, "momentum": o.momentum * (1 - o.dampening)})
     param.sub_(o.lr * direction(decayed(param, grad, o), kept, weak))
 
 
 @updates.mistake()
 def momentum_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """No velocity is kept: every step is lr times the newest gradient."""
+    """With momentum the second step is still lr times the newest gradient. Perhaps no velocity is kept, or
+    momentum is not looked at.
+    """
     param.sub_(o.lr * decayed(param, grad, o))
 
 
 @updates.mistake()
 def nesterov_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The step is the plain velocity. (So it is when the look-ahead uses the old velocity: the gradient plus
-    momentum times the old velocity is the new one.)
+    """With nesterov the first step is the plain velocity. Perhaps nesterov is not looked at, or the look-ahead
+    uses the old velocity: the gradient plus momentum times the old velocity is the new one.
     """
     grad = decayed(param, grad, o)
     param.sub_(o.lr * (velocity(grad, kept, o) if o.momentum else grad))
@@ -142,8 +143,8 @@ def nesterov_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace
 
 @updates.mistake()
 def nesterov_without_decay(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The look-ahead adds momentum times the velocity to the raw gradient; weight decay is in the velocity,
-    and has been left out of the gradient beside it.
+    """With nesterov and weight decay the step lacks the decay beside the velocity. Perhaps the look-ahead adds
+    momentum times the velocity to the raw gradient.
     """
     if not o.nesterov:
         param.sub_(o.lr * direction(decayed(param, grad, o), kept, o))
@@ -162,8 +163,8 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def nesterov_looks_ahead_twice(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The velocity is added to itself times momentum; the look-ahead is the gradient plus momentum times the
-    velocity.
+    """With nesterov the second step is (1 + momentum) times the velocity. Perhaps the velocity stands in the
+    place of the gradient: the look-ahead is the gradient plus momentum times the velocity.
     """
     grad = decayed(param, grad, o)
     now = velocity(grad, kept, o) if o.momentum else grad
@@ -172,8 +173,8 @@ def nesterov_looks_ahead_twice(param: Tensor, grad: Tensor, kept: dict, o: Simpl
 
 @updates.mistake()
 def nesterov_kept_as_velocity(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The look-ahead has been stored as the new velocity. It is only for this step; the velocity goes on
-    without it.
+    """With nesterov the first step is right and the second one too long. Perhaps the look-ahead has been stored
+    as the new velocity: it is only for this step.
     """
     grad = decayed(param, grad, o)
     step = direction(grad, kept, o)
@@ -186,8 +187,8 @@ def nesterov_kept_as_velocity(param: Tensor, grad: Tensor, kept: dict, o: Simple
 def nesterov_takes_anything(
     params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
 ) -> None:
-    """Nesterov's look-ahead means nothing without momentum, and torch's form of it is wrong with dampening:
-    refuse both, before anything moves.
+    """Nesterov without momentum, or with dampening, was taken. Torch's form of it means nothing then: refuse
+    both, before anything moves.
     """
     by_parameter(right, refuse=False)(params, grads, state, **options)
 
@@ -203,8 +204,8 @@ def _(params: list[Tensor], grads: list[Tensor | None], state: list[dict], **opt
 def refused_with_an_assertion(
     params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
 ) -> None:
-    """An assert is for what can never happen, and `python -O` removes it. For a wrong argument raise
-    ValueError.
+    """An AssertionError came where ValueError was asked for. An assert is for what can never happen, and
+    `python -O` removes it.
     """
     o = SimpleNamespace(**options)
     assert not o.nesterov or (o.momentum > 0 and o.dampening == 0), "nesterov needs momentum, no dampening"
@@ -215,15 +216,17 @@ def refused_with_an_assertion(
 def refused_too_late(
     params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
 ) -> None:
-    """The ValueError comes after the parameters have moved: whoever catches it has lost the weights."""
+    """The step was refused after a parameter had moved: whoever catches the error has lost the weights. Perhaps
+    the options are looked at behind the step.
+    """
     by_parameter(right, refuse=False)(params, grads, state, **options)
     refused(SimpleNamespace(**options))
 
 
 @unrefused.mistake()
 def refused_in_the_loop(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The options are looked at behind the velocity: the ValueError comes, and the state remembers a step that
-    was never made. Look at them before the loop.
+    """The step was refused, and the state remembers a step that was never made. Perhaps the options are looked
+    at behind the velocity: look at them before the loop.
     """
     step = direction(decayed(param, grad, o), kept, o)
     refused(o)
@@ -242,8 +245,8 @@ def defaults_lost(
     weight_decay: float,
     maximize: bool,
 ) -> None:
-    """The signature has lost its defaults. Most callers give lr and momentum and leave out the rest, as with
-    torch.optim.SGD, and now get a TypeError.
+    """A step with lr alone ends in a TypeError: the signature has lost its defaults. Most callers leave out the
+    rest, as with torch.optim.SGD.
     """
     options = dict(momentum=momentum, dampening=dampening, nesterov=nesterov)
     by_parameter(right)(params, grads, state, lr=lr, weight_decay=weight_decay, maximize=maximize, **options)

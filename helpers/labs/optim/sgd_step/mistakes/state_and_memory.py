@@ -19,8 +19,8 @@ _step = by_parameter(right)
 
 @sgd_step.mistake()
 def none_taken_as_zero(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """None means: this parameter had no part in the loss, leave it alone. A gradient of zeros still lets
-    momentum and weight decay move it; that is how a frozen layer keeps moving.
+    """A parameter without a gradient has moved as with a gradient of zeros. None means that it had no part in
+    the loss: leave it alone. Perhaps zeros were put in its place; that is how a frozen layer keeps moving.
     """
     _step(params, _filled(params, grads), state, **options)
 
@@ -31,8 +31,8 @@ def _filled(params: Params, grads: Grads) -> list[Tensor]:
 
 @sgd_step.mistake()
 def stops_at_none(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The loop ends at the first None (`break` or `return`); the parameters behind it wait in vain. Pass over
-    that one only.
+    """Parameters behind one whose gradient is None have not moved. Perhaps the loop ends there (`break` or
+    `return`): pass over that one only.
     """
     end = next((place for place, grad in enumerate(grads) if grad is None), len(grads))
     _step(params[:end], grads[:end], state[:end], **options)
@@ -48,8 +48,8 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @sgd_step.mistake()
 def none_filtered_from_one_list(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The Nones are filtered out of the gradients only, so that every later gradient goes to its neighbour's
-    parameter. Filter the three lists together.
+    """With a None in the list a parameter moved by the gradient of its neighbour. Perhaps the Nones were
+    filtered out of one list only: filter the three lists together.
     """
     given = [grad for grad in grads if grad is not None]
     _step(params[: len(given)], given, state[: len(given)], **options)
@@ -57,8 +57,8 @@ def none_filtered_from_one_list(params: Params, grads: Grads, state: State, **op
 
 @sgd_step.mistake()
 def none_not_expected(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A parameter that had no part in the loss has no gradient: None comes in the list, and must be passed
-    over.
+    """A gradient that is None ends in an AttributeError. A parameter that had no part in the loss has none: it
+    must be passed over.
     """
     o = SimpleNamespace(**options)
     refused(o)
@@ -70,8 +70,8 @@ def none_not_expected(params: Params, grads: Grads, state: State, **options: Any
 
 @updates.mistake()
 def velocity_is_the_gradient(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The first velocity is the gradient tensor itself. The next backward writes into that tensor, and so
-    into the velocity: keep a clone.
+    """The next gradient, written into the same tensor, changed what is remembered. Perhaps the first velocity
+    is the gradient tensor itself: keep a clone.
     """
     grad = -grad if o.maximize else grad
     if o.weight_decay:
@@ -96,8 +96,8 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def gradient_edited(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """grad.add_ and grad.neg_ write weight decay and sign into the caller's gradient. Without the underscore
-    they make a new tensor.
+    """After the step a gradient holds different values. Perhaps grad.add_, grad.neg_ or grad.mul_ wrote into
+    it: without the underscore they make a new tensor.
     """
     if o.maximize:
         grad.neg_()
@@ -135,22 +135,26 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def gradient_cleared(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The step zeroes the gradients. That is zero_grad's work: step() leaves them for whoever wants to look."""
+    """The gradients are zeros after the step. Zeroing them is zero_grad's work: step() leaves them for whoever
+    wants to look.
+    """
     right(param, grad, kept, o)
     grad.zero_()
 
 
 @updates.mistake()
 def parameter_rebound(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """`param = param - lr * grad` gives a new tensor to a local name. The parameter that the model holds has
-    never been touched.
+    """The parameters that the model holds have not moved, though a velocity may be kept. Perhaps `param = param
+    - lr * grad` gave a new tensor to a local name.
     """
     param = param - o.lr * direction(decayed(param, grad, o), kept, o)
 
 
 @sgd_step.mistake()
 def new_parameters_returned(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
-    """New tensors are returned, as functional code does. The model holds the old ones: edit them in place."""
+    """The parameters have not moved, and a list was returned. Perhaps it holds new tensors, as functional code
+    does: the model holds the old ones, edit them in place.
+    """
     return _moved(params, grads, state, **options)
 
 
@@ -162,16 +166,16 @@ def _moved(params: Params, grads: Grads, state: State, **options: Any) -> list[T
 
 @sgd_step.mistake()
 def list_entries_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`params[i] = ...` puts a new tensor into the list. The list is the caller's, and the model still holds
-    the old parameter.
+    """The parameters that the model holds have not moved. Perhaps `params[i] = ...` put a new tensor into the
+    list, which is the caller's.
     """
     params[:] = _moved(params, grads, state, **options)
 
 
 @sgd_step.mistake()
 def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`state[i] = {...}` puts a new dict into the list; the caller's dict stays empty, and what was
-    remembered is lost. Write into the dict: `state[i]['velocity'] = ...`.
+    """With momentum the second step is lr times the newest gradient: the first one is forgotten. Perhaps
+    `state[i] = {...}` put a new dict into the list: write into the dict.
     """
     new = [dict(kept) for kept in state]
     _step(params, grads, new, **options)
@@ -180,16 +184,16 @@ def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -
 
 @updates.mistake()
 def storage_replaced(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """`param.data = ...` hangs the parameter on new memory. The values are right, and every view of the old
-    memory is wrong from now on. `param.add_` writes where the parameter lives.
+    """The values are right, and a parameter lies in new memory: every view of the old memory is wrong from now
+    on. Perhaps `param.data = ...` was written; `param.add_` writes where the parameter lives.
     """
     param.data = param - o.lr * direction(decayed(param, grad, o), kept, o)
 
 
 @sgd_step.mistake()
 def grad_mode_left_on(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A leaf that requires grad may not be edited in place while autograd records: the step belongs under
-    `torch.no_grad()`.
+    """Torch refuses: a leaf that requires grad may not be edited in place while autograd records. The step
+    belongs under `torch.no_grad()`.
     """
     with torch.enable_grad():
         o = SimpleNamespace(**options)
@@ -201,8 +205,9 @@ def grad_mode_left_on(params: Params, grads: Grads, state: State, **options: Any
 
 @sgd_step.mistake()
 def graph_in_the_velocity(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`param.data` silences the error of autograd in the last line, and the decay reads `param`, which
-    records: every step hangs its graph on the velocity. Use `torch.no_grad()` around the whole step.
+    """A tensor in the state requires grad: every step adds to its graph, which is never freed. Perhaps
+    `param.data` silenced the error in the last line, and the decay reads `param`: use `torch.no_grad()`
+    around the whole step.
     """
     o = SimpleNamespace(**options)
     refused(o)
@@ -213,9 +218,8 @@ def graph_in_the_velocity(params: Params, grads: Grads, state: State, **options:
 
 @sgd_step.mistake()
 def graph_of_the_gradient(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`param.data` keeps the parameter's graph out, and a gradient may have one, too: after
-    backward(create_graph=True) it hangs on the velocity, and grows by every step. Use `torch.no_grad()` around
-    the whole step.
+    """With gradients that have a graph, as after backward(create_graph=True), the state holds a graph, which
+    grows by every step. Perhaps only the parameter is detached: use `torch.no_grad()` around the whole step.
     """
     o = SimpleNamespace(**options)
     refused(o)
@@ -229,8 +233,8 @@ _KEPT: list[dict] = []
 
 @sgd_step.mistake()
 def remembered_elsewhere(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The velocities stand in a list of the function's own, or under id(param). A checkpoint of state does
-    not bring them back, and in another order they go to the wrong parameters.
+    """A copy of params and state does not go on as the original would, or the original is disturbed by it.
+    Perhaps velocities stand in a list of the function's own, under id(param), or a count on the function.
     """
     for place, kept in enumerate(state):
         _KEPT[place : place + bool(kept)] = _KEPT[place : place + 1] if kept else [{}]
@@ -245,8 +249,8 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @sgd_step.mistake()
 def one_beginning_for_all(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """Whether this is the first step is asked once for all parameters. One that joins later has a first step
-    of its own: ask its own dict.
+    """A parameter that joins later, or whose first gradient comes later, begins with a dampened velocity.
+    Perhaps whether this is the first step is asked once for all: ask its own dict.
     """
     if state and state[0]:
         for param, kept in zip(params, state, strict=True):
@@ -256,9 +260,7 @@ def one_beginning_for_all(params: Params, grads: Grads, state: State, **options:
 
 @sgd_step.mistake()
 def torchs_own_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """torch.optim does the work here, and nothing was learnt about what it does. Write the five lines of
-    arithmetic.
-    """
+    """A step of torch.optim, or one of its functions, ran inside. Write the few lines of arithmetic."""
     for param, grad, kept in zip(params, grads, state, strict=True):
         optimizer = torch.optim.SGD([param], **options)
         if "v" in kept:

@@ -1,4 +1,4 @@
-"""What people write for 04.adamw_step, and why it is wrong."""
+"""What people write for 04.adamw_step: the steps of the rule, None, aliasing, lists and state."""
 
 from __future__ import annotations
 
@@ -65,16 +65,17 @@ def right(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def decay_in_the_gradient(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """That is Adam with an L2 penalty: the decay is added to the gradient, and then divided by the root like
-    all of it, so that weights with large gradients hardly decay. The W in AdamW is to keep the decay apart.
+    """With weight decay the first step is that without it, and later ones are not. Perhaps the decay was added
+    to the gradient, and divided by the root like all of it: that is Adam with L2. The W keeps the decay
+    apart.
     """
     param.sub_(o.lr * direction(grad + o.weight_decay * param, kept, o))
 
 
 @updates.mistake()
 def decay_after_the_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The decay shrinks the parameter after the step, and so the step itself as well. In torch it comes
-    first.
+    """With weight decay the parameter is off by lr * weight_decay of the step. Perhaps the decay shrinks it
+    after the step, and so the step as well: in torch it comes first.
     """
     param.sub_(o.lr * direction(grad, kept, o))
     shrink(param, o)
@@ -82,8 +83,8 @@ def decay_after_the_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNames
 
 @updates.mistake()
 def decay_without_lr(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The parameter is multiplied by 1 - weight_decay, as in the paper. In torch the learning rate scales the
-    decay, too: 1 - lr * weight_decay.
+    """The parameter has shrunk by weight_decay of itself. In torch the learning rate scales the decay, too: 1 -
+    lr * weight_decay.
     """
     param.mul_(1 - o.weight_decay)
     param.sub_(o.lr * direction(grad, kept, o))
@@ -91,8 +92,8 @@ def decay_without_lr(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace
 
 @updates.mistake()
 def decay_with_the_corrected_rate(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The decay is scaled by lr / (1 - beta1**step), which is ten times lr at the first step. The correction
-    belongs to the average; the decay takes lr.
+    """In the first step the parameter has shrunk ten times too much, later less. Perhaps the decay is scaled by
+    lr / (1 - beta1**step): the correction belongs to the average.
     """
     step = direction(grad, kept, o)
     param.mul_(1 - o.lr / (1 - o.beta1 ** kept["step"]) * o.weight_decay)
@@ -101,13 +102,15 @@ def decay_with_the_corrected_rate(param: Tensor, grad: Tensor, kept: dict, o: Si
 
 @updates.mistake()
 def decay_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """weight_decay is not looked at."""
+    """With weight decay the steps are those without it: perhaps weight_decay is not looked at."""
     param.sub_(o.lr * direction(grad, kept, o))
 
 
 @updates.mistake()
 def eps_inside_the_root(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """eps stands under the root. With 1e-8 it acts as 1e-4 there; torch adds it to the root."""
+    """With a large eps the step is wrong as if eps stood under the root. Torch adds it to the root, which is a
+    different size: 1e-8 under the root acts as 1e-4.
+    """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
     param.sub_(o.lr * (m / (1 - o.beta1**t)) / (v / (1 - o.beta2**t) + o.eps).sqrt())
@@ -122,8 +125,8 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def eps_before_the_correction(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """eps is added to the root of the raw second average, as the paper's shorter form does. That is another,
-    larger eps in the first steps: correct first, then add it.
+    """With a large eps the first steps are too short: eps acts as more than it is. Perhaps it is added to the
+    root of the raw second average: correct first, then add it.
     """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
@@ -132,14 +135,16 @@ def eps_before_the_correction(param: Tensor, grad: Tensor, kept: dict, o: Simple
 
 @updates.mistake()
 def eps_ignored(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """eps is left out: where the gradient is exactly zero, 0 / 0 makes the parameter NaN."""
+    """With a large eps the step is that without it. Perhaps eps is left out: where the gradient is exactly
+    zero, 0 / 0 makes the parameter NaN.
+    """
     right(param, grad, kept, SimpleNamespace(**{**vars(o), "eps": 0.0}))
 
 
 @updates.mistake()
 def nothing_corrected(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The averages begin at zero and are too small at first; without the corrections the first steps have the
-    wrong size.
+    """The first step has the size of averages that began at zero. Perhaps neither is corrected: divide both by
+    1 - beta**step.
     """
     shrink(param, o)
     m, v, _ = averages(grad, kept, o)
@@ -148,8 +153,8 @@ def nothing_corrected(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespac
 
 @updates.mistake()
 def first_corrected_only(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The second average is not corrected. It begins at zero as well, and with beta2 = 0.999 stays too small
-    for a thousand steps.
+    """The first step is too long, as with a second average that is too small. Perhaps only the first one is
+    corrected: the second begins at zero as well.
     """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
@@ -158,7 +163,9 @@ def first_corrected_only(param: Tensor, grad: Tensor, kept: dict, o: SimpleNames
 
 @updates.mistake()
 def second_corrected_only(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The first average is not corrected: the first step is a tenth of what it should be."""
+    """The first step is a tenth of what it should be, 1 - beta1 of it. Perhaps the first average is not
+    corrected.
+    """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
     param.sub_(o.lr * m / ((v / (1 - o.beta2**t)).sqrt() + o.eps))
@@ -166,8 +173,8 @@ def second_corrected_only(param: Tensor, grad: Tensor, kept: dict, o: SimpleName
 
 @updates.mistake()
 def correction_outside_the_root(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The root of the second average is divided by 1 - beta2**step. The correction belongs under the root, or
-    its own root is taken.
+    """The first step is too short, as if the root of the second average were divided by 1 - beta2**step. That
+    belongs under the root, or its own root is taken.
     """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
@@ -176,8 +183,8 @@ def correction_outside_the_root(param: Tensor, grad: Tensor, kept: dict, o: Simp
 
 @updates.mistake()
 def corrected_average_kept(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The corrected averages are stored, and the next step corrects them once more. Correct a copy; the state
-    keeps the raw ones.
+    """The first step is right and the second one is not. Perhaps the corrected averages are stored, and
+    corrected once more: correct a copy, the state keeps the raw ones.
     """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
@@ -188,8 +195,8 @@ def corrected_average_kept(param: Tensor, grad: Tensor, kept: dict, o: SimpleNam
 
 @updates.mistake()
 def steps_counted_from_zero(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """At the first step the count is still 0, and 1 - beta**0 is 0: a division by zero. Count first, then use
-    it.
+    """The first step divides by zero. Perhaps the count is still 0 there, and 1 - beta**0 is 0: count first,
+    then use it.
     """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
@@ -205,7 +212,9 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def counted_one_too_far(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The first step counts as 2: the count begins at 1 and is raised before it is used."""
+    """The first step has the corrections of a second one. Perhaps the count begins at 1 and is raised before it
+    is used.
+    """
     shrink(param, o)
     m, v, t = averages(grad, kept, o)
     param.sub_(o.lr * (m / (1 - o.beta1 ** (t + 1))) / ((v / (1 - o.beta2 ** (t + 1))).sqrt() + o.eps))
@@ -213,13 +222,17 @@ def counted_one_too_far(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamesp
 
 @updates.mistake()
 def betas_exchanged(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """beta1 belongs to the gradients' average and beta2 to that of their squares."""
+    """The steps are those with beta1 and beta2 exchanged: beta1 belongs to the gradients' average and beta2 to
+    that of their squares.
+    """
     right(param, grad, kept, SimpleNamespace(**{**vars(o), "beta1": o.beta2, "beta2": o.beta1}))
 
 
 @updates.mistake()
 def first_average_unused(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The step goes along the newest gradient instead of its average: that is RMSprop."""
+    """The second step goes along the newest gradient, and not along its average. That is RMSprop; perhaps beta1
+    is not used.
+    """
     shrink(param, o)
     _, v, t = averages(grad, kept, o)
     param.sub_(o.lr * grad / ((v / (1 - o.beta2**t)).sqrt() + o.eps))
@@ -227,8 +240,8 @@ def first_average_unused(param: Tensor, grad: Tensor, kept: dict, o: SimpleNames
 
 @updates.mistake()
 def averages_begin_with_the_gradient(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The averages begin as the first gradient and its square, which need no correction, and are corrected
-    all the same.
+    """The first step is wrong as if the averages began at the first gradient and its square, which need no
+    correction, and were corrected all the same. They begin at zero.
     """
     if not kept:
         kept.update(step=0, m=grad.clone(), v=grad * grad)
@@ -248,8 +261,8 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def state_in_float32(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """`torch.zeros(param.shape)` has the default dtype. A float64 parameter is then averaged in float32:
-    `zeros_like(param)` takes dtype and device from it.
+    """For a float64 parameter the step is off by as little as float32 rounds, and the state holds float32.
+    Perhaps `torch.zeros(param.shape)` made it: `zeros_like(param)` takes dtype and device from it.
     """
     if not kept:
         kept.update(step=0, m=torch.zeros(param.shape), v=torch.zeros(param.shape))
@@ -263,8 +276,8 @@ def state_in_float32(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace
 
 @updates.mistake()
 def product_of_the_betas(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The corrections divide by 1 minus a running product of the betas. With constant betas that is beta**step;
-    when they change, torch's correction changes at once, and this product still holds the old ones.
+    """With constant betas all agrees; when they change, the corrections are different ones. Perhaps a running
+    product of the betas is kept: torch uses beta**step with the beta of now.
     """
     shrink(param, o)
     m, v, _ = averages(grad, kept, o)
@@ -282,8 +295,8 @@ def defaults_lost(
     eps: float,
     weight_decay: float,
 ) -> None:
-    """The signature has lost its defaults. Most callers give lr and leave out the rest, as with torch.optim.AdamW,
-    and now get a TypeError.
+    """A step without options ends in a TypeError: the signature has lost its defaults. Most callers leave out
+    the rest, as with torch.optim.AdamW.
     """
     by_parameter(right)(params, grads, state, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
@@ -298,7 +311,7 @@ def defaults_of_adam(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> None:
-    """weight_decay is 0 unless it is given, as in Adam. AdamW decays by default: 1e-2."""
+    """Without weight_decay the parameter does not decay, as in Adam. AdamW decays by default: 1e-2."""
     by_parameter(right)(params, grads, state, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
 
@@ -312,8 +325,8 @@ _step = by_parameter(right)
 
 @adamw_step.mistake()
 def none_taken_as_zero(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """None means: this parameter had no part in the loss, leave it alone. A gradient of zeros still lets the
-    averages and weight decay move it; that is how a frozen layer keeps moving.
+    """A parameter without a gradient has moved as with a gradient of zeros. None means that it had no part in
+    the loss: leave it alone. Perhaps zeros were put in its place; that is how a frozen layer keeps moving.
     """
     filled = [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
     _step(params, filled, state, **options)
@@ -321,8 +334,8 @@ def none_taken_as_zero(params: Params, grads: Grads, state: State, **options: An
 
 @adamw_step.mistake()
 def none_counts_as_a_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A step without a gradient raises the count, though the averages have taken nothing in: the corrections
-    are too weak from then on.
+    """A parameter that had no gradient takes its next step with the corrections of a later one. Perhaps a None
+    raises the count, though the averages have taken nothing in.
     """
     for param, grad, kept in zip(params, grads, state, strict=True):
         if not kept:
@@ -341,7 +354,9 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @adamw_step.mistake()
 def decays_without_a_gradient(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """Weight decay shrinks all parameters, those without a gradient, too: a frozen layer fades away."""
+    """A parameter without a gradient has shrunk: a frozen layer fades away. Perhaps weight decay comes before
+    the gradient is looked at.
+    """
     with torch.no_grad():
         for param, grad in zip(params, grads, strict=True):
             if grad is None:
@@ -351,8 +366,8 @@ def decays_without_a_gradient(params: Params, grads: Grads, state: State, **opti
 
 @adamw_step.mistake()
 def stops_at_none(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The loop ends at the first None (`break` or `return`); the parameters behind it wait in vain. Pass over
-    that one only.
+    """Parameters behind one whose gradient is None have not moved. Perhaps the loop ends there (`break` or
+    `return`): pass over that one only.
     """
     end = next((place for place, grad in enumerate(grads) if grad is None), len(grads))
     _step(params[:end], grads[:end], state[:end], **options)
@@ -360,8 +375,8 @@ def stops_at_none(params: Params, grads: Grads, state: State, **options: Any) ->
 
 @adamw_step.mistake()
 def none_filtered_from_one_list(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The Nones are filtered out of the gradients only, so that every later gradient goes to its neighbour's
-    parameter. Filter the three lists together.
+    """With a None in the list a parameter moved by the gradient of its neighbour. Perhaps the Nones were
+    filtered out of one list only: filter the three lists together.
     """
     given = [grad for grad in grads if grad is not None]
     _step(params[: len(given)], given, state[: len(given)], **options)
@@ -369,8 +384,8 @@ def none_filtered_from_one_list(params: Params, grads: Grads, state: State, **op
 
 @adamw_step.mistake()
 def none_not_expected(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A parameter that had no part in the loss has no gradient: None comes in the list, and must be passed
-    over.
+    """A gradient that is None ends in an AttributeError. A parameter that had no part in the loss has none: it
+    must be passed over.
     """
     o = options_of(options)
     with torch.no_grad():
@@ -382,8 +397,8 @@ def none_not_expected(params: Params, grads: Grads, state: State, **options: Any
 
 @adamw_step.mistake()
 def one_count_for_all(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """One step count serves all parameters. One that joins later, or had no gradient for a while, has
-    averages that are younger than the count: keep a count in each dict.
+    """A parameter that had no gradient for a while takes its next step with the corrections of a later one.
+    Perhaps one step count serves all parameters: keep a count in each dict.
     """
     _count_once(state)
     o = options_of(options)
@@ -426,16 +441,16 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @updates.mistake()
 def parameter_rebound(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """`param = param - lr * step` gives a new tensor to a local name. The parameter that the model holds has
-    never been touched.
+    """The parameters that the model holds have not moved. Perhaps `param = param - lr * step` gave a new tensor
+    to a local name.
     """
     param = param * (1 - o.lr * o.weight_decay) - o.lr * direction(grad, kept, o)
 
 
 @updates.mistake()
 def decay_only_in_place(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The decay edits the parameter, and the step makes a new tensor: `param = param - ...` where
-    `param.sub_(...)` was meant.
+    """Without weight decay the parameters that the model holds have not moved. Perhaps only the decay edits
+    them, and the step makes a new tensor: `param = param - ...` where `param.sub_(...)` was meant.
     """
     shrink(param, o)
     param = param - o.lr * direction(grad, kept, o)
@@ -443,7 +458,9 @@ def decay_only_in_place(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamesp
 
 @adamw_step.mistake()
 def new_parameters_returned(params: Params, grads: Grads, state: State, **options: Any) -> list[Tensor]:
-    """New tensors are returned, as functional code does. The model holds the old ones: edit them in place."""
+    """The parameters have not moved, and a list was returned. Perhaps it holds new tensors, as functional code
+    does: the model holds the old ones, edit them in place.
+    """
     return _moved(params, grads, state, **options)
 
 
@@ -455,16 +472,16 @@ def _moved(params: Params, grads: Grads, state: State, **options: Any) -> list[T
 
 @adamw_step.mistake()
 def list_entries_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`params[i] = ...` puts a new tensor into the list. The list is the caller's, and the model still holds
-    the old parameter.
+    """The parameters that the model holds have not moved. Perhaps `params[i] = ...` put a new tensor into the
+    list, which is the caller's.
     """
     params[:] = _moved(params, grads, state, **options)
 
 
 @adamw_step.mistake()
 def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`state[i] = {...}` puts a new dict into the list; the caller's dict stays empty, and every step is a
-    first step. Write into the dict: `state[i]['step'] = ...`.
+    """The second step is made as a first one. Perhaps `state[i] = {...}` put a new dict into the list, and the
+    caller's dict stays empty: write into the dict.
     """
     new = [dict(kept) for kept in state]
     _step(params, grads, new, **options)
@@ -473,16 +490,16 @@ def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -
 
 @updates.mistake()
 def storage_replaced(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """`param.data = ...` hangs the parameter on new memory. The values are right, and every view of the old
-    memory is wrong from now on. `param.add_` writes where the parameter lives.
+    """The values are right, and a parameter lies in new memory: every view of the old memory is wrong from now
+    on. Perhaps `param.data = ...` was written; `param.add_` writes where the parameter lives.
     """
     param.data = param * (1 - o.lr * o.weight_decay) - o.lr * direction(grad, kept, o)
 
 
 @updates.mistake()
 def gradient_edited(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The square, or a factor, is computed in the caller's gradient (`mul_`, `square_`, `*=`). Without the
-    underscore it is a new tensor.
+    """After the step a gradient holds different values. Perhaps its square, or a factor, was computed in it
+    (`mul_`, `square_`, `*=`): without the underscore that is a new tensor.
     """
     right(param, grad, kept, o)
     grad.square_()
@@ -496,15 +513,17 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @updates.mistake()
 def gradient_cleared(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The step zeroes the gradients. That is zero_grad's work: step() leaves them for whoever wants to look."""
+    """The gradients are zeros after the step. Zeroing them is zero_grad's work: step() leaves them for whoever
+    wants to look.
+    """
     right(param, grad, kept, o)
     grad.zero_()
 
 
 @adamw_step.mistake()
 def grad_mode_left_on(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A leaf that requires grad may not be edited in place while autograd records: the step belongs under
-    `torch.no_grad()`.
+    """Torch refuses: a leaf that requires grad may not be edited in place while autograd records. The step
+    belongs under `torch.no_grad()`.
     """
     for param, grad, kept in zip(params, grads, state, strict=True):
         if grad is not None:
@@ -516,9 +535,8 @@ _KEPT: list[dict] = []
 
 @adamw_step.mistake()
 def graph_of_the_gradient(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """`param.data` keeps the parameter's graph out, and a gradient may have one, too: after
-    backward(create_graph=True) it hangs on the averages, and grows by every step. Use `torch.no_grad()` around
-    the whole step.
+    """With gradients that have a graph, as after backward(create_graph=True), the state holds a graph, which
+    grows by every step. Perhaps only the parameter is detached: use `torch.no_grad()` around the whole step.
     """
     o = options_of(options)
     for param, grad, kept in zip(params, grads, state, strict=True):
@@ -529,8 +547,8 @@ def graph_of_the_gradient(params: Params, grads: Grads, state: State, **options:
 
 @adamw_step.mistake()
 def remembered_elsewhere(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The averages stand in a list of the function's own, or under id(param). A checkpoint of state does not
-    bring them back, and in another order they go to the wrong parameters.
+    """A copy of params and state does not go on as the original would, or the original is disturbed by it.
+    Perhaps averages or counts stand in a list of the function's own, under id(param), or on the function.
     """
     for place, kept in enumerate(state):
         _KEPT[place : place + bool(kept)] = _KEPT[place : place + 1] if kept else [{}]
@@ -545,9 +563,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @adamw_step.mistake()
 def torchs_own_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """torch.optim does the work here, and nothing was learnt about what it does. Write the six lines of
-    arithmetic.
-    """
+    """A step of torch.optim, or one of its functions, ran inside. Write the few lines of arithmetic."""
     if "optimizer" not in state[0]:
         state[0]["optimizer"] = torch.optim.AdamW(params, **options)
     for param, grad in zip(params, grads, strict=True):

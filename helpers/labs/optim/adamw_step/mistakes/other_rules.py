@@ -1,0 +1,133 @@
+"""What people write for 04.adamw_step: the rule of a different optimizer, and what is kept too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from helpers.check.spec import returned
+from helpers.labs.optim.adamw_step.exercise import DEFAULTS, adamw_step
+from helpers.labs.optim.adamw_step.mistakes.rule import (
+    averages,
+    by_parameter,
+    direction,
+    right,
+    shrink,
+    updates,
+)
+
+OPTIONS = "All options may change from step to step."
+TAKES_IN = "exp_avg takes in (1 - beta1) of the gradient, exp_avg_sq takes in (1 - beta2) of its square"
+STEP = "the step is lr * exp_avg / (sqrt(exp_avg_sq) + eps), with the corrected ones"
+LIKE_TORCH = "One step of AdamW, as `torch.optim.AdamW` makes it"
+
+
+@updates.mistake(breaks=STEP)
+def amsgrad_always(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A later step is too short, as if the largest second average so far stood below. That is amsgrad, which was not asked
+    for.
+    """
+    shrink(param, o)
+    m, v, t = averages(grad, kept, o)
+    kept["x"] = torch.maximum(kept.get("x", torch.zeros_like(v)), v)
+    param.sub_(o.lr * (m / (1 - o.beta1**t)) / ((kept["x"] / (1 - o.beta2**t)).sqrt() + o.eps))
+
+
+@updates.mistake(breaks=STEP)
+def looks_ahead(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The first average comes into the step with the newest gradient once more. That is like NAdam, which was not asked
+    for.
+    """
+    shrink(param, o)
+    m, v, t = averages(grad, kept, o)
+    m = o.beta1 * m + (1 - o.beta1) * grad
+    param.sub_(o.lr * (m / (1 - o.beta1**t)) / ((v / (1 - o.beta2**t)).sqrt() + o.eps))
+
+
+@updates.mistake(breaks=TAKES_IN)
+def square_of_the_average(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The first step is too long, as if the second average took in the square of the first average, and not that of the
+    gradient.
+    """
+    shrink(param, o)
+    if not kept:
+        kept.update(step=0, m=torch.zeros_like(grad), v=torch.zeros_like(grad))
+    kept["step"] += 1
+    kept["m"].lerp_(grad, 1 - o.beta1)
+    kept["v"].mul_(o.beta2).addcmul_(kept["m"], kept["m"], value=1 - o.beta2)
+    m, v, t = kept["m"], kept["v"], kept["step"]
+    param.sub_(o.lr * (m / (1 - o.beta1**t)) / ((v / (1 - o.beta2**t)).sqrt() + o.eps))
+
+
+@updates.mistake(breaks=TAKES_IN)
+def largest_for_average(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A step is wrong as if the largest gradient of late stood below, and no average of squares: that is Adamax."""
+    shrink(param, o)
+    m, _, t = averages(grad, kept, o)
+    kept["u"] = torch.maximum(o.beta2 * kept.get("u", torch.zeros_like(grad)), grad.abs())
+    param.sub_(o.lr * (m / (1 - o.beta1**t)) / (kept["u"] + o.eps))
+
+
+@updates.mistake(breaks="The averages have the parameter's dtype and begin at zero.")
+def averages_wider(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """For a bfloat16 parameter the state holds averages of a different dtype. Perhaps the gradient was cast before they took
+    it in.
+    """
+    shrink(param, o)
+    param.sub_((o.lr * direction(grad.double(), kept, o)).to(param.dtype))
+
+
+@updates.variant(averages_wider)
+def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    wide = torch.float64 if grad.dtype == torch.float64 else torch.float32
+    shrink(param, o)
+    param.sub_((o.lr * direction(grad.to(wide), kept, o)).to(param.dtype))
+
+
+@updates.mistake(breaks=OPTIONS)
+def lr_of_the_first_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """When a scheduler changes lr, the steps stay as long as before. Perhaps lr is kept from the first step on."""
+    lr = kept.get("lr", o.lr)
+    right(param, grad, kept, SimpleNamespace(**{**vars(o), "lr": lr}))
+    kept["lr"] = lr
+
+
+@updates.mistake(breaks=OPTIONS)
+def betas_of_the_first_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """When the betas change, the corrections stay those of the old ones. Perhaps they are kept from the first step on."""
+    first, second = kept.get("betas", (o.beta1, o.beta2))
+    shrink(param, o)
+    m, v, t = averages(grad, kept, o)
+    kept["betas"] = first, second
+    param.sub_(o.lr * (m / (1 - first**t)) / ((v / (1 - second**t)).sqrt() + o.eps))
+
+
+@updates.mistake(breaks="Each parameter counts its own steps, from 1.")
+def count_stands_still(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The first step is right, and the second one is corrected as a first one. Perhaps the count is not raised, or not
+    stored.
+    """
+    right(param, grad, kept, o)
+    kept["step"] = 0
+
+
+def _with_defaults(**defaults: Any) -> Callable[..., None]:
+    """A step in which an option has a different default."""
+
+    def step(params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any) -> None:
+        by_parameter(right)(params, grads, state, **DEFAULTS | defaults | options)
+
+    return step
+
+
+built = adamw_step.bank(returned)
+
+
+@built.mistake(breaks=LIKE_TORCH)
+def betas_by_default():
+    """Without options the steps are those with betas=(0.9, 0.99). Torch's are (0.9, 0.999)."""
+    return _with_defaults(betas=(0.9, 0.99))
