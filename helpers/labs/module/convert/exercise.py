@@ -124,10 +124,20 @@ def objects(answer: Any, trial: Trial) -> None:
             all(isinstance(param, nn.Parameter) for param in now.values()),
         ),
     )
+    now_frozen = [name for name, param in now.items() if not param.requires_grad and name not in frozen]
+    words = [f"{', '.join(map(repr, thawed))} was frozen, and requires grad now"] if thawed else []
+    words += [f"{', '.join(map(repr, now_frozen))} required grad, and does not now"] if now_frozen else []
     trial.true(
-        all(param.requires_grad == (name not in frozen) and param.is_leaf for name, param in now.items()),
-        "requires_grad of a parameter has changed, or it is no leaf any more.",
-        observed=("requires_grad", thawed),
+        not words,
+        "; ".join(words) + ".",
+        expected="requires_grad as it was",
+        observed=("requires_grad", thawed, now_frozen),
+    )
+    inner = [name for name, param in now.items() if not param.is_leaf]
+    trial.true(
+        not inner,
+        f"{', '.join(map(repr, inner))} is no leaf any more: no gradient stays in it.",
+        observed=("no leaf", inner),
     )
 
 

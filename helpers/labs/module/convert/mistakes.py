@@ -358,10 +358,10 @@ class ParametersReplaced(Convert):  # new Parameters; what is tied stays tied
 
 @conversions.variant(ParametersReplaced)
 class _(ParametersReplaced):
-    """With a new Parameter's default requires_grad."""
+    """What has floats requires grad."""
 
     def new(self, param: nn.Parameter) -> nn.Parameter:
-        made = nn.Parameter(self.fn(param.data))
+        made = nn.Parameter(self.fn(param.data), requires_grad=param.is_floating_point())
         if param.grad is not None:
             made.grad = self.fn(param.grad)
         return made
@@ -376,6 +376,71 @@ class _(ParametersReplaced):
 
 
 @conversions.mistake()
+class Thawed(Convert):
+    """A frozen parameter requires grad afterwards. Perhaps new Parameters were swapped into the old objects, or requires_grad
+    was turned on for all that have floats: it must be as it was.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        Convert.parameter(self, part, name, param)
+        param.requires_grad_(param.is_floating_point())
+
+
+@conversions.variant(Thawed)
+class _(Convert):
+    """A new Parameter in the old object."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        grad, param.grad = param.grad, None
+        made = self.fn(param.data)
+        torch.utils.swap_tensors(param, nn.Parameter(made, requires_grad=made.is_floating_point()))
+        if grad is not None:
+            param.grad = self.fn(grad)
+
+
+@conversions.mistake()
+class AllFrozen(Convert):
+    """Parameters that required grad no longer do: an optimizer has nothing to move from now on. Perhaps requires_grad_(False)
+    was to keep autograd out, and was not taken back; torch.no_grad() or .data does that without a trace.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        param.requires_grad_(False)
+        Convert.parameter(self, part, name, param)
+
+
+@conversions.variant(AllFrozen)
+class _(Convert):
+    """A plain tensor in the old object."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        grad, param.grad = param.grad, None
+        torch.utils.swap_tensors(param, nn.Parameter(self.fn(param.data), requires_grad=False))
+        if grad is not None:
+            param.grad = self.fn(grad)
+
+
+@conversions.mistake()
+class IntegerMadeToRequireGrad(Convert):
+    """RuntimeError: an integer parameter was made to require grad, which only floats can. Perhaps a new nn.Parameter was made
+    of it: its default is requires_grad=True, and the old one had False.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        grad, param.grad = param.grad, None
+        torch.utils.swap_tensors(param, nn.Parameter(self.fn(param.data)))
+        if grad is not None:
+            param.grad = self.fn(grad)
+
+
+@conversions.variant(IntegerMadeToRequireGrad)
+class _(Convert):
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        Convert.parameter(self, part, name, param)
+        param.requires_grad_(True)
+
+
+@conversions.mistake()
 class TiesSplit(ParametersReplaced):
     """New Parameters were made, one for each name. No optimizer knows them; and weights that were tied are
     two from now on, and train apart.
@@ -387,6 +452,14 @@ class TiesSplit(ParametersReplaced):
 
 @conversions.variant(TiesSplit)
 class _(TiesSplit):
+    def new(self, param: nn.Parameter) -> nn.Parameter:
+        return nn.Parameter(self.fn(param.data), requires_grad=param.is_floating_point())
+
+
+@conversions.variant(IntegerMadeToRequireGrad)
+class _(TiesSplit):
+    """In place of the old one."""
+
     def new(self, param: nn.Parameter) -> nn.Parameter:
         return nn.Parameter(self.fn(param.data))
 

@@ -112,6 +112,51 @@ class AssignThaws(Load):
 
 
 @loads.mistake()
+class FileThawed(Load):
+    """The load changed a Parameter of the file: its requires_grad is the module's now. Perhaps requires_grad_ was called on
+    the file's own object. torch does that; the contract of this exercise is stricter.
+    """
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(old, nn.Parameter) and isinstance(new, nn.Parameter):
+            setattr(module, name, new.requires_grad_(old.requires_grad))
+        else:
+            Load.assign(self, module, name, old, new)
+
+
+@loads.variant(FileThawed)
+class _(Load):
+    """Set before it is wrapped."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.assign(self, module, name, old, new.requires_grad_(old.requires_grad))
+
+
+@loads.variant(FileThawed)
+class _(Load):
+    """For a plain load, too."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.assign(self, module, name, old, new.requires_grad_(old.requires_grad))
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.copy(self, module, name, old, new.requires_grad_(old.requires_grad))
+
+
+@loads.mistake()
+class FilesParameterTaken(Load):
+    """With assign=True a Parameter of the file is in the module with the file's requires_grad. Perhaps a value that is a
+    Parameter was put there as it is: what was frozen in the module must stay so, and what was not, too.
+    """
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(new, nn.Parameter):
+            setattr(module, name, new)
+        else:
+            Load.assign(self, module, name, old, new)
+
+
+@loads.mistake()
 class AssignPlainTensors(Load):
     """With assign=True a plain tensor was put where a Parameter belongs. Wrap it in nn.Parameter first."""
 

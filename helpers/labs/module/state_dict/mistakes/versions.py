@@ -211,3 +211,41 @@ class ExtraNotMissed(Load):
     def lacks(self, key: str) -> None:
         if not key.endswith("_extra_state"):
             Load.lacks(self, key)
+
+
+@loads.mistake()
+class ExtraSetFromNothing(Load):
+    """set_extra_state was called though the file has nothing for the module, with None, or with something else in its place.
+    The module then forgets what it knew: call it where the key is in the file.
+    """
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            module.set_extra_state(sd.get(key))
+            if key not in sd:
+                self.lacks(key)
+
+
+@loads.variant(ExtraSetFromNothing)
+class _(Load):
+    """Its own state again."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            module.set_extra_state(sd[key] if key in sd else module.get_extra_state())
+            if key not in sd:
+                self.lacks(key)
+
+
+@loads.variant(ExtraSetFromNothing)
+class _(Load):
+    """An empty dict."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            module.set_extra_state(sd.get(key, {}))
+            if key not in sd:
+                self.lacks(key)

@@ -56,7 +56,7 @@ SAVED_EXTRA = (
 )
 SET_EXTRA = (
     "Where a module's class has, or inherits, a set_extra_state that is not nn.Module's, it is called once with what stands "
-    "under that key; only there is the key expected."
+    "under that key, and not where the file lacks it; only there is the key expected."
 )
 
 
@@ -135,6 +135,56 @@ def hollow(answer: Any, trial: Trial) -> None:
 
 
 @state_dict.property(
+    "load: Parameters in the file stay as they are, with their requires_grad and grad",
+    asks=LEFT,
+    after=(*SAVED, *LOADED, assigned),
+)
+def parameters_left(answer: Any, trial: Trial) -> None:
+    """The file and the module disagree on what is frozen."""
+    for assign in (False, True):
+        module, other = model(trial.generator), model(seeded(trial))
+        other.scale.requires_grad_(False)
+        other.conv2.b.requires_grad_(True)
+        for param in (other.conv.w, other.scale):
+            param.grad = torch.randn(param.shape, generator=trial.generator)
+        sd, was = holders(other), {key: param.requires_grad for key, param in module.named_parameters()}
+        before = {key: (value.requires_grad, value.grad, value.dtype) for key, value in sd.items()}
+        kept, values = dict(sd), copied(other)
+        trial.given(
+            "a file of Parameters, as dict(m.named_parameters()) has them: in the file scale is frozen, in the module "
+            f"conv2.b; assign={assign}"
+        )
+        loaded(answer, trial, module, sd, assign=assign)
+        off = [
+            (key, word)
+            for key, (requires_grad, grad, dtype) in before.items()
+            for word, same_ in (
+                ("object", sd.get(key) is kept[key]),
+                ("requires_grad", kept[key].requires_grad == requires_grad),
+                ("grad", kept[key].grad is grad),
+                ("dtype", kept[key].dtype == dtype),
+                ("values", same(kept[key], values[key])),
+            )
+            if not same_
+        ]
+        trial.true(
+            not off,
+            f"The load changed the file: {', '.join(f'{word} of {key!r}' for key, word in off)}.",
+            expected="a file as it was: who has loaded it uses it further",
+            observed=("file", assign, off),
+        )
+        now = {key: param.requires_grad for key, param in module.named_parameters()}
+        off = sorted(key for key in was if now.get(key) != was[key])
+        trial.true(
+            not off,
+            f"requires_grad of {names_of(off)} in the module is not what it was.",
+            expected=str({key: was[key] for key in off}),
+            got=str({key: now.get(key) for key in off}),
+            observed=("module", assign, off),
+        )
+
+
+@state_dict.property(
     "load: the _metadata of the file stays as it is", asks=LEFT, after=(*SAVED, *LOADED, assigned)
 )
 def metadata_left(answer: Any, trial: Trial) -> None:
@@ -206,8 +256,16 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     )
     sd["plain._extra_state"] = sd.pop("counted0._extra_state")
     want = (["counted0._extra_state"], ["plain._extra_state"])
+    calls = len(module.counted0.set_with)
     got = loaded(answer, trial, module, sd, strict=False)
     trial.equal(got, want, "(missing, unexpected)", observed=("without it", got))
+    given = module.counted0.set_with[calls:]
+    trial.true(
+        not given,
+        f"set_extra_state of counted0 was called, with {shown(given[0]) if given else ''}, though the file has nothing for it.",
+        expected="no call: the key is missing",
+        observed="set without it",
+    )
     trial.given("the same file; strict=True")
     text = raised(answer, trial, module, sd, "for a missing and an unexpected extra state")
     unnamed = [key for keys in want for key in keys if key not in text]
