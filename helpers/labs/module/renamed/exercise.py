@@ -320,10 +320,11 @@ def uncounted(answer: Any, trial: Trial) -> None:
         answer,
         trial,
         [
-            (f"version {version} {place}", version, True, "count", place)
+            ("nested" if place else "as the root", version, True, "count", place)
             for version in (3, 4)
             for place in ("", "body.")
         ],
+        which=True,
     )
 
 

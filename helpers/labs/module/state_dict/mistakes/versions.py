@@ -249,3 +249,31 @@ class _(Load):
             module.set_extra_state(sd.get(key, {}))
             if key not in sd:
                 self.lacks(key)
+
+
+@loads.mistake()
+class ExtraSetTwice(Load):
+    """set_extra_state was called more than once in a module. What it does may add up, as counting does: one load, one call."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module) and key in sd:
+            module.set_extra_state(sd[key])
+        Load.extra(self, module, key, sd)
+
+
+@loads.mistake()
+class ExtraNotNamed(Load):
+    """The error does not name an extra state that is missing or unexpected. Perhaps keys that end in _extra_state were left out
+    of the faults: whether it is a tensor or not, a missing or unexpected key is one.
+    """
+
+    def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
+        Load.complain(self, missing, [key for key in unexpected if not key.endswith("_extra_state")], strict)
+
+
+@loads.variant(ExtraNotNamed)
+class _(Load):
+    """Missing ones."""
+
+    def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
+        Load.complain(self, [key for key in missing if not key.endswith("_extra_state")], unexpected, strict)

@@ -13,6 +13,7 @@ from helpers.check.calls import calls_to
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
+    KEYS,
     State,
     copied,
     file_of,
@@ -37,12 +38,14 @@ from helpers.labs.module.state_dict.properties.loads import (
 )
 from helpers.labs.module.state_dict.properties.misfits import (
     ONE_ERROR,
+    faulty,
     no_tensors,
     not_strict,
     raised,
     shapes,
     strict,
     together,
+    told,
 )
 
 LOADED = (arrives, stay, apart, no_fault, nothing_put, not_strict, strict, shapes, no_tensors, together)
@@ -102,7 +105,7 @@ def assigned(answer: Any, trial: Trial) -> None:
                 if word != "memory"
                 else {"expected": "the file's memory, without a copy"}
             ),
-            observed=("assign", word, off),
+            observed=("assign", word),
         )
     off = [key for key in before if now[key].requires_grad != before[key].requires_grad]
     trial.true(
@@ -110,7 +113,7 @@ def assigned(answer: Any, trial: Trial) -> None:
         f"requires_grad of {names_of(off)} is not what it was in the module.",
         expected=str([before[key].requires_grad for key in off[:6]]),
         got=str([now[key].requires_grad for key in off[:6]]),
-        observed=("requires_grad", off),
+        observed=("requires_grad", sorted({"thawed" if now[key].requires_grad else "frozen" for key in off})),
     )
     sd["conv.w"] = torch.randn(5, generator=trial.generator)
     trial.given("a tensor of another shape; assign=True")
@@ -132,6 +135,24 @@ def hollow(answer: Any, trial: Trial) -> None:
         got="device meta",
         observed=("meta", left),
     )
+
+
+@state_dict.property(
+    "load with assign=True: what is missing, unexpected or of a different shape is a fault as without it",
+    asks=ONE_ERROR,
+    after=(*SAVED, *LOADED, assigned),
+)
+def faults_assigned(answer: Any, trial: Trial) -> None:
+    sd, missing, unexpected = faulty(trial)
+    words = f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; assign=True, strict="
+    trial.given(f"{words}False")
+    got = loaded(answer, trial, model(trial.generator), sd, strict=False, assign=True)
+    trial.equal(got, (missing, unexpected), "(missing, unexpected), sorted", observed="returned")
+    trial.given(f"{words}True")
+    module, when = model(trial.generator), "for missing and unexpected keys, assign=True"
+    text = raised(answer, trial, module, sd, when, assign=True)
+    fitting = {key: sd[key] for key in KEYS if key not in missing}
+    told(trial, text, {"missing": missing, "unexpected": unexpected}, module, fitting)
 
 
 @state_dict.property(
@@ -171,7 +192,7 @@ def parameters_left(answer: Any, trial: Trial) -> None:
             not off,
             f"The load changed the file: {', '.join(f'{word} of {key!r}' for key, word in off)}.",
             expected="a file as it was: who has loaded it uses it further",
-            observed=("file", assign, off),
+            observed=("file", sorted({word for _, word in off})),
         )
         now = {key: param.requires_grad for key, param in module.named_parameters()}
         off = sorted(key for key in was if now.get(key) != was[key])
@@ -180,7 +201,7 @@ def parameters_left(answer: Any, trial: Trial) -> None:
             f"requires_grad of {names_of(off)} in the module is not what it was.",
             expected=str({key: was[key] for key in off}),
             got=str({key: now.get(key) for key in off}),
-            observed=("module", assign, off),
+            observed="module",
         )
 
 

@@ -1,0 +1,283 @@
+"""What people write for 05.convert, and why it is wrong: which entries are converted, and what becomes of the module."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.module.convert.right import Convert, Fn, conversions
+
+
+@conversions.mistake()
+class BuffersForgotten(Convert):
+    """Buffers kept their old dtype: perhaps they were left out, or fn's numbers were copied into the old tensors, which casts
+    them back. The next forward of a BatchNorm mixes two dtypes, or two devices.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+
+@conversions.variant(BuffersForgotten)
+class _(Convert):
+    """The parameters' data, and nothing else."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+    def gradient(self, param: nn.Parameter) -> None:
+        pass
+
+
+@conversions.mistake()
+class UnsavedBuffersForgotten(Convert):
+    """Buffers that are not persistent kept their dtype. They are not saved, but they are used: a mask belongs on
+    the model's device.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if name not in part._non_persistent_buffers_set:
+            part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class IntegersCast(Convert):
+    """Integers were cast with the rest. A step counter in float16 stops counting at 2,048; .double()
+    leaves integers alone because its fn does.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        made = self.fn(value)
+        part._buffers[name] = made if made.is_floating_point() else made.to(self.fn(torch.zeros(1)).dtype)
+
+
+@conversions.variant(IntegersCast)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part._buffers[name] = self.fn(value if value.is_floating_point() else value.float())
+
+
+@conversions.mistake()
+class IntegersSkipped(Convert):
+    """Integers did not become what fn gives: perhaps it was asked about floats only. The same walk serves .cuda(), which must
+    move integers, too: whether to touch them is fn's business.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if value.is_floating_point():
+            part._buffers[name] = self.fn(value)
+
+
+@conversions.variant(IntegersSkipped)
+class _(Convert):
+    """The parameters only."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.is_floating_point():
+            Convert.parameter(self, part, name, param)
+
+
+@conversions.variant(IntegersSkipped)
+class _(Convert):
+    """Both."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.is_floating_point():
+            Convert.parameter(self, part, name, param)
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if value.is_floating_point():
+            part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class FalsyChildPassedOver(Convert):
+    """A list of modules without a module in it was passed over, with the weight of its own: perhaps by `if child:`, which
+    asks for its length. Ask `is not None`.
+    """
+
+    def parts(self, module: nn.Module) -> Any:
+        yield module
+        for child in module._modules.values():
+            if child:
+                yield from self.parts(child)
+
+
+@conversions.mistake()
+class SeenForEver(Convert):
+    """A second call did not convert everything again: perhaps what was seen is noted in a default argument or on the module,
+    which outlives the call.
+    """
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if not getattr(param, "seen", False):
+            param.seen = True
+            Convert.parameter(self, part, name, param)
+
+
+@conversions.variant(SeenForEver)
+class _(Convert):
+    """Of whole modules."""
+
+    def parts(self, module: nn.Module) -> Any:
+        for part in Convert.parts(self, module):
+            if "converted_before" not in vars(part):
+                part.converted_before = True
+                yield part
+
+
+@conversions.mistake()
+class BuffersInADifferentOrder(Convert):
+    """The buffers stand in a different order now: perhaps each was deleted and registered anew, behind one that is None.
+    state_dict() writes them in that order.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        del part._buffers[name]
+        part.register_buffer(name, self.fn(value), persistent=name not in part._non_persistent_buffers_set)
+
+
+@conversions.variant(BuffersInADifferentOrder)
+class _(Convert):
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        persistent = name not in part._non_persistent_buffers_set
+        delattr(part, name)
+        part.register_buffer(name, self.fn(value), persistent=persistent)
+
+
+@conversions.mistake()
+class GradientsOfFrozenLeft(Convert):
+    """The gradient of a frozen parameter kept its dtype. Whether it requires grad now says nothing about the gradient that it
+    has.
+    """
+
+    def gradient(self, param: nn.Parameter) -> None:
+        if param.requires_grad:
+            Convert.gradient(self, param)
+
+
+@conversions.mistake()
+class OwnEntriesOnly(Convert):
+    """Entries of deeper modules were not converted: only the root's own, perhaps its children's. The walk must go on in each
+    child, for parameters and buffers.
+    """
+
+    def parts(self, module: nn.Module) -> Any:
+        yield module
+
+
+@conversions.variant(OwnEntriesOnly)
+class _(Convert):
+    """And the children's."""
+
+    def parts(self, module: nn.Module) -> Any:
+        yield from (module, *module.children())
+
+
+@conversions.variant(OwnEntriesOnly)
+class _(Convert):
+    """All parameters of the tree, but the root's buffers."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if part is self.root:
+            Convert.buffer(self, part, name, value)
+
+    def whole(self, module: nn.Module) -> None:
+        self.root = module
+        Convert.whole(self, module)
+
+
+@conversions.mistake()
+class NoneConverted(Convert):
+    """fn was called with None. A layer with bias=False has an entry of that kind; skip it."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                param.data = self.fn(param.data)
+                self.gradient(param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@conversions.variant(NoneConverted)
+class _(Convert):
+    """fn gets the Parameter itself."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                made = self.fn(param)
+                param.data = made
+                self.gradient(param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@conversions.variant(NoneConverted)
+class _(Convert):
+    """Of the buffers only."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+            for name, value in part._buffers.items():
+                part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake()
+class AllPersistent(Convert):
+    """A buffer that was not to be saved is in every checkpoint from now on. Perhaps register_buffer(name, ...) registered it
+    anew: persistent is True unless said otherwise.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        part.register_buffer(name, self.fn(value))
+
+
+@conversions.mistake()
+class PlainTensorsConverted(Convert):
+    """Plain tensor attributes were converted, too. torch knows registered entries only; a tensor that should
+    follow the module is a buffer.
+    """
+
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module)
+        for part in module.modules():
+            for name, value in list(vars(part).items()):
+                if isinstance(value, Tensor):
+                    setattr(part, name, self.fn(value))
+
+
+@conversions.mistake()
+def a_copy_converted(module: nn.Module, fn: Fn) -> nn.Module:
+    """A deep copy was converted and given back. .to() changes the module itself, and everything that holds
+    it, an optimizer or a parent, expects that.
+    """
+    return Convert()(copy.deepcopy(module), fn)
+
+
+@conversions.mistake()
+def nothing_returned(module: nn.Module, fn: Fn) -> None:
+    """The module was converted and not given back: model = convert(model, fn) leaves None. .to() returns
+    self.
+    """
+    Convert()(module, fn)
+
+
+@conversions.mistake()
+def torchs_apply(module: nn.Module, fn: Fn) -> nn.Module:
+    """The answer calls module._apply(fn): that is the method which is to be built."""
+    return module._apply(fn)
+
+
+@conversions.variant(torchs_apply)
+def _(module: nn.Module, fn: Fn) -> nn.Module:
+    for part in module.modules():
+        part._apply(fn, recurse=False)
+    return module
