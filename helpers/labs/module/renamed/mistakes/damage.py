@@ -91,6 +91,28 @@ class _(Right):
 
 
 @renamed.mistake()
+class CountNotZero(Right):
+    """After an old file count is neither 0 nor what the module held. Perhaps a number of its own was put into the file: who has
+    counted nothing has counted 0.
+    """
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        self.move(state_dict, prefix, version)
+        if version < 3:
+            state_dict.setdefault(prefix + "count", torch.ones_like(self.count))
+
+
+@renamed.variant(CountNotZero)
+class _(Right):
+    """As if unknown."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        self.move(state_dict, prefix, version)
+        if version < 3:
+            state_dict.setdefault(prefix + "count", torch.tensor(-1))
+
+
+@renamed.mistake()
 class CountMadeUp(Right):
     """A file without count was loaded though it says version 3 or 4: it is damaged. Perhaps the version was not asked before a
     count was added, or was compared with the wrong number.

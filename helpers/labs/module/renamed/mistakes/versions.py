@@ -83,6 +83,18 @@ class _(Right):
 
 
 @renamed.mistake()
+class LostVersionRefused(Right):
+    """A file that has lost its version was refused by an error of the answer's own. The keys tell enough: dict(sd) is common,
+    and such a file is to be loaded.
+    """
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        if local_metadata.get("version") is None:
+            raise RuntimeError("a file without a version")
+        return local_metadata["version"]
+
+
+@renamed.mistake()
 class StepEndsTooEarly(Right):
     """A file that says its version and holds an older name was refused, since that name was not moved. Perhaps the version was
     compared with the wrong number: version 4 moved the offset, so a file of version 3 still has it in the old place.
@@ -215,8 +227,8 @@ class _(Right):
 
 @renamed.mistake()
 class NewKeyAtAWrongPlace(Right):
-    """In a different model an old key was taken out, and the new one is not under the module's own prefix, where it is looked
-    for. Perhaps it was written without prefix, or the old name was replaced in the whole key.
+    """In a different model a key is gone, and none of today's name stands under the module's own prefix. Perhaps the new key was
+    written without prefix, the old name was replaced in the whole key, or a parent's name was taken for an old key.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
