@@ -27,11 +27,9 @@ class Plain(OfToday):
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
         version = local_metadata.get("version")
-        moved = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
-        if version is None or version < 4:
-            for old, new in moved.items():
-                if prefix + old in state_dict:
-                    state_dict[prefix + new] = state_dict.pop(prefix + old)
+        for until, old, new in ((2, "gamma", "weight"), (4, "conv_offset.weight", "conv.offset.weight")):
+            if (version is None or version < until) and prefix + old in state_dict:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
         if version is None or version < 3:
             state_dict.setdefault(prefix + "count", torch.zeros_like(self.count))
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
@@ -58,11 +56,11 @@ class WithAHook(nn.Module):
     @staticmethod
     def migrated(module: nn.Module, state_dict: dict, prefix: str, metadata: dict, *args: Any) -> None:
         version = metadata.get("version") or 0
-        if version < 4:
-            for key in [key for key in state_dict if key.startswith(prefix)]:
-                name = key[len(prefix) :]
-                name = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}.get(name, name)
-                state_dict[prefix + name] = state_dict.pop(key)
+        names = {"gamma": "weight"} if version < 2 else {}
+        names |= {"conv_offset.weight": "conv.offset.weight"} if version < 4 else {}
+        for key in [key for key in state_dict if key.startswith(prefix)]:
+            name = key[len(prefix) :]
+            state_dict[prefix + names.get(name, name)] = state_dict.pop(key)
         if version < 3 and prefix + "count" not in state_dict:
             state_dict[prefix + "count"] = torch.tensor(0)
 
@@ -107,12 +105,12 @@ class OnACopy(OfToday):
         error_msgs: list[str],
     ) -> None:
         version = local_metadata.get("version", None)
-        is_old = version is None or version < self._version
-        names = {
-            f"{prefix}gamma": f"{prefix}weight",
-            f"{prefix}conv_offset.weight": f"{prefix}conv.offset.weight",
-        }
-        file = {names.get(key, key) if is_old else key: value for key, value in state_dict.items()}
+        names = {}
+        if version in (None, 1):
+            names[f"{prefix}gamma"] = f"{prefix}weight"
+        if version is None or version < self._version:
+            names[f"{prefix}conv_offset.weight"] = f"{prefix}conv.offset.weight"
+        file = {names.get(key, key): value for key, value in state_dict.items()}
         if version is None or version <= 2:
             file = {f"{prefix}count": self.count.new_zeros(())} | file
         state_dict.clear()

@@ -21,6 +21,7 @@ activation_recorder = Exercise(
     "memory nor its graph alive.",
     minutes=25,
     difficulty="medium",
+    version=2,
     kind="class",
     names=("ActivationRecorder",),
     hints=[

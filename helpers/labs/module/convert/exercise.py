@@ -124,10 +124,20 @@ def objects(answer: Any, trial: Trial) -> None:
             all(isinstance(param, nn.Parameter) for param in now.values()),
         ),
     )
+    now_frozen = [name for name, param in now.items() if not param.requires_grad and name not in frozen]
+    words = [f"{', '.join(map(repr, thawed))} was frozen, and requires grad now"] if thawed else []
+    words += [f"{', '.join(map(repr, now_frozen))} required grad, and does not now"] if now_frozen else []
     trial.true(
-        all(param.requires_grad == (name not in frozen) and param.is_leaf for name, param in now.items()),
-        "requires_grad of a parameter has changed, or it is no leaf any more.",
-        observed=("requires_grad", thawed),
+        not words,
+        "; ".join(words) + ".",
+        expected="requires_grad as it was",
+        observed=("requires_grad", thawed, now_frozen),
+    )
+    inner = [name for name, param in now.items() if not param.is_leaf]
+    trial.true(
+        not inner,
+        f"{', '.join(map(repr, inner))} is no leaf any more: no gradient stays in it.",
+        observed=("no leaf", inner),
     )
 
 
@@ -180,11 +190,12 @@ def gradients(answer: Any, trial: Trial) -> None:
             for name, param in module.named_parameters()
         }
         called(answer, trial, module, fn)
-        off = []
+        off, casts = [], []
         for name, param in module.named_parameters():
             grad, need = param.grad, want.get(name)
             if (grad is None) != (need is None) or (need is not None and not same(grad, need)):
                 off.append((name, None if grad is None else str(grad.dtype)))
+                casts.append(need is not None and grad is not None and grad.dtype == need.dtype)
         trial.true(
             not off,
             "The gradients are not what fn makes of them: "
@@ -195,7 +206,7 @@ def gradients(answer: Any, trial: Trial) -> None:
             + ".",
             got="; ".join(f"{name}.grad: {shown(module.get_parameter(name).grad)}" for name, _ in off[:2]),
             expected="; ".join(f"{name}.grad: {shown(want.get(name))}" for name, _ in off[:2]),
-            observed=off,
+            observed=[*off, "right dtype" if all(casts) else "wrong dtype"],
         )
 
 
@@ -250,6 +261,22 @@ def persistence(answer: Any, trial: Trial) -> None:
         expected=str(before),
         got=str(now),
         observed=now,
+    )
+
+
+@convert.property("with gradients, too, each Parameter keeps its requires_grad", asks=SAME)
+def as_they_were(answer: Any, trial: Trial) -> None:
+    module = model(trial.generator)
+    before = {name: param.requires_grad for name, param in module.named_parameters()}
+    called(answer, trial, module, to_double)
+    now = {name: param.requires_grad for name, param in module.named_parameters()}
+    off = [name for name in before if now.get(name) != before[name]]
+    trial.true(
+        not off,
+        f"requires_grad of {', '.join(map(repr, off))} has changed.",
+        expected=str({name: before[name] for name in off}),
+        got=str({name: now.get(name) for name in off}),
+        observed="changed",
     )
 
 

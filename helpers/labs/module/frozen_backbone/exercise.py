@@ -310,5 +310,5 @@ def returns_self(answer: Any, trial: Trial) -> None:
             f"{description} does not return the model: `model = Model().train()` is common.",
             expected="self",
             got=type(got).__name__,
-            observed=type(got).__name__,
+            observed="None" if got is None else "a different object",
         )

@@ -118,8 +118,8 @@ class ReturnsNothing(Right):
 
 @frozen_backbone.mistake()
 class SuperForgotten(Base):
-    """train() puts the backbone into eval mode and does nothing else: the head stays in the mode that it was
-    in, and model.eval() does not reach it. Call super().train(mode) first.
+    """After train() the head is in the mode that it was in before: perhaps train() sees to the backbone and does nothing else,
+    so that model.eval() does not reach the head either. Call super().train(mode) first.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -137,8 +137,8 @@ class _(Base):
 
 @frozen_backbone.mistake()
 class OwnFlagForgotten(Base):
-    """The head was switched by hand, and self.training was not. Code that asks `model.training` gets the
-    answer of before; super().train(mode) sets both.
+    """After eval() of the model `model.training` is still True: perhaps the head was switched by hand, and self.training was
+    not. super().train(mode) sets both.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -148,9 +148,146 @@ class OwnFlagForgotten(Base):
 
 
 @frozen_backbone.mistake()
+class OwnFlagFalse(Right):
+    """In training mode `model.training` is False: only the backbone stays in eval mode. Perhaps it was set beside the
+    backbone's, or train() switches the head and not the model itself. Who asks it takes the whole model for frozen.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.training = False
+        return self
+
+
+@frozen_backbone.variant(OwnFlagFalse)
+class _(Right):
+    """The flags of all that is no head."""
+
+    def train(self, mode: bool = True) -> Any:
+        for module in self.modules():
+            module.training = False
+        self.head.train(mode)
+        return self
+
+
+@frozen_backbone.variant(OwnFlagFalse)
+class _(Right):
+    """The head only, and a return."""
+
+    def train(self, mode: bool = True) -> Any:
+        if mode:
+            self.head.train()
+            return self
+        return super().train(mode)
+
+
+@frozen_backbone.mistake()
+class InnerModulesTrain(Base):
+    """After train() the modules inside the backbone are in training mode, and only the backbone itself is not: perhaps its flag
+    was set, and nothing goes down from there. eval() does.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.backbone.training = False
+        return self
+
+
+@frozen_backbone.mistake()
+class TopOfTheBackboneTrains(Base):
+    """After train() the backbone itself is in training mode, and what is in it is not: perhaps a loop over its children, which
+    leaves out the module that it begins with. What the forward of the backbone does by its own flag is still on.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        for child in self.backbone.children():
+            child.eval()
+        return self
+
+
+@frozen_backbone.mistake()
+class ReturnsAPart(Right):
+    """train() returns something that is not the model: perhaps what train() or eval() of a part returned. With
+    `model = model.train()` the rest is gone.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        return self.backbone.eval()
+
+
+@frozen_backbone.variant(ReturnsAPart)
+class _(Right):
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        return self.head
+
+
+@frozen_backbone.variant(ReturnsAPart)
+class _(Right):
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        return mode
+
+
+@frozen_backbone.mistake()
+class UnderInferenceMode(Right):
+    """RuntimeError: the head cannot keep the features for its backward. Perhaps the backbone runs under inference_mode, whose
+    tensors autograd refuses; no_grad gives ordinary ones.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.inference_mode():
+            features = self.backbone(x)
+        return self.head(features)
+
+
+@frozen_backbone.mistake()
+class NewModelInEvalMode(Right):
+    """A new model, or its head, is in eval mode before anybody has called eval(): perhaps __init__ calls self.eval(), or sets
+    self.training. Only the backbone begins there.
+    """
+
+    def freeze(self) -> None:
+        super().freeze()
+        self.eval()
+
+
+@frozen_backbone.variant(NewModelInEvalMode)
+class _(Right):
+    def freeze(self) -> None:
+        super().freeze()
+        self.training = False
+
+
+@frozen_backbone.variant(NewModelInEvalMode)
+class _(Right):
+    def freeze(self) -> None:
+        super().freeze()
+        self.head.eval()
+
+
+@frozen_backbone.mistake()
+class SameModeSkipped(Right):
+    """The head was in eval mode, the model was not, and train() left it so: perhaps train() returns early where self.training
+    is right already. A part can be switched by itself, so the call must go down each time.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        return self if mode == self.training else super().train(mode)
+
+
+@frozen_backbone.variant(SameModeSkipped)
+class _(Right):
+    def train(self, mode: bool = True) -> Any:
+        return self if mode and self.training else super().train(mode)
+
+
+@frozen_backbone.mistake()
 class ModeIgnored(Right):
-    """super().train() was called without mode. Its default is True, so eval() puts the head into training
-    mode.
+    """After eval() the head is in training mode. Perhaps super().train() was called without mode, and its default is True; or
+    train() does nothing where mode is False.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -164,6 +301,14 @@ class _(Base):
         self.head.train()
         self.backbone.eval()
         return self
+
+
+@frozen_backbone.variant(ModeIgnored)
+class _(Right):
+    """Nothing for False."""
+
+    def train(self, mode: bool = True) -> Any:
+        return super().train(mode) if mode else self
 
 
 @frozen_backbone.mistake()

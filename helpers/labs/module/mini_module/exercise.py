@@ -19,6 +19,7 @@ mini_module = Exercise(
     objective="Write the attribute access of nn.Module: assignment sorts values into three dicts, reading finds them.",
     minutes=30,
     difficulty="medium",
+    version=2,
     names=("MiniModule",),
     kind="class",
     hints=[

@@ -114,76 +114,80 @@ module_over = Prediction(
 
 converted = Prediction(
     "05.converted",
-    "An optimizer from before double()",
+    "The momentum after double()",
     {
         "A": Choice(
-            "They move, all of them.",
-            "`_apply` keeps each Parameter object and sets its `.data`, so the optimizer's references stay good.",
+            "The weight float64, its momentum float64: what belongs to a Parameter goes with it.",
+            "Its gradient does: `_apply` converts it. The momentum stands in the optimizer, in no dict of a module, and no "
+            "walk over the tree comes by.",
+            "double_converts_the_optimizer",
         ),
         "B": Choice(
-            "They do not move: the optimizer holds the float32 tensors from before.",
-            "It holds the same Parameter objects as the model. Their memory and dtype were exchanged under them.",
-            "double_makes_new_parameters",
+            "The weight float64, its momentum float32.",
+            "The Parameter is the same object with other memory, so the step reaches it. The momentum is the optimizer's "
+            "own, and nobody converts it.",
         ),
         "C": Choice(
-            "step() raises, since gradients are float64 and the optimizer's tensors float32.",
-            "The optimizer's tensors are the model's, so they are float64 as well.",
-            "dtypes_clash",
+            "The weight float32, its momentum float32: the optimizer writes into the tensors that it was given.",
+            "Those are the Parameters, the very objects that the model holds. Their dtype was exchanged under them.",
+            "double_makes_new_parameters",
         ),
         "D": Choice(
-            "They move at the first step only, which is when the optimizer still has valid references.",
-            "A reference does not run out: either it is the same object or not. Here it is.",
-            "references_run_out",
+            "There is no second step: it raises, since the gradient is float64.",
+            "So it is with Adam. SGD adds the gradient to the momentum in place, which casts.",
+            "dtypes_clash",
         ),
     },
 )
 
 best = Prediction(
     "05.best",
-    "The best weights",
+    "The best weights, and a change of dtype",
     {
         "A": Choice(
-            "The weights of step 3: detaching has copied them.",
-            "`detach()` makes a new tensor object on the same memory.",
+            "The weights after step 3, in float32: detaching has copied them.",
+            "`detach()` makes a new tensor object on the same memory, and the optimizer writes into that, in place.",
             "detach_copies",
         ),
         "B": Choice(
-            "The weights of step 3: `dict(...)` makes a copy.",
-            "It copies the dict: the names, and the references to the same tensors.",
-            "dict_copies_tensors",
+            "The weights after step 10, in float64: the entries follow their parameters.",
+            "An entry is a tensor of its own. It shares the memory that the parameter had, and knows of no other.",
+            "entries_follow",
         ),
         "C": Choice(
-            "The weights of the last step, buffers as of step 3.",
-            "Buffers are in the state dict as the parameters are: detached, on the same memory.",
-            "buffers_are_copied",
+            "The weights after step 5, in float32.",
+            "Up to step 5 the entries share the model's memory, and each step is seen in them. `double()` gives the "
+            "parameters other memory; `kept` stays behind with the old one.",
         ),
         "D": Choice(
-            "The weights of the last step.",
-            "The entries share their memory with the model, and an optimizer writes into that memory, in place.",
+            "The weights after step 10, in float32: the memory is the model's, the dtype that of the moment of saving.",
+            "Numbers of a different dtype need other memory. From `double()` on the two share nothing.",
+            "one_memory_two_dtypes",
         ),
     },
 )
 
 failed_load = Prediction(
     "05.failed_load",
-    "A load that fails",
+    "Two loads that fail",
     {
         "A": Choice(
-            "RuntimeError, and the model is as it was before.",
+            "What it began with: neither file was loaded.",
             "Nothing is put back: what fitted was copied before the error came.",
             "a_load_is_atomic",
         ),
         "B": Choice(
-            'RuntimeError, and "0.bias", "1.weight", "1.bias" are zero.',
-            "Faults are collected while everything that fits is copied, and told together at the end.",
+            'Zeros, and in `"0.weight"` what it began with: missing names are noticed before anything is copied.',
+            "Missing names are collected on the same walk that copies, and told at its end.",
+            "names_are_compared_first",
         ),
         "C": Choice(
-            'No error: `"0.weight"` is skipped and reported as missing.',
-            "`strict=False` forgives names, not shapes.",
-            "strict_forgives_shapes",
+            "Ones in layer 0, zeros in layer 1.",
+            "Each load copies all that fits, and raises at its end. The first one filled three entries with zeros, the "
+            "second one layer 0 with ones.",
         ),
         "D": Choice(
-            'RuntimeError at the first bad entry: nothing behind `"0.weight"` was loaded.',
+            'Ones in layer 0, in layer 1 what it began with: the first load stopped at its first fault, `"0.weight"`.',
             "It goes on to the end, so that one error can name every fault.",
             "stops_at_the_first",
         ),

@@ -13,6 +13,7 @@ from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.renamed.inputs import (
+    MOVED,
     RNG,
     TODAY,
     built,
@@ -33,6 +34,7 @@ renamed = Exercise(
     "a key that has moved to another module.",
     minutes=25,
     difficulty="medium",
+    version=2,
     kind="class",
     names=("Renamed",),
     hints=[
@@ -40,12 +42,14 @@ renamed = Exercise(
         "that arrives is torch's own copy, so you may edit it; then hand over to super(). Which keys would today's "
         "module look for, and what are they called in the file?",
         "The file's version is local_metadata.get('version'), None where it was lost. With None the file can be of any "
-        "version, so look whether an old key is there before you move it. Each key begins with prefix.",
+        "version, so look whether an old key is there before you move it. A file that says a version has the old names of "
+        "that version only. Each key begins with prefix.",
         "A child is handed those keys only that begin with its own prefix: `conv_offset.weight` never reaches the "
         "module `conv`. So the parent moves it, before the children are loaded.",
-        "For both old names: `if prefix + old in state_dict: state_dict[prefix + new] = state_dict.pop(prefix + old)`. "
-        "If version is None or below 3: `state_dict.setdefault(prefix + 'count', torch.zeros_like(self.count))`. Last, "
-        "super()._load_from_state_dict with all arguments.",
+        "Each step has a version of its own. If version is None or below 2 (gamma) or 4 (the offset): `if prefix + old in "
+        "state_dict: state_dict[prefix + new] = state_dict.pop(prefix + old)`. If it is None or below 3: "
+        "`state_dict.setdefault(prefix + 'count', torch.zeros_like(self.count))`. Last, super()._load_from_state_dict with "
+        "all arguments.",
     ],
 )
 
@@ -189,7 +193,7 @@ def nested(answer: Any, trial: Trial) -> None:
             f"a Renamed as root.stage.gamma with keys of version {versions[0]}, one as root.stage.conv_offset "
             f"with keys of version {versions[1]}" + (", version lost" if lost else "")
         )
-        load(trial, root, dict(file) if lost else file)
+        load(trial, root, dict(file) if lost else file, nested=True)
         for place, version in zip(places, versions, strict=True):
             require(trial, root, expected(version, today[place]), before[place], place)
 
@@ -203,18 +207,31 @@ DAMAGED = (
 )
 
 
-def refuses(answer: Any, trial: Trial, cases: list[tuple[str, int, bool, str, str]]) -> None:
+OLD = {old: today for today, (old, _) in MOVED.items()}
+
+
+def refuses(
+    answer: Any, trial: Trial, cases: list[tuple[str, int, bool, str, str]], which: bool = False
+) -> None:
     """Wrong if one of the cases loads all the same. A case: its kind, a version, whether it says so, the key left out, and
-    the place of the module; a key with a "+" before it is added.
+    the place of the module; a key with a "+" before it is added, an old name with a "=" stands in place of the new one.
+    which: whether it tells mistakes apart which of the files were loaded.
     """
     accepted = []
     for kind, version, is_named, key, place in cases:
         module, _, today = started(answer, trial)
         file: Any = file_of(version, today, place)
         words = f"a file of version {version}{'' if is_named else ' that has lost its version'} "
-        if key.startswith("+"):
-            file[place + key[1:]] = torch.zeros(2)
-            words += f"with the key {place}{key[1:]}, which no version had"
+        if (name := key[1:]) in OLD:
+            new = in_file(version, OLD[name])
+            file[place + name] = file[place + new].clone()
+            words += f"with the key {place}{name}, which that version had no longer, "
+            words += f"beside {new}" if key[0] == "+" else f"in place of {new}"
+            if key[0] == "=":
+                del file[place + new]
+        elif key.startswith("+"):
+            file[place + name] = torch.zeros(2)
+            words += f"with the key {place}{name}, which no version had"
         else:
             del file[place + (in_file(version, key) or key)]
             words += f"without {place}{in_file(version, key) or key}"
@@ -242,7 +259,7 @@ def refuses(answer: Any, trial: Trial, cases: list[tuple[str, int, bool, str, st
         f"{len(accepted)} of {len(cases)} damaged files were loaded without an error.",
         expected="RuntimeError that names the missing or unexpected key",
         got="no error",
-        observed=("accepted", kinds),
+        observed=("accepted", kinds if which else "some"),
     )
 
 
@@ -268,6 +285,7 @@ def unknown(answer: Any, trial: Trial) -> None:
                 ("conv.offset.bias", 4, True, ""),
             )
         ],
+        which=True,
     )
 
 
@@ -302,9 +320,29 @@ def uncounted(answer: Any, trial: Trial) -> None:
         answer,
         trial,
         [
-            (f"version {version} {place}", version, True, "count", place)
+            ("nested" if place else "as the root", version, True, "count", place)
             for version in (3, 4)
             for place in ("", "body.")
+        ],
+        which=True,
+    )
+
+
+@renamed.property(
+    "a file that says its version and holds an older name raises RuntimeError",
+    asks="What a file says decides: `gamma` in a file that says version 2, 3 or 4 damages it, and so "
+    "does `conv_offset.weight` in one that says 4.",
+    changes=RNG,
+    after=WHOLE_FILES,
+)
+def outdated(answer: Any, trial: Trial) -> None:
+    refuses(
+        answer,
+        trial,
+        [
+            (f"{old} {version} {how}", version, True, f"{sign}{old}", "body." if version == 3 else "")
+            for old, version in (("gamma", 2), ("gamma", 3), ("gamma", 4), ("conv_offset.weight", 4))
+            for how, sign in (("in place of today's", "="), ("beside today's", "+"))
         ],
     )
 

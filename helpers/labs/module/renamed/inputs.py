@@ -121,8 +121,12 @@ def refused(error: RuntimeError, prefix: str = "") -> dict[str, list[str]]:
     return by_kind
 
 
-def load(trial: Trial, module: nn.Module, file: Any) -> None:
-    """module.load_state_dict(file); wrong if it raises RuntimeError, as torch does for keys that do not fit."""
+def load(trial: Trial, module: nn.Module, file: Any, nested: bool = False) -> None:
+    """module.load_state_dict(file); wrong if it raises RuntimeError, as torch does for keys that do not fit.
+
+    nested: what tells mistakes apart is then whether keys are missing or unexpected, and whether one is missing whose name
+    never changed; not which.
+    """
     try:
         module.load_state_dict(file)
     except NotImplementedError:
@@ -134,8 +138,14 @@ def load(trial: Trial, module: nn.Module, file: Any) -> None:
             "load_state_dict refuses the file: " + (message or str(error)[:200]) + ".",
             expected="the file is loaded, with strict=True",
             got=f"RuntimeError: {shown(str(error), 300)}",
-            observed=("refused", sorted(by_kind.items()), own_code(module)),
+            observed=("refused", how(by_kind) if nested else sorted(by_kind.items()), own_code(module)),
         )
+
+
+def how(by_kind: dict[str, list[str]]) -> list[str]:
+    """In what way a nested module's file was refused."""
+    lost = any(key.endswith("conv.mix.weight") for key in by_kind.get("missing", []))
+    return [*sorted(by_kind), *(["a name that never changed"] if lost else [])]
 
 
 def own_code(module: nn.Module) -> list[str]:

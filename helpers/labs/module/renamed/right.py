@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 MOVED = {"gamma": "weight", "conv_offset.weight": "conv.offset.weight"}
+UNTIL = {"gamma": 2, "conv_offset.weight": 4}  # from this version on a file has the new name
 
 
 class Base(nn.Module):
@@ -43,7 +44,7 @@ class Right(Base):
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         for old, new in MOVED.items():
-            if prefix + old in state_dict:
+            if version < UNTIL[old] and prefix + old in state_dict:
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 

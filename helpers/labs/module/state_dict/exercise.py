@@ -179,7 +179,7 @@ def shared(answer: Any, trial: Trial) -> None:
         f"{', '.join(map(repr, apart[:3]))}{' and more' if len(apart) > 3 else ''} in the state dict: other memory than "
         "the module's.",
         expected="the memory of the module, without a copy: whoever wants a snapshot copies it",
-        observed=("copies", apart),
+        observed="copies",
     )
 
 

@@ -64,17 +64,8 @@ class ComplaintsHushed(Right):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *args)
 
 
-@renamed.variant(ComplaintsHushed)
-class _(Right):
-    def _load_from_state_dict(
-        self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool, missing: list, *args: Any
-    ) -> None:
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, *args)
-        missing.clear()
-
-
 @renamed.mistake()
-class MissingCountForgiven(Right):
+class CountKept(Right):
     """After an old file count is what the module held before the load. Perhaps `count` was only taken off the list of missing
     keys, or the module's own count was put into the file. An older file has counted nothing: 0.
     """
@@ -89,7 +80,7 @@ class MissingCountForgiven(Right):
             missing.remove(prefix + "count")
 
 
-@renamed.variant(MissingCountForgiven)
+@renamed.variant(CountKept)
 class _(Right):
     """As torch's BatchNorm does today: it keeps its own num_batches_tracked."""
 
@@ -100,16 +91,38 @@ class _(Right):
 
 
 @renamed.mistake()
-class VersionNeverAsked(Right):
-    """A file without count was loaded though it says version 3 or 4. Such a file is damaged, and only the version tells it
-    from an old one: below 3 a count is added.
+class CountNotZero(Right):
+    """After an old file count is neither 0 nor what the module held. Perhaps a number of its own was put into the file: who has
+    counted nothing has counted 0.
+    """
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        self.move(state_dict, prefix, version)
+        if version < 3:
+            state_dict.setdefault(prefix + "count", torch.ones_like(self.count))
+
+
+@renamed.variant(CountNotZero)
+class _(Right):
+    """As if unknown."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        self.move(state_dict, prefix, version)
+        if version < 3:
+            state_dict.setdefault(prefix + "count", torch.tensor(-1))
+
+
+@renamed.mistake()
+class CountMadeUp(Right):
+    """A file without count was loaded though it says version 3 or 4: it is damaged. Perhaps the version was not asked before a
+    count was added, or was compared with the wrong number.
     """
 
     def version(self, state_dict: dict, local_metadata: dict) -> int:
         return 1
 
 
-@renamed.variant(VersionNeverAsked)
+@renamed.variant(CountMadeUp)
 class _(Right):
     """Of version 3 only: older than today."""
 
@@ -121,8 +134,8 @@ class _(Right):
 
 @renamed.mistake()
 class MissingKeyMade(Right):
-    """A damaged file was loaded: a missing weight was made up, perhaps from what the module holds, or from zeros. Only a
-    count may be missing, and only in files that are older than version 3.
+    """A damaged file was loaded: a weight was missing in it. Perhaps it was made up, from what the module holds or from zeros;
+    or the complaint was taken back. Only a count may be missing, and only in files that are older than version 3.
     """
 
     made = ("weight", "conv.offset.weight")
@@ -131,6 +144,15 @@ class MissingKeyMade(Right):
         super().migrate(state_dict, prefix, version)
         for key in self.made:
             state_dict.setdefault(prefix + key, self.get_parameter(key).detach())
+
+
+@renamed.variant(MissingKeyMade)
+class _(Right):
+    def _load_from_state_dict(
+        self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool, missing: list, *args: Any
+    ) -> None:
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, *args)
+        missing.clear()
 
 
 @renamed.variant(MissingKeyMade)
@@ -168,6 +190,82 @@ class _(Right):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, *args)
         if self.version(state_dict, local_metadata) < 4:
             missing.clear()
+
+
+@renamed.mistake()
+class OldNamesOfAnyVersion(Right):
+    """A file was loaded that holds an older name than the version that it says has: it is damaged. Perhaps the keys were asked
+    and the version was not, or one version stood before both steps.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, 1)
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """In every file that is older than today."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, 1 if version < 4 else 4)
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """One too many."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, version - 1)
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """The new name is not written over, and the old one goes."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if prefix + old in state_dict:
+                state_dict.setdefault(prefix + new, state_dict.pop(prefix + old))
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """Only where the new name is not there."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if prefix + old in state_dict and prefix + new not in state_dict:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """gamma only."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, version)
+        if prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """The offset only."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, version)
+        if prefix + "conv_offset.weight" in state_dict:
+            state_dict[prefix + "conv.offset.weight"] = state_dict.pop(prefix + "conv_offset.weight")
+
+
+@renamed.variant(OldNamesOfAnyVersion)
+class _(Right):
+    """In every file that is older than today, and the new name not written over."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if version < 4 and prefix + old in state_dict and prefix + new not in state_dict:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
 @renamed.mistake()
@@ -281,8 +379,29 @@ class OldKeyLeft(Right):
                 state_dict[prefix + new] = state_dict[prefix + old]
 
 
+@renamed.variant(OldKeyLeft)
+class _(Right):
+    """gamma."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, version)
+        if version < 2 and prefix + "gamma" not in state_dict and prefix + "weight" in state_dict:
+            state_dict[prefix + "gamma"] = state_dict[prefix + "weight"]
+
+
+@renamed.variant(OldKeyLeft)
+class _(Right):
+    """The offset."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version < 2 and prefix + "gamma" in state_dict:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        if version < 4 and prefix + "conv_offset.weight" in state_dict:
+            state_dict[prefix + "conv.offset.weight"] = state_dict[prefix + "conv_offset.weight"]
+
+
 @renamed.mistake()
-class CountAlwaysZero(Right):
+class CountLost(Right):
     """count became 0 for a file that has counted: perhaps it is set for every file, or for every one that is older than today
     or has lost its version. Set it only where the file has none.
     """
@@ -292,7 +411,7 @@ class CountAlwaysZero(Right):
         state_dict[prefix + "count"] = torch.zeros_like(self.count)
 
 
-@renamed.variant(CountAlwaysZero)
+@renamed.variant(CountLost)
 class _(Right):
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
         self.move(state_dict, prefix, version)
@@ -300,7 +419,7 @@ class _(Right):
             state_dict[prefix + "count"] = torch.zeros_like(self.count)
 
 
-@renamed.variant(CountAlwaysZero)
+@renamed.variant(CountLost)
 class _(Right):
     """Only where the version is old, or lost."""
 

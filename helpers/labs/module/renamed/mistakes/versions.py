@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from helpers.labs.module.renamed.exercise import renamed
-from helpers.labs.module.renamed.right import MOVED, Base, Conv, Right
+from helpers.labs.module.renamed.right import MOVED, UNTIL, Base, Conv, Right
 
 
 @renamed.mistake()
@@ -55,6 +55,62 @@ class MovesWithoutALook(Right):
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         for old, new in MOVED.items():
             state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.mistake()
+class LostVersionGuessed(Right):
+    """A file that has lost its version was refused: it was taken for a newer one than it is. Perhaps the version was guessed
+    from one key. It can be of any version, so each step looks for its own old key.
+    """
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        known = local_metadata.get("version")
+        return known or (4 if any(key.endswith("count") for key in state_dict) else 1)
+
+
+@renamed.variant(LostVersionGuessed)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        old = any(key.endswith("gamma") for key in state_dict)
+        return local_metadata.get("version") or (1 if old else 4)
+
+
+@renamed.variant(LostVersionGuessed)
+class _(Right):
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        old = any(key.endswith("gamma") for key in state_dict)
+        return local_metadata.get("version") or (1 if old else 3)
+
+
+@renamed.mistake()
+class LostVersionRefused(Right):
+    """A file that has lost its version was refused by an error of the answer's own. The keys tell enough: dict(sd) is common,
+    and such a file is to be loaded.
+    """
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        if local_metadata.get("version") is None:
+            raise RuntimeError("a file without a version")
+        return local_metadata["version"]
+
+
+@renamed.mistake()
+class StepEndsTooEarly(Right):
+    """A file that says its version and holds an older name was refused, since that name was not moved. Perhaps the version was
+    compared with the wrong number: version 4 moved the offset, so a file of version 3 still has it in the old place.
+    """
+
+    until = 3
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if version < min(UNTIL[old], self.until) and prefix + old in state_dict:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+
+
+@renamed.variant(StepEndsTooEarly)
+class _(StepEndsTooEarly):
+    until = 2
 
 
 @renamed.mistake()
@@ -136,8 +192,8 @@ class _(Right):
 
 @renamed.mistake()
 class ReplacedInTheWholeKey(Right):
-    """The old name was replaced wherever it stands in a key, also in the name that a parent gave to the
-    module. Only prefix + name is yours.
+    """In a different model even a key is missing whose name has never changed: perhaps the old name was replaced wherever it
+    stands, also in the name that a parent gave to the module. Only prefix + name is yours.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -145,6 +201,48 @@ class ReplacedInTheWholeKey(Right):
             new = key.replace("gamma", "weight").replace("conv_offset", "conv.offset")
             if new != key:
                 state_dict[new] = state_dict.pop(key)
+
+
+@renamed.variant(ReplacedInTheWholeKey)
+class _(Right):
+    """By version."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for (old, new), until in zip(
+            {"gamma": "weight", "conv_offset": "conv.offset"}.items(), (2, 4), strict=True
+        ):
+            for key in [key for key in state_dict if version < until and old in key]:
+                state_dict[key.replace(old, new)] = state_dict.pop(key)
+
+
+@renamed.variant(ReplacedInTheWholeKey)
+class _(Right):
+    """The offset only."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for key in [key for key in state_dict if version < 4 and "conv_offset" in key]:
+            state_dict[key.replace("conv_offset", "conv.offset")] = state_dict.pop(key)
+        super().move(state_dict, prefix, version)
+
+
+@renamed.mistake()
+class NewKeyAtAWrongPlace(Right):
+    """In a different model a key is gone, and none of today's name stands under the module's own prefix. Perhaps the new key was
+    written without prefix, the old name was replaced in the whole key, or a parent's name was taken for an old key.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if version < UNTIL[old] and prefix + old in state_dict:
+                state_dict[new] = state_dict.pop(prefix + old)
+
+
+@renamed.variant(NewKeyAtAWrongPlace)
+class _(Right):
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for old, new in MOVED.items():
+            if version < UNTIL[old] and prefix + old in state_dict:
+                state_dict[(prefix + old).replace(old, new)] = state_dict.pop(prefix + old)
 
 
 @renamed.mistake()

@@ -112,6 +112,121 @@ class AssignThaws(Load):
 
 
 @loads.mistake()
+class FileThawed(Load):
+    """The load changed a Parameter of the file: its requires_grad is a different one now. Perhaps requires_grad_ or detach_ was
+    called on the file's own object, as torch does with assign=True; the contract of this exercise is stricter.
+    """
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(old, nn.Parameter) and isinstance(new, nn.Parameter):
+            setattr(module, name, new.requires_grad_(old.requires_grad))
+        else:
+            Load.assign(self, module, name, old, new)
+
+
+@loads.variant(FileThawed)
+class _(Load):
+    """Set before it is wrapped."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.assign(self, module, name, old, new.requires_grad_(old.requires_grad))
+
+
+@loads.variant(FileThawed)
+class _(Load):
+    """For a plain load, too."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.assign(self, module, name, old, new.requires_grad_(old.requires_grad))
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.copy(self, module, name, old, new.requires_grad_(old.requires_grad))
+
+
+@loads.variant(FileThawed)
+class _(Load):
+    """Detached in place."""
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.assign(self, module, name, old, new.detach_())
+
+
+@loads.mistake()
+class FilesGradientDropped(Load):
+    """The load changed the gradient of a Parameter in the file. Perhaps it was cleared, or handed on to the module: the file is
+    somebody's, and stays as it is.
+    """
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        new.grad = None
+        Load.copy(self, module, name, old, new)
+
+
+@loads.variant(FilesGradientDropped)
+class _(Load):
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        new.grad = None
+        Load.assign(self, module, name, old, new)
+
+
+@loads.mistake()
+class FileRewritten(Load):
+    """The dict that was given holds different tensors after the load. Perhaps each value was detached, cast or wrapped, and
+    written back into the caller's own dict: put such values into a dict of your own.
+    """
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        for key, value in list(sd.items()):
+            if isinstance(value, Tensor):
+                sd[key] = value.detach()
+        return Load.__call__(self, module, sd, strict, assign)
+
+
+@loads.mistake()
+class AssignFreezes(Load):
+    """After a load with assign=True a Parameter that learned no longer requires grad: perhaps requires_grad was taken from the
+    file's tensor, which has none. It is the module's that counts.
+    """
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        setattr(
+            module, name, nn.Parameter(new, requires_grad=False) if isinstance(old, nn.Parameter) else new
+        )
+
+
+@loads.mistake()
+class AssignForgives(Load):
+    """With assign=True a missing or an unexpected key is no error, or not reported. Perhaps assign has a way of its own, past
+    the lists. The two options have nothing to do with each other.
+    """
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        return Load.__call__(self, module, sd, strict and not assign, assign)
+
+
+@loads.variant(AssignForgives)
+class _(Load):
+    """No names come back."""
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        found = Load.__call__(self, module, sd, strict, assign)
+        return ([], []) if assign else found
+
+
+@loads.mistake()
+class FilesParameterTaken(Load):
+    """With assign=True a Parameter of the file is in the module with the file's requires_grad. Perhaps a value that is a
+    Parameter was put there as it is: what was frozen in the module must stay so, and what was not, too.
+    """
+
+    def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(new, nn.Parameter):
+            setattr(module, name, new)
+        else:
+            Load.assign(self, module, name, old, new)
+
+
+@loads.mistake()
 class AssignPlainTensors(Load):
     """With assign=True a plain tensor was put where a Parameter belongs. Wrap it in nn.Parameter first."""
 

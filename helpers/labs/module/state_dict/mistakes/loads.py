@@ -98,6 +98,28 @@ class _(Load):
 
 
 @loads.mistake()
+class GradientsTouched(Load):
+    """The load changed the gradient of a parameter: perhaps by zero_grad, or a new Parameter's data. A load brings values, and
+    between backward() and step() a gradient is still needed.
+    """
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        found = Load.__call__(self, module, sd, strict, assign)
+        module.zero_grad()
+        return found
+
+
+@loads.mistake()
+class DtypesCompared(Load):
+    """A file of float64 values was refused by a float32 model. Perhaps the dtypes were compared with the shapes: a plain load
+    casts to the dtype that is there.
+    """
+
+    def fits(self, old: Tensor, new: Any) -> bool:
+        return Load.fits(self, old, new) and old.dtype == new.dtype
+
+
+@loads.mistake()
 class RecordedByAutograd(Load):
     """Writing into a Parameter outside of torch.no_grad() is an operation that autograd would have to record, and a leaf
     refuses it.

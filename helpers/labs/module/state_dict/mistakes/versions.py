@@ -211,3 +211,69 @@ class ExtraNotMissed(Load):
     def lacks(self, key: str) -> None:
         if not key.endswith("_extra_state"):
             Load.lacks(self, key)
+
+
+@loads.mistake()
+class ExtraSetFromNothing(Load):
+    """set_extra_state was called though the file has nothing for the module, with None, or with something else in its place.
+    The module then forgets what it knew: call it where the key is in the file.
+    """
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            module.set_extra_state(sd.get(key))
+            if key not in sd:
+                self.lacks(key)
+
+
+@loads.variant(ExtraSetFromNothing)
+class _(Load):
+    """Its own state again."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            module.set_extra_state(sd[key] if key in sd else module.get_extra_state())
+            if key not in sd:
+                self.lacks(key)
+
+
+@loads.variant(ExtraSetFromNothing)
+class _(Load):
+    """An empty dict."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            module.set_extra_state(sd.get(key, {}))
+            if key not in sd:
+                self.lacks(key)
+
+
+@loads.mistake()
+class ExtraSetTwice(Load):
+    """set_extra_state was called more than once in a module. What it does may add up, as counting does: one load, one call."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module) and key in sd:
+            module.set_extra_state(sd[key])
+        Load.extra(self, module, key, sd)
+
+
+@loads.mistake()
+class ExtraNotNamed(Load):
+    """The error does not name an extra state that is missing or unexpected. Perhaps keys that end in _extra_state were left out
+    of the faults: whether it is a tensor or not, a missing or unexpected key is one.
+    """
+
+    def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
+        Load.complain(self, missing, [key for key in unexpected if not key.endswith("_extra_state")], strict)
+
+
+@loads.variant(ExtraNotNamed)
+class _(Load):
+    """Missing ones."""
+
+    def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
+        Load.complain(self, [key for key in missing if not key.endswith("_extra_state")], unexpected, strict)

@@ -13,6 +13,7 @@ from helpers.check.calls import calls_to
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
+    KEYS,
     State,
     copied,
     file_of,
@@ -37,12 +38,14 @@ from helpers.labs.module.state_dict.properties.loads import (
 )
 from helpers.labs.module.state_dict.properties.misfits import (
     ONE_ERROR,
+    faulty,
     no_tensors,
     not_strict,
     raised,
     shapes,
     strict,
     together,
+    told,
 )
 
 LOADED = (arrives, stay, apart, no_fault, nothing_put, not_strict, strict, shapes, no_tensors, together)
@@ -56,7 +59,7 @@ SAVED_EXTRA = (
 )
 SET_EXTRA = (
     "Where a module's class has, or inherits, a set_extra_state that is not nn.Module's, it is called once with what stands "
-    "under that key; only there is the key expected."
+    "under that key, and not where the file lacks it; only there is the key expected."
 )
 
 
@@ -102,7 +105,7 @@ def assigned(answer: Any, trial: Trial) -> None:
                 if word != "memory"
                 else {"expected": "the file's memory, without a copy"}
             ),
-            observed=("assign", word, off),
+            observed=("assign", word),
         )
     off = [key for key in before if now[key].requires_grad != before[key].requires_grad]
     trial.true(
@@ -110,7 +113,7 @@ def assigned(answer: Any, trial: Trial) -> None:
         f"requires_grad of {names_of(off)} is not what it was in the module.",
         expected=str([before[key].requires_grad for key in off[:6]]),
         got=str([now[key].requires_grad for key in off[:6]]),
-        observed=("requires_grad", off),
+        observed=("requires_grad", sorted({"thawed" if now[key].requires_grad else "frozen" for key in off})),
     )
     sd["conv.w"] = torch.randn(5, generator=trial.generator)
     trial.given("a tensor of another shape; assign=True")
@@ -132,6 +135,74 @@ def hollow(answer: Any, trial: Trial) -> None:
         got="device meta",
         observed=("meta", left),
     )
+
+
+@state_dict.property(
+    "load with assign=True: what is missing, unexpected or of a different shape is a fault as without it",
+    asks=ONE_ERROR,
+    after=(*SAVED, *LOADED, assigned),
+)
+def faults_assigned(answer: Any, trial: Trial) -> None:
+    sd, missing, unexpected = faulty(trial)
+    words = f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; assign=True, strict="
+    trial.given(f"{words}False")
+    got = loaded(answer, trial, model(trial.generator), sd, strict=False, assign=True)
+    trial.equal(got, (missing, unexpected), "(missing, unexpected), sorted", observed="returned")
+    trial.given(f"{words}True")
+    module, when = model(trial.generator), "for missing and unexpected keys, assign=True"
+    text = raised(answer, trial, module, sd, when, assign=True)
+    fitting = {key: sd[key] for key in KEYS if key not in missing}
+    told(trial, text, {"missing": missing, "unexpected": unexpected}, module, fitting)
+
+
+@state_dict.property(
+    "load: Parameters in the file stay as they are, with their requires_grad and grad",
+    asks=LEFT,
+    after=(*SAVED, *LOADED, assigned),
+)
+def parameters_left(answer: Any, trial: Trial) -> None:
+    """The file and the module disagree on what is frozen."""
+    for assign in (False, True):
+        module, other = model(trial.generator), model(seeded(trial))
+        other.scale.requires_grad_(False)
+        other.conv2.b.requires_grad_(True)
+        for param in (other.conv.w, other.scale):
+            param.grad = torch.randn(param.shape, generator=trial.generator)
+        sd, was = holders(other), {key: param.requires_grad for key, param in module.named_parameters()}
+        before = {key: (value.requires_grad, value.grad, value.dtype) for key, value in sd.items()}
+        kept, values = dict(sd), copied(other)
+        trial.given(
+            "a file of Parameters, as dict(m.named_parameters()) has them: in the file scale is frozen, in the module "
+            f"conv2.b; assign={assign}"
+        )
+        loaded(answer, trial, module, sd, assign=assign)
+        off = [
+            (key, word)
+            for key, (requires_grad, grad, dtype) in before.items()
+            for word, same_ in (
+                ("object", sd.get(key) is kept[key]),
+                ("requires_grad", kept[key].requires_grad == requires_grad),
+                ("grad", kept[key].grad is grad),
+                ("dtype", kept[key].dtype == dtype),
+                ("values", same(kept[key], values[key])),
+            )
+            if not same_
+        ]
+        trial.true(
+            not off,
+            f"The load changed the file: {', '.join(f'{word} of {key!r}' for key, word in off)}.",
+            expected="a file as it was: who has loaded it uses it further",
+            observed=("file", sorted({word for _, word in off})),
+        )
+        now = {key: param.requires_grad for key, param in module.named_parameters()}
+        off = sorted(key for key in was if now.get(key) != was[key])
+        trial.true(
+            not off,
+            f"requires_grad of {names_of(off)} in the module is not what it was.",
+            expected=str({key: was[key] for key in off}),
+            got=str({key: now.get(key) for key in off}),
+            observed="module",
+        )
 
 
 @state_dict.property(
@@ -206,8 +277,16 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     )
     sd["plain._extra_state"] = sd.pop("counted0._extra_state")
     want = (["counted0._extra_state"], ["plain._extra_state"])
+    calls = len(module.counted0.set_with)
     got = loaded(answer, trial, module, sd, strict=False)
     trial.equal(got, want, "(missing, unexpected)", observed=("without it", got))
+    given = module.counted0.set_with[calls:]
+    trial.true(
+        not given,
+        f"set_extra_state of counted0 was called, with {shown(given[0]) if given else ''}, though the file has nothing for it.",
+        expected="no call: the key is missing",
+        observed="set without it",
+    )
     trial.given("the same file; strict=True")
     text = raised(answer, trial, module, sd, "for a missing and an unexpected extra state")
     unnamed = [key for keys in want for key in keys if key not in text]

@@ -1,67 +1,20 @@
-"""What people write for 05.convert, and why it is wrong."""
+"""What people write for 05.convert, and why it is wrong: which entries are converted, and what becomes of the module."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from helpers.labs.module.convert.exercise import convert
-
-Fn = Callable[[Tensor], Tensor]
-
-
-class Convert:
-    """A right conversion, of which the mistakes change one step."""
-
-    def __call__(self, module: nn.Module, fn: Fn) -> Any:
-        self.fn = fn
-        self.whole(module)
-        return module
-
-    def whole(self, module: nn.Module) -> None:
-        for part in self.parts(module):
-            for name, param in part._parameters.items():
-                if param is not None:
-                    self.parameter(part, name, param)
-            for name, value in list(part._buffers.items()):
-                if value is not None:
-                    self.buffer(part, name, value)
-
-    def parts(self, module: nn.Module) -> Any:
-        """Each module as often as it stands in the tree."""
-        yield module
-        for child in module._modules.values():
-            if child is not None:
-                yield from self.parts(child)
-
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        param.data = self.fn(param.data)
-        self.gradient(param)
-
-    def gradient(self, param: nn.Parameter) -> None:
-        if param.grad is not None:
-            param.grad.data = self.fn(param.grad.data)
-
-    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
-        part._buffers[name] = self.fn(value)
-
-
-def of(kind: type[Convert]) -> Any:
-    return lambda module, fn: kind()(module, fn)
-
-
-# A class of Convert, or a function.
-conversions = convert.bank(lambda written: of(written) if isinstance(written, type) else written)
+from helpers.labs.module.convert.right import Convert, Fn, conversions
 
 
 @conversions.mistake()
 class BuffersForgotten(Convert):
-    """Buffers were left out: BatchNorm's running statistics stay in the old dtype, on the old device, and the
-    next forward mixes the two.
+    """Buffers kept their old dtype: perhaps they were left out, or fn's numbers were copied into the old tensors, which casts
+    them back. The next forward of a BatchNorm mixes two dtypes, or two devices.
     """
 
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
@@ -328,169 +281,3 @@ def _(module: nn.Module, fn: Fn) -> nn.Module:
     for part in module.modules():
         part._apply(fn, recurse=False)
     return module
-
-
-# What becomes of the parameters and their gradients.
-
-
-@conversions.mistake()
-class ParametersReplaced(Convert):  # new Parameters; what is tied stays tied
-    """New Parameters were made. An optimizer that was built before holds the old ones and trains them; the
-    model stands still from then on, without an error.
-    """
-
-    def __call__(self, module: nn.Module, fn: Fn) -> Any:
-        self.made: dict[nn.Parameter, nn.Parameter] = {}
-        return Convert.__call__(self, module, fn)
-
-    def new(self, param: nn.Parameter) -> nn.Parameter:
-        made = nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
-        if param.grad is not None:
-            made.grad = self.fn(param.grad)
-        return made
-
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        if not any(param is made for made in self.made.values()):
-            if param not in self.made:
-                self.made[param] = self.new(param)
-            part._parameters[name] = self.made[param]
-
-
-@conversions.variant(ParametersReplaced)
-class _(ParametersReplaced):
-    """With a new Parameter's default requires_grad."""
-
-    def new(self, param: nn.Parameter) -> nn.Parameter:
-        made = nn.Parameter(self.fn(param.data))
-        if param.grad is not None:
-            made.grad = self.fn(param.grad)
-        return made
-
-
-@conversions.variant(ParametersReplaced)
-class _(ParametersReplaced):
-    """The gradients are lost on the way."""
-
-    def new(self, param: nn.Parameter) -> nn.Parameter:
-        return nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
-
-
-@conversions.mistake()
-class TiesSplit(ParametersReplaced):
-    """New Parameters were made, one for each name. No optimizer knows them; and weights that were tied are
-    two from now on, and train apart.
-    """
-
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        setattr(part, name, self.new(param))
-
-
-@conversions.variant(TiesSplit)
-class _(TiesSplit):
-    def new(self, param: nn.Parameter) -> nn.Parameter:
-        return nn.Parameter(self.fn(param.data))
-
-
-@conversions.variant(TiesSplit)
-class _(TiesSplit):
-    def new(self, param: nn.Parameter) -> nn.Parameter:
-        return nn.Parameter(self.fn(param.data), requires_grad=param.requires_grad)
-
-
-@conversions.variant(TiesSplit)
-def _(module: nn.Module, fn: Fn) -> nn.Module:
-    module.load_state_dict({name: fn(value) for name, value in module.state_dict().items()}, assign=True)
-    return module
-
-
-@conversions.mistake()
-class PlainTensorsStored(Convert):
-    """What fn gives was stored among the parameters as it is: a plain tensor, which optimizers and nn.Module
-    refuse. It goes into the data of the Parameter.
-    """
-
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        part._parameters[name] = self.fn(param)
-
-
-@conversions.variant(PlainTensorsStored)
-class _(Convert):
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        setattr(part, name, self.fn(param))
-
-
-@conversions.mistake()
-class CopiedBack(Convert):
-    """With fn = double the dtype did not change, though fn's numbers arrive: perhaps copy_ wrote them into the old tensors. It
-    casts to the dtype of where it writes.
-    """
-
-    @torch.no_grad()
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        param.copy_(self.fn(param))
-        if param.grad is not None:
-            param.grad.copy_(self.fn(param.grad))
-
-    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
-        value.copy_(self.fn(value))
-
-
-@conversions.variant(CopiedBack)
-def _(module: nn.Module, fn: Fn) -> nn.Module:
-    module.load_state_dict({name: fn(value) for name, value in module.state_dict().items()})
-    return module
-
-
-@conversions.variant(CopiedBack)
-class _(Convert):
-    """Parameters only."""
-
-    @torch.no_grad()
-    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
-        param.copy_(self.fn(param))
-        self.gradient(param)
-
-
-@conversions.mistake()
-def result_not_stored(module: nn.Module, fn: Fn) -> nn.Module:
-    """What fn gives did not reach the module. Perhaps it went to a variable of a loop, which is only a name; or to the values
-    of state_dict(), which are different tensor objects that share memory with the module: new data changes the dict alone.
-    """
-    for value in module.state_dict().values():
-        value.data = fn(value)
-    return module
-
-
-@conversions.variant(result_not_stored)
-def _(module: nn.Module, fn: Fn) -> nn.Module:
-    for param in module.parameters():
-        param = fn(param)  # noqa: PLW2901  the mistake
-    return module
-
-
-@conversions.mistake()
-class GradientsLeft(Convert):
-    """The gradients kept their old dtype. The next step of an optimizer then mixes float32 and float64, or
-    fails.
-    """
-
-    def gradient(self, param: nn.Parameter) -> None:
-        pass
-
-
-@conversions.mistake()
-class GradientsDropped(Convert):
-    """The gradients were thrown away. Between backward() and step() that loses a step."""
-
-    def gradient(self, param: nn.Parameter) -> None:
-        param.grad = None
-
-
-@conversions.mistake()
-class NoneGradientsMade(Convert):
-    """A parameter without a gradient has one of zeros now. To an optimizer None means: leave this one alone;
-    zeros still let momentum and weight decay move it.
-    """
-
-    def gradient(self, param: nn.Parameter) -> None:
-        param.grad = self.fn(torch.zeros_like(param) if param.grad is None else param.grad.to(param.dtype))
