@@ -457,9 +457,7 @@ def ignore_index_lost(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) 
     breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
 )
 def list_emptied(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
-    """The list of batches, or the model's input, is another than before the call. Perhaps batches are taken out of the
-    list: go through it and leave it.
-    """
+    """The list of batches that was given is not what it was. Perhaps batches are taken out of it: go through it and leave it."""
     result = weighted(model, loss_fn, list(batches))
     batches.clear()
     return result

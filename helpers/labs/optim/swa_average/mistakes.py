@@ -327,8 +327,8 @@ def integers_summed(states: Iterable[State]) -> State:
     breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
 )
 def masks_voted(states: Iterable[State]) -> State:
-    """A mask is True where most states are, or an integer is the median: perhaps no state ever had that. Take all of
-    them from one state.
+    """An integer is the smallest or the median of all states', or a mask is True only where most or all are: perhaps no state
+    ever had that. Take all of them from one state.
     """
     vote = lambda values: (  # noqa: E731
         torch.stack(values).double().mean(0) > 0.5 if values[0].dtype is torch.bool else values[-1].clone()
