@@ -110,15 +110,16 @@ def _measured(
     (name, word), now = off[0], statistics(model)
     mean, var, count = now[name]
     same = sorted({each for _, each in off})
+    stale = [name for name, each in off if each == "the statistics are the old ones"]
     trial.fail(
         f"{name}, the first of {len(off)} BatchNorm layers (of {len(want)}) that are off: {word}.{why}",
         expected=f"running_mean {_numbers(want[name][0])}, running_var {_numbers(want[name][1])}, "
         f"num_batches_tracked {want[name][2].item()}",
         got=f"{_numbers(mean)}, {_numbers(var)}, {count.item()}",
         observed=[
-            "all"
-            if len(off) == len(want)
-            else sorted({type(norms(model)[name]).__name__ for name, _ in off}),
+            _classes(model, stale),
+            _classes(model, [name for name in want if name not in stale]),
+            len(stale),
             len(off),
             same,
             sorted({now[name][2].item() for name, _ in off}),
@@ -126,6 +127,10 @@ def _measured(
             *more,
         ],
     )
+
+
+def _classes(model: Model, names: list[str]) -> list[str]:
+    return sorted({type(norms(model)[name]).__name__ for name in names})
 
 
 def _off(model: Model, want: Statistics, ways: dict[str, Statistics]) -> list[tuple[str, str]]:
