@@ -51,7 +51,13 @@ def require_clipped(
     before = gradients_of(params)
     want, without = norm_of(before, norm_type), [param.grad is None for param in params]
     got = trial.call(lambda: answer(given, max_norm, norm_type))
-    require_number(trial, got)
+    edited = any(
+        param.grad is not None and not torch.equal(param.grad, old)
+        for param, old in zip(
+            [param for param, none in zip(params, without, strict=True) if not none], before, strict=True
+        )
+    )
+    require_number(trial, got, *(["the gradients have changed"] if edited else []))
     made = [place for place, param in enumerate(params) if without[place] and param.grad is not None]
     trial.true(
         not made,
@@ -148,7 +154,8 @@ def edit_in_words(
     return ""
 
 
-def require_number(trial: Trial, got: Any) -> None:
+def require_number(trial: Trial, got: Any, *more: str) -> None:
+    """more: what else was seen."""
     trial.true(
         isinstance(got, Tensor),
         f"Expected the norm as a tensor of no dimensions, got {type(got).__name__}.",
@@ -156,7 +163,7 @@ def require_number(trial: Trial, got: Any) -> None:
         got=f"{got!r}, of type {type(got).__name__}"
         if type(got) in (int, float, type(None))
         else type(got).__name__,
-        observed=("returned", type(got).__name__),
+        observed=("returned", type(got).__name__, *more),
     )
     trial.true(
         got.shape == (),

@@ -14,6 +14,7 @@ from helpers.check.compare import TOLERANCE, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.ema_update.inputs import Model, tensors
+from helpers.labs.optim.shared.torch_calls import Ops
 
 ema_update = Exercise(
     "04.ema_update",
@@ -94,7 +95,15 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
     ema, model = two_models(trial)
     before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model))
     was = copy.deepcopy(theirs)
-    got = trial.call(answer, ema, model, decay)
+    ran: list[str] = []
+
+    def watched(*given: Any) -> Any:
+        with Ops() as ops:
+            result = answer(*given)
+        ran.extend(ops.names)
+        return result
+
+    got = trial.call(watched, ema, model, decay)
     trial.true(
         got is None or got is ema,
         f"ema_update gave an object of type {type(got).__name__}; it works in place and returns None.",
@@ -110,9 +119,11 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
         + ("decay * ema + (1 - decay) * model" if right == "moved" else "the model's, copied")
         + (f"; {off[0][0]} then is {shown(moved(before[off[0][0]], was[off[0][0]], decay))}" if off else ""),
         got=now[off[0][0]] if off else None,
-        observed=found
-        if all(torch.equal(was[name], theirs[name]) for name in was)
-        else [*found, "the model moved"],
+        observed=[
+            *found,
+            *(["the model moved"] if any(not torch.equal(was[name], theirs[name]) for name in was) else []),
+            *(["no operation ran"] if not ran else []),
+        ],
     )
 
 
