@@ -58,17 +58,17 @@ def adds(
     model = new_model(trial)
     _, want = large_batch(model, loss_fn, batches)
     trial.call(answer, model, loss_fn, batches if given is None else given)
-    grads_equal(trial, model.grads(), want)
+    grads_equal(trial, model.grads(), want, ran=bool(model.log))
 
 
-def grads_equal(trial: Trial, got: Gradients, want: Gradients) -> None:
+def grads_equal(trial: Trial, got: Gradients, want: Gradients, *, ran: bool = True) -> None:
     for name in ("hidden", "out", "shift"):
         have, need = got[name], want[name]
         trial.true(
             have is not None,
-            f"{name}.grad is None: no gradient arrived.",
+            f"{name}.grad is None: no gradient arrived" + ("." if ran else ", and the model was not called."),
             expected="the gradient of the large batch",
-            observed="no gradient",
+            observed="no gradient" if ran else "no gradient, and no call of the model",
         )
         if not torch.allclose(have, need, rtol=1e-5, atol=1e-7):
             ratio = (have / need).flatten()
@@ -138,26 +138,65 @@ def _(answer: Any, trial: Trial) -> None:
             isinstance(got, Tensor),
             f"accumulate gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
             expected="a 0-d tensor",
+            got=type(got).__name__,
             observed=("kind", type(got).__name__),
         )
         trial.true(
             not got.requires_grad,
             "The result requires grad: whoever keeps it for a log keeps the graph.",
             expected="a detached tensor",
+            got=f"a tensor with grad_fn {got.grad_fn.name() if got.grad_fn else None}",
             observed="graph",
         )
         near = (1e-5, 1e-6) if dtype is torch.float64 else TOLERANCE[dtype]
-        trial.equal(got, want, "The loss", rtol=near[0], atol=near[1])
+        word = loss_in_words(got, model, loss_fn, batches)
+        kind = "shape" if got.shape != () else "dtype" if got.dtype is not dtype else word
+        trial.equal(
+            got,
+            want,
+            "The loss" + (f", which is {word}" if word else ""),
+            rtol=near[0],
+            atol=near[1],
+            observed=(
+                str(dtype) if kind == "dtype" else "",
+                kind or round(got.item(), 6),
+                tuple(got.shape) if kind == "shape" else str(got.dtype),
+            ),
+        )
+
+
+def loss_in_words(got: Tensor, model: Any, loss_fn: nn.CrossEntropyLoss, batches: list[Batch]) -> str:
+    """What a loss is that is not that of the large batch; "" if nothing that is known."""
+    if got.numel() != 1:
+        return ""
+    with torch.no_grad():
+        means = torch.stack([loss_fn(model(x), target) for x, target in batches]).double()
+    counts = torch.tensor([int((target != loss_fn.ignore_index).sum()) for _, target in batches])
+    sums = means * counts
+    words = {
+        "the last batch's": means[-1],
+        "the first batch's": means[0],
+        "the mean of the batches' means": means.mean(),
+        "the sum of the batches' means": means.sum(),
+        "the last batch's part of it": sums[-1] / counts.sum(),
+        "the sum over all targets": sums.sum(),
+        "it, divided by the number of batches once more": sums.sum() / counts.sum() / len(batches),
+    }
+    near = {torch.float64: 1e-5, torch.float32: 1e-4}.get(got.dtype, 2e-2)
+    return next(
+        (word for word, value in words.items() if torch.allclose(got.double(), value, rtol=near, atol=0)), ""
+    )
 
 
 @accumulate.property(
     "a batch in which nothing counts adds no gradient",
-    asks="Where nothing counts in a batch its mean is NaN; such a batch adds no gradient (the result may be NaN then), and the model need not run on it.",
+    asks="Where nothing counts in a batch its mean is NaN; such a batch adds no gradient.",
     after=(ragged_ones, asks_the_loss),
 )
 def _(answer: Any, trial: Trial) -> None:
     batches = ragged(trial)
     batches.insert(1, batch_of(trial, 2, 3, ignored=6))
+    batches.insert(0, batch_of(trial, 1, 4, ignored=4))
     trial.given(described(batches, -100))
     model, loss_fn = new_model(trial), loss_with()
     _, want = large_batch(model, loss_fn, batches)
@@ -182,16 +221,33 @@ def _(answer: Any, trial: Trial) -> None:
     for name, got in model.grads().items():
         added = own[name] if own[name] is not None else torch.zeros_like(before[name])
         kept = got is not None and torch.allclose(got, before[name] + added, rtol=1e-5, atol=1e-7)
-        lost = got is not None and torch.allclose(got, added, rtol=1e-5, atol=1e-7)
         if not kept:
+            word = what_of_the_old(got, before[name], added)
             trial.fail(
                 f"After the call {name}.grad is not the old gradient"
                 + ("" if own[name] is None else " plus that of the large batch")
-                + (": the old one is lost." if lost else "."),
+                + (f": {word}." if word else "."),
                 expected=_first(before[name] + added),
                 got="None" if got is None else _first(got),
-                observed=(name, "lost" if lost else "None" if got is None else _rounded(got)),
+                observed=(
+                    "one that takes part" if own[name] is not None else name,
+                    word or ("None" if got is None else _rounded(got)),
+                ),
             )
+
+
+def what_of_the_old(got: Tensor | None, before: Tensor, added: Tensor) -> str:
+    """What became of an old gradient that was not simply added to; "" if nothing that is known."""
+    if got is None:
+        return "there is none"
+    if torch.allclose(got, added, rtol=1e-5, atol=1e-7):
+        return "the old one is lost"
+    if torch.allclose(got, before, rtol=1e-5, atol=1e-7):
+        return "the new one is missing"
+    share = ((got - added) / before).flatten()
+    if torch.allclose(share, share[0].expand_as(share), rtol=1e-4):
+        return "the old one was multiplied by a number"
+    return "" if added.any() else "something was added to it"
 
 
 @accumulate.property(
@@ -247,7 +303,12 @@ def _(answer: Any, trial: Trial) -> None:
         f"In order, F for a forward, f for one without a graph, B for a backward: {model.log}. At the most, "
         f"{kept['most']:,} bytes were held for backward; one batch needs {one:,}.",
         expected=f"{'FB' * count}, and {one:,} bytes",
-        observed=(model.log, "one" if graphs <= 1.3 else "two" if graphs <= 2.3 else "all"),
+        got=f"{model.log}, and {kept['most']:,} bytes",
+        observed=(
+            "each runs once" if len(model.log.replace("B", "")) == count else "some run again",
+            "backward at once" if model.log == "FB" * count else "another order",
+            "one graph" if graphs <= 1.3 else "two graphs" if graphs <= 2.3 else "all graphs",
+        ),
     )
 
 
@@ -267,22 +328,50 @@ def _(answer: Any, trial: Trial) -> None:
         trial.true(
             not off,
             f"{', '.join(off)} of the model changed: a step is the caller's.",
-            observed=("weights", off),
+            expected="weights as they were",
+            got=_first(model.state_dict()[off[0]]) if off else None,
+            observed="weights",
         )
+        flags = model.training, model.hidden.requires_grad, model.frozen.requires_grad
         trial.true(
-            model.training == training and model.hidden.requires_grad and not model.frozen.requires_grad,
-            "The mode of the model was changed.",
+            flags == (training, True, False),
+            "The mode of the model, or requires_grad of a parameter, was changed.",
+            expected=f"training={training}, hidden.requires_grad=True, frozen.requires_grad=False",
+            got=f"training={flags[0]}, hidden.requires_grad={flags[1]}, frozen.requires_grad={flags[2]}",
+            observed="mode" if flags[0] != training else "requires_grad",
         )
         now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
-        trial.true(now == settings, "The loss was left with other settings.", got=now, observed="loss_fn")
         trial.true(
-            all(
-                torch.equal(x, old) and torch.equal(y, was) and not x.requires_grad
-                for x, old, y, was in pairs
-            ),
-            "A batch was changed.",
+            now == settings,
+            "The loss was left with other settings.",
+            expected=_settings(settings, now),
+            got=_settings(now, settings),
+            observed="loss_fn",
+        )
+        off = [
+            f"{what} of batch {place}"
+            for place, (x, old, y, was) in enumerate(pairs)
+            for what, same in (("x", torch.equal(x, old)), ("target", torch.equal(y, was)))
+            if not same
+        ]
+        trial.true(
+            not off,
+            f"A batch was changed: {', '.join(off)}. The next epoch reads it again.",
+            expected="batches as they were",
+            got=f"other numbers in {len(off)} tensors",
             observed="batches",
         )
+        trial.true(
+            not any(x.requires_grad for x, *_ in pairs),
+            "An input of a batch requires grad now.",
+            expected="inputs as they were",
+            observed="inputs require grad",
+        )
+
+
+def _settings(these: dict[str, Any], others: dict[str, Any]) -> str:
+    """The settings that differ."""
+    return ", ".join(f"{name}={value}" for name, value in these.items() if others.get(name) != value)
 
 
 @accumulate.property(
@@ -303,7 +392,7 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true(
         now == settings,
         "The model raised, and the loss was left with other settings.",
-        expected="the settings that it had",
-        got=now,
+        expected=_settings(settings, now),
+        got=_settings(now, settings),
         observed="loss_fn after an error",
     )

@@ -50,38 +50,38 @@ def weighted_by(weights: Weights) -> Callable[..., Tensor]:
 
 @built.mistake()
 def mean_of_means():
-    """Each batch's mean was divided by the number of batches. That is the mean of the whole only if the same
-    number of targets counts in each; here the few of a small batch weigh as much as the many of a large one.
+    """The gradient is the mean of the batches' own gradients, which all weigh the same: the few targets of a small batch as much
+    as the many of a large one. That is the large batch's only where the same number counts in each.
     """
     return weighted_by(lambda batches, counts: [1 / len(batches)] * len(batches))
 
 
 @built.mistake()
 def means_added():
-    """The mean losses were added up and divided by nothing: the gradient is too large by about the number of
-    batches, and so is the step.
-    """
+    """The gradient is too large by the number of batches. Perhaps the mean losses were added up and divided by nothing."""
     return weighted_by(lambda batches, counts: [1.0] * len(batches))
 
 
 @built.mistake()
 def sums_added():
-    """The sums over all targets were added up and not divided by their number: the step grows with the batch."""
+    """The gradient is too large by the number of targets: it is that of a sum, and grows with the batch. Perhaps the division by
+    the whole count is missing.
+    """
     return weighted_by(lambda batches, counts: [float(count) for count in counts])
 
 
 @built.mistake()
 def weighted_by_samples():
-    """The batches were weighted by their samples. The loss is a mean over targets: a long sample has more of
-    them than a short one.
+    """The batches weigh as many samples as they have. The loss is a mean over targets: a long sample has more of them than a
+    short one.
     """
     return weighted_by(lambda batches, counts: shares([len(x) for x, _ in batches]))
 
 
 @built.mistake()
 def ignored_targets_counted():
-    """All targets were counted, those at ignore_index too. loss_fn leaves them out of its mean, so padding
-    must not weigh here. Large libraries have shipped this one.
+    """All targets weigh, those at ignore_index too. loss_fn leaves them out of its mean, so padding must not weigh here. Large
+    libraries have shipped this one.
     """
     return weighted_by(lambda batches, counts: shares([target.numel() for _, target in batches]))
 
@@ -94,22 +94,22 @@ def size_of_the_first_batch():
 
 @built.mistake()
 def ignore_index_guessed():
-    """-100 is only the default of ignore_index. Others pad with 0, or with -1: ask loss_fn.ignore_index."""
+    """With another ignore_index the batches weigh wrongly: -100 is only the default. Others pad with 0, or with -1: ask
+    loss_fn.ignore_index.
+    """
     return weighted_by(lambda batches, counts: shares(counts_of(batches, -100)))
 
 
 @built.mistake()
 def zero_is_padding():
-    """Targets of 0 were left out of the count, as if 0 were padding in every data set; loss_fn.ignore_index
-    says what is.
-    """
+    """Targets of 0 do not weigh, as if 0 were padding in every data set; loss_fn.ignore_index says what is."""
     return weighted_by(lambda batches, counts: shares(counts_of(batches, 0)))
 
 
 @accumulate.mistake()
 def loss_of_its_own(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """F.cross_entropy was called in place of loss_fn: its other settings, label smoothing among them, are
-    lost.
+    """Label smoothing has no part in the gradient. Perhaps another loss was made or called in place of loss_fn (F.cross_entropy,
+    nn.CrossEntropyLoss), or its setting was turned off.
     """
     batches = list(batches)
     count = sum(counts_of(batches, loss_fn.ignore_index))
@@ -123,8 +123,8 @@ def loss_of_its_own(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) ->
 
 @accumulate.mistake()
 def zero_grad_inside(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The function cleared the gradients before it began. Whoever accumulates over two calls, or adds a
-    penalty's gradient first, loses that; zero_grad is the caller's.
+    """The gradient of before the call is lost. Perhaps zero_grad was called, or new gradients were assigned: whoever accumulates
+    over two calls, or adds a penalty's gradient first, needs the old one.
     """
     batches = list(batches)
     model.zero_grad()
@@ -141,7 +141,9 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def only_the_last_batch(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """zero_grad stands inside the loop: each batch wipes out what the ones before it had added."""
+    """Only the last batch's part is in .grad. Perhaps zero_grad stands inside the loop: each batch wipes out what the ones before
+    it had added.
+    """
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
     for (x, target), count in zip(batches, counts, strict=True):
@@ -155,8 +157,8 @@ def only_the_last_batch(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]
 
 @accumulate.mistake()
 def divided_at_the_end(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The sums were accumulated, and .grad divided at the end. So what was in .grad before the call was
-    divided with it.
+    """What was in .grad before the call was multiplied by a number. Perhaps the sums were accumulated and .grad divided at the
+    end, or scaled on the way, and the old gradient with it.
     """
     whole, total = 0, []
     for x, target in batches:
@@ -187,8 +189,8 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def zeros_for_unused(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """Gradients of zeros were laid out for all parameters. With a gradient of 0 an optimizer goes on with
-    momentum and weight decay: a frozen layer moves. None is what it passes over.
+    """A parameter that is frozen or not used has a gradient now. With a gradient of 0 an optimizer goes on with momentum and
+    weight decay: a frozen layer moves. None is what it passes over.
     """
     result = weighted(model, loss_fn, batches)
     for param in model.parameters():
@@ -208,8 +210,8 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def losses_summed_first(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The losses were added up, with one backward at the end: until then all graphs are alive, and the memory
-    is that of the large batch.
+    """All batches ran forward before the first backward: until then all graphs are alive, and the memory is that of the large
+    batch. Perhaps the losses were kept, or added up with one backward at the end.
     """
     batches = list(batches)
     counts, losses = counts_of(batches, loss_fn.ignore_index), []
@@ -223,8 +225,8 @@ def losses_summed_first(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]
 
 @accumulate.mistake()
 def graphs_retained(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """retain_graph=True keeps each batch's activations after its backward: while the next one is computed,
-    two graphs are alive.
+    """While a batch runs, the graph of the one before is still alive. Perhaps retain_graph=True keeps it, though nothing goes
+    through it again.
     """
     batches = list(batches)
     counts, total = counts_of(batches, loss_fn.ignore_index), []
@@ -250,8 +252,8 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def batches_joined(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The batches were joined into the large one, for which there is no memory; and batches of different
-    length cannot be joined at all.
+    """The model does not run on the batches as they are. Perhaps they were joined into the large one, for which there is no
+    memory; and batches of different length cannot be joined at all.
     """
     batches = list(batches)
     loss = loss_fn(model(torch.cat([x for x, _ in batches])), torch.cat([target for _, target in batches]))
@@ -261,8 +263,8 @@ def batches_joined(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> 
 
 @accumulate.mistake()
 def model_runs_twice(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The model ran once more over every batch, to have the loss of the whole first. The count needs only the
-    targets.
+    """The model ran more than once over a batch, perhaps to have the loss of the whole first, or the counts. The count needs only
+    the targets.
     """
     batches = list(batches)
     counts = counts_of(batches, loss_fn.ignore_index)
@@ -307,7 +309,7 @@ def last_loss_returned():
 
 @built.mistake()
 def mean_of_losses_returned():
-    """The gradients are right, and the loss that is returned is a mean of means: the log shows another number
+    """The gradients are right, and the loss that is returned is the mean of the batches' means: the log shows another number
     than the one that is trained on.
     """
     return returning(lambda losses, counts: torch.stack(losses).mean().detach())
@@ -315,24 +317,22 @@ def mean_of_losses_returned():
 
 @built.mistake()
 def sum_of_losses_returned():
-    """The gradients are right, and the means of all batches were added up for the result: a loss that grows
-    with the number of batches.
-    """
+    """The gradients are right, and the sum of the batches' means is returned: a loss that grows with the number of batches."""
     return returning(lambda losses, counts: torch.stack(losses).sum().detach())
 
 
 @built.mistake()
 def float_returned():
-    """item() makes a float of the loss, and on a GPU waits for all the work queued before it. A detached
-    tensor leaves that to whoever prints it.
+    """A Python number is returned. item() makes it, and on a GPU waits for all the work queued before it. A detached tensor leaves
+    that to whoever prints it.
     """
     return returning(lambda losses, counts: whole(losses, counts).item())
 
 
 @accumulate.mistake()
 def share_in_float32(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The share is the quotient of two integer tensors, a float32. Times a loss in bfloat16 that is float32 again, and
-    not the dtype of the loss. A quotient of two Python numbers takes the dtype of what it meets.
+    """For a model in bfloat16 the result has another dtype. Perhaps a share is the quotient of two integer tensors, a float32:
+    times a loss in bfloat16 that is float32 again. A quotient of two Python numbers takes the dtype of what it meets.
     """
     counts, total = [(target != loss_fn.ignore_index).sum() for _, target in batches], []
     for (x, target), count in zip(batches, counts, strict=True):
@@ -345,22 +345,22 @@ def share_in_float32(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -
 
 @built.mistake()
 def graph_returned():
-    """The result still hangs on the graphs of all batches. Their activations are gone, their nodes are not;
-    and a backward through it raises.
+    """The result still holds on to graphs. Their activations are gone, their nodes are not; and a backward through it raises.
+    Perhaps detach() is missing.
     """
     return returning(whole)
 
 
 @built.mistake()
 def nothing_returned():
-    """The gradients are right, and the loss of the large batch is not returned."""
+    """The gradients are right, and None is returned in place of the large batch's loss."""
     return returning(lambda losses, counts: None)
 
 
 @accumulate.mistake()
 def reduction_left_at_sum(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """loss_fn.reduction was set to "sum" and left there: the next one who uses this loss gets a sum for a
-    mean.
+    """The loss has other settings after the call. Perhaps loss_fn.reduction was set to "sum" and left there: the next one who
+    uses this loss gets a sum for a mean.
     """
     batches = list(batches)
     count = sum(counts_of(batches, loss_fn.ignore_index))
@@ -374,8 +374,8 @@ def reduction_left_at_sum(model: nn.Module, loss_fn: Any, batches: Iterable[Batc
 
 @accumulate.mistake()
 def reduction_lost_on_an_error(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """loss_fn.reduction is put back only if all goes well. Where the model raises (out of memory, say), the caller's
-    loss stays at "sum": try and finally.
+    """Where the model raises (out of memory, say), the loss has other settings afterwards. Perhaps they are put back only if all
+    goes well: try and finally.
     """
     count = sum(counts_of(batches, loss_fn.ignore_index))
     before, loss_fn.reduction, total = loss_fn.reduction, "sum", []
@@ -389,8 +389,8 @@ def reduction_lost_on_an_error(model: nn.Module, loss_fn: Any, batches: Iterable
 
 @accumulate.mistake()
 def gradient_shared(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """What torch.autograd.grad returned was hung on the parameters as it came. Where a forward adds two parameters,
-    it is one tensor for both; backward makes a copy for each.
+    """Two parameters have one tensor as their gradient: what clips one of them in place clips both. Perhaps what
+    torch.autograd.grad returned was hung on them as it came; backward makes a copy for each.
     """
     counts, total = counts_of(batches, loss_fn.ignore_index), []
     params = [param for param in model.parameters() if param.requires_grad]
@@ -406,8 +406,8 @@ def gradient_shared(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) ->
 
 @accumulate.mistake()
 def gradients_taken_aside(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """Old gradients were laid aside, and brought back only where a new one came: a parameter that had no part in
-    these batches has lost what it had.
+    """A parameter that had no part in these batches has lost the gradient that it had. Perhaps old gradients were laid aside, and
+    brought back only where a new one came.
     """
     aside = [(param, param.grad) for param in model.parameters()]
     for param, _ in aside:
@@ -417,3 +417,130 @@ def gradients_taken_aside(model: nn.Module, loss_fn: Any, batches: Iterable[Batc
         if old is not None and param.grad is not None:
             param.grad = old + param.grad
     return result
+
+
+@built.mistake(breaks="The large batch's loss is the mean over ALL targets that count.")
+def divided_twice():
+    """The gradient is too small by the number of batches. Perhaps each batch is weighted by its share of the targets, and
+    divided by the number of batches as well.
+    """
+    return weighted_by(lambda batches, counts: [share / len(counts) for share in shares(counts)])
+
+
+@accumulate.mistake(
+    breaks="Adds to `.grad` the gradients of one large batch that is given in pieces; returns its loss."
+)
+def no_backward(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """No gradient arrived. Perhaps backward is not called, or what it is called on has no graph."""
+    counts = counts_of(list(batches), loss_fn.ignore_index)
+    losses = [loss_fn(model(x), y).detach() for x, y in batches]
+    return torch.stack([loss * share for loss, share in zip(losses, shares(counts), strict=True)]).sum()
+
+
+@accumulate.mistake(
+    breaks="Adds to `.grad` the gradients of one large batch that is given in pieces; returns its loss."
+)
+def ignore_index_lost(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """With another ignore_index all targets take part in the gradient. Perhaps a loss of its own was made, without the setting
+    of loss_fn.
+    """
+    own = nn.CrossEntropyLoss(reduction="sum", label_smoothing=loss_fn.label_smoothing)
+    count, total = sum(counts_of(list(batches), loss_fn.ignore_index)), []
+    for x, target in batches:
+        loss = own(model(x), target) / count
+        loss.backward()
+        total.append(loss.detach())
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def list_emptied(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """The list of batches that was given is not what it was. Perhaps batches are taken out of it: go through it and leave it."""
+    result = weighted(model, loss_fn, list(batches))
+    batches.clear()
+    return result
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def batch_edited(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """Tensors of a batch hold other numbers than before: the next epoch trains on them. Perhaps targets or inputs are edited in
+    place; compare with `!=`, which makes a new tensor.
+    """
+    result = weighted(model, loss_fn, batches)
+    for _, target in batches:
+        target[target == loss_fn.ignore_index] = 0
+    return result
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def mode_turned(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The model is in another mode than before. Perhaps train() or eval() was called: a frozen part, or a whole model in eval
+    mode, is the caller's choice.
+    """
+    return weighted(model.train(), loss_fn, batches)
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+@torch.no_grad()
+def step_taken(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The weights are others after the call. Perhaps a step was taken: that is the caller's, with an optimizer of their own."""
+    with torch.enable_grad():
+        result = weighted(model, loss_fn, batches)
+    for param in model.parameters():
+        if param.grad is not None:
+            param.sub_(param.grad, alpha=0.01)
+    return result
+
+
+@accumulate.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
+def another_dtype_returned(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """For a model in float64 the result has another dtype. Perhaps it is a new tensor, made of a Python number, or float() was
+    applied.
+    """
+    return torch.tensor(weighted(model, loss_fn, batches).item())
+
+
+@accumulate.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
+def shape_of_one(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The result has a dimension. A loss is a tensor of no dimensions."""
+    return weighted(model, loss_fn, batches).reshape(1)
+
+
+@built.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
+def last_part_returned():
+    """What comes back is the last batch's part of the loss. Perhaps the parts are not added up."""
+    return returning(lambda losses, counts: (losses[-1] * shares(counts)[-1]).detach())
+
+
+@accumulate.mistake(
+    breaks="Its gradient is added to `.grad`, as by `backward`: what was there stays, and a parameter that is frozen or not used keeps None."
+)
+def all_unfrozen(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The gradient of a frozen parameter has changed. Perhaps requires_grad was turned on for all."""
+    return weighted(model.requires_grad_(True), loss_fn, batches)
+
+
+@accumulate.mistake(
+    breaks="The model runs once a batch, and each batch's backward follows at once: what is held for backward is never more than one batch's."
+)
+def one_batch_behind(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """A batch runs before the backward of the one before: two graphs are alive at once."""
+    batches = list(batches)
+    counts, total, last = counts_of(batches, loss_fn.ignore_index), [], None
+    for (x, target), count in zip(batches, counts, strict=True):
+        if count:
+            loss = loss_fn(model(x), target) * (count / sum(counts))
+            if last is not None:
+                last.backward()
+            last = loss
+            total.append(loss.detach())
+    last.backward()
+    return torch.stack(total).sum()

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
@@ -95,7 +95,13 @@ def leaves_the_small(answer: Answer, trial: Trial) -> None:
             "The norm is below max_norm, and the gradients have changed. The factor is never above 1, and there it is 1.",
             expected="gradients as they were",
             got=f"gradients times {', '.join(f'{ratio:.6g}' for ratio in scaled)}",
-            observed=("changed", [round(ratio, 4) for ratio in scaled]),
+            observed=(
+                "changed",
+                "finite" if math.isfinite(max_norm) else "inf",
+                "stretched"
+                if all(math.isclose(ratio, max_norm / norm, rel_tol=1e-3) for ratio in scaled)
+                else [round(ratio, 4) for ratio in scaled],
+            ),
         )
 
 
@@ -143,12 +149,6 @@ def passes_over_none(answer: Answer, trial: Trial) -> None:
     params[0].grad = params[3].grad = None
     trial.given("five parameters, two of them with .grad None; max_norm a third of the norm")
     require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
-    trial.true(
-        params[0].grad is None and params[3].grad is None,
-        "A parameter that had no gradient has one now.",
-        expected="None",
-        observed="gradient made",
-    )
 
 
 @clip_grad_norm_.property(
@@ -164,7 +164,13 @@ def empty(answer: Answer, trial: Trial) -> None:
         trial.given(description)
         got = trial.call(lambda now=params: answer(list(now), 1.0, 2.0))
         require_number(trial, got)
-        trial.true(float(got) == 0, "There is no gradient, and the norm is not 0.", expected="0.0", got=got)
+        trial.true(
+            float(got) == 0,
+            "There is no gradient, and the norm is not 0.",
+            expected="0.0",
+            got=got,
+            observed=("not 0", float(got)),
+        )
 
 
 @clip_grad_norm_.property(
@@ -263,9 +269,17 @@ def records_nothing(answer: Answer, trial: Trial) -> None:
         trial.equal(new, old * factor, "A gradient with a graph", rtol=1e-5)
 
 
+VIEWS = {
+    f"aten::{name}"
+    for name in (
+        "alias as_strided expand permute select slice split squeeze t transpose unbind unsqueeze view _unsafe_view"
+    ).split()
+}
+
+
 @clip_grad_norm_.property(
     "as many operations for 40 parameters as for 4",
-    asks="As many torch operations for 100 parameters as for 3 (detach is not counted).",
+    asks="As many torch operations for 100 parameters as for 3, views among them (only `detach` is not counted).",
 )
 def one_pass(answer: Answer, trial: Trial) -> None:
     counts = []
@@ -276,14 +290,22 @@ def one_pass(answer: Answer, trial: Trial) -> None:
             answer(list(params), 0.1, 2.0)
         counts.append({name: ops.names.count(name) for name in ops.names if name != "aten::detach"})
     few, many = counts
-    growing = sorted(name for name in many if many[name] > few.get(name, 0))
+    growing = sorted(
+        (name for name in many if many[name] > few.get(name, 0)), key=lambda name: (name in VIEWS, name)
+    )
     trial.true(
         not growing,
         f"{sum(few.values())} operations for 4 parameters, and {sum(many.values())} for 40. These grow: "
         + ", ".join(f"{name} ({few.get(name, 0)}, then {many[name]})" for name in growing[:4])
-        + ". On a GPU each is a launch: take the whole list at once (torch._foreach_...).",
+        + (
+            ". A view launches nothing on a GPU, and Python runs for each all the same"
+            if set(growing) <= VIEWS
+            else ". On a GPU each is a launch"
+        )
+        + ": take the whole list at once (torch._foreach_...).",
         expected="a number that does not depend on the number of parameters",
-        observed="operations grow",
+        got=f"{sum(few.values())}, then {sum(many.values())}",
+        observed=("operations grow", "views alone" if set(growing) <= VIEWS else "others than views"),
     )
 
 
@@ -329,6 +351,7 @@ def shows_nan(answer: Answer, trial: Trial) -> None:
     for bad, max_norm in ((math.nan, 1.0), (math.inf, 1.0), (math.nan, math.inf)):
         params = with_gradients(trial, (3,), (2, 2))
         params[1].grad[0, 1] = bad
+        before = gradients_of(params)
         trial.given(f"two parameters, one entry of a gradient is {bad}, max_norm {max_norm}")
         got = trial.call(lambda now=params, limit=max_norm: answer(list(now), limit, 2.0))
         require_number(trial, got)
@@ -344,8 +367,24 @@ def shows_nan(answer: Answer, trial: Trial) -> None:
             ),
             expected=f"norm {bad}, gradients " + ("nan everywhere" if math.isnan(bad) else "0 and one nan"),
             got=f"norm {float(got):g}, gradients {first} and {params[1].grad.tolist()}",
-            observed=("hidden", max_norm, float(got), first, params[1].grad.tolist()),
+            observed=(
+                str(bad),
+                "max_norm inf" if math.isinf(max_norm) else "a finite max_norm",
+                "the norm is finite" if math.isfinite(float(got)) else f"the norm is {float(got)}",
+                _as_words(params[0].grad, before[0]),
+            ),
         )
+
+
+def _as_words(now: Tensor, before: Tensor) -> str:
+    """What became of a gradient that holds neither NaN nor inf."""
+    if torch.equal(now, before):
+        return "the others are as before"
+    if now.isnan().all():
+        return "the others are NaN"
+    if not now.any():
+        return "the others are 0"
+    return "the others have other numbers" if now.isfinite().all() else "the others are partly NaN or inf"
 
 
 @clip_grad_norm_.property(
@@ -369,5 +408,12 @@ def adds_what_keeps_from_zero(answer: Answer, trial: Trial) -> None:
             f"The factor is max_norm / (norm + 1e-6), here {factor:.4g}, and the gradients were multiplied by another.",
             expected=f"every gradient times {factor:.4g}",
             got=f"gradients times {', '.join(f'{ratio:.4g}' for ratio in scaled)}",
-            observed=("tiny", [round(ratio, 4) for ratio in scaled]),
+            observed=(
+                "tiny",
+                "nothing is added"
+                if all(math.isclose(ratio, min(1.0, max_norm / norm), rel_tol=1e-4) for ratio in scaled)
+                else "something else is added"
+                if all(math.isclose(ratio, scaled[0], rel_tol=1e-4) for ratio in scaled)
+                else [round(ratio, 4) for ratio in scaled],
+            ),
         )

@@ -49,51 +49,121 @@ def require_clipped(
 ) -> None:
     """The norm before is returned, and the gradients are shortened together."""
     before = gradients_of(params)
-    want = norm_of(before, norm_type)
+    want, without = norm_of(before, norm_type), [param.grad is None for param in params]
     got = trial.call(lambda: answer(given, max_norm, norm_type))
-    require_number(trial, got)
+    edited = any(
+        param.grad is not None and not torch.equal(param.grad, old)
+        for param, old in zip(
+            [param for param, none in zip(params, without, strict=True) if not none], before, strict=True
+        )
+    )
+    require_number(trial, got, *(["the gradients have changed"] if edited else []))
+    made = [place for place, param in enumerate(params) if without[place] and param.grad is not None]
+    trial.true(
+        not made,
+        f"Parameter {made[0] if made else 0} had no gradient and has one now.",
+        expected="None",
+        got=params[made[0]].grad if made else None,
+        observed="gradient made",
+    )
     after = gradients_of(params)
-    unchanged = all(torch.equal(new, old) for new, old in zip(after, before, strict=True))
-    norm_after = norm_of(after, norm_type)
     rtol = max([1e-5, *(TOLERANCE[grad.dtype][0] for grad in before)])
-    close = math.isclose(float(got), float(want), rel_tol=rtol)
     factor = min(1.0, max_norm / (float(want) + 1e-6))
+    close = math.isclose(float(got), float(want), rel_tol=rtol)
+    word = "" if close else norm_in_words(float(got), before, after, norm_type, factor)
     trial.true(
         close,
-        f"The norm is {float(want):.6g}, and the answer returned {float(got):.6g}."
-        + (" That is the norm after clipping: return the one before." if _near(got, norm_after) else ""),
+        f"The norm is {float(want):.6g}, and the answer returned {float(got):.6g}"
+        + (f": {word}." if word else "."),
         expected=f"{float(want):.6g}, the norm before clipping",
         got=got,
-        observed=("norm", float(got), [grad.tolist() for grad in after]),
+        observed=("norm", word or float(got)),
     )
+    unchanged = all(torch.equal(new, old) for new, old in zip(after, before, strict=True))
+    edited = not all(bool((param == 1).all()) for param in params)
     trial.true(
         not unchanged or factor == 1.0,
-        f"The norm is {float(want):.6g}, max_norm is {max_norm:g}, and the gradients in .grad are what they were.",
+        f"The norm is {float(want):.6g}, max_norm is {max_norm:g}, and the gradients in .grad are what they were"
+        + ("; the parameters have changed." if edited else "."),
         expected=f"every gradient times {factor:.6g}",
-        got="gradients as before",
-        observed="not clipped",
+        got="gradients as before" + (", other parameters" if edited else ""),
+        observed=("not clipped", edited),
     )
+    how = edit_in_words(before, after, norm_type, max_norm, factor)
     for place, (new, old) in enumerate(zip(after, before, strict=True)):
         trial.equal(
             new,
             old * factor,
-            f"Gradient {place}, which should be {factor:.4g} times what it was (the same factor for all)",
+            f"Gradient {place}, which should be {factor:.4g} times what it was (the same factor for all)"
+            + (f" and was not: {how}" if how else ""),
             rtol=rtol,
             atol=1e-8,
+            observed=("gradients", how or [grad.tolist() for grad in after]),
         )
 
 
-def _near(got: Tensor, norm_after: Tensor) -> bool:
-    return math.isclose(float(got), float(norm_after), rel_tol=1e-4)
+def norm_in_words(
+    got: float, before: list[Tensor], after: list[Tensor], norm_type: float, factor: float
+) -> str:
+    """What a norm that is wrong is; "" if nothing that is known."""
+    each = torch.stack([_vector_norm(grad.double(), norm_type) for grad in before])
+    want = norm_of(before, norm_type)
+    words = {
+        "that of the gradients after clipping": norm_of(after, norm_type),
+        "the sum of the gradients' norms": each.sum(),
+        "the mean of the gradients' norms": each.mean(),
+        "the largest of the gradients' norms": each.max(),
+        "the root of the sum of the gradients' norms": each.sum() ** (1 / norm_type),
+        "its square": want**2,
+        "its power, without the root": want**norm_type,
+        "the factor": factor,
+        "the 2-norm": norm_of(before, 2.0),
+        "the 2-norm of the gradients' norms": each.norm(),
+        "the largest entry, its sign included": max(float(grad.max()) for grad in before),
+        "that of the last gradient": each[-1],
+        "that of the gradients with a dimension or more": norm_of([g for g in before if g.dim()], norm_type),
+    }
+    return next((word for word, value in words.items() if math.isclose(got, float(value), rel_tol=1e-4)), "")
 
 
-def require_number(trial: Trial, got: Any) -> None:
+def edit_in_words(
+    before: list[Tensor], after: list[Tensor], norm_type: float, max_norm: float, factor: float
+) -> str:
+    """What happened to gradients in place of one factor for all; "" if nothing that is known."""
+    if [new.shape for new in after] != [old.shape for old in before]:
+        return "another shape"
+    old, new = ([grad.double() for grad in grads] for grads in (before, after))
+    own = [min(1.0, max_norm / (float(_vector_norm(grad, norm_type)) + 1e-6)) for grad in old]
+    words = {
+        "each gradient was shortened by its own norm": [grad * own[place] for place, grad in enumerate(old)],
+        "entries were cut off at max_norm": [grad.clamp(-max_norm, max_norm) for grad in old],
+        "they were divided by the factor": [grad / factor for grad in old],
+        "they were multiplied by it twice": [grad * factor**2 for grad in old],
+        "they were multiplied by max_norm": [grad * max_norm for grad in old],
+        "they were divided by the norm": [grad / float(norm_of(old, norm_type)) for grad in old],
+    }
+    for word, want in words.items():
+        if all(torch.allclose(mine, need, rtol=2e-2) for mine, need in zip(new, want, strict=True)):
+            return word
+    right = [
+        torch.allclose(mine, grad * factor, rtol=2e-2, atol=1e-7) for mine, grad in zip(new, old, strict=True)
+    ]
+    same = [torch.equal(mine, grad) for mine, grad in zip(new, old, strict=True)]
+    if all(one or other for one, other in zip(right, same, strict=True)) and any(right):
+        return "some were shortened, others left as they were"
+    return ""
+
+
+def require_number(trial: Trial, got: Any, *more: str) -> None:
+    """more: what else was seen."""
     trial.true(
         isinstance(got, Tensor),
         f"Expected the norm as a tensor of no dimensions, got {type(got).__name__}.",
         expected="a 0-d tensor",
-        got=got,
-        observed=("returned", type(got).__name__),
+        got=f"{got!r}, of type {type(got).__name__}"
+        if type(got) in (int, float, type(None))
+        else type(got).__name__,
+        observed=("returned", type(got).__name__, *more),
     )
     trial.true(
         got.shape == (),

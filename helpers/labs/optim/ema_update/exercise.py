@@ -14,6 +14,7 @@ from helpers.check.compare import TOLERANCE, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.optim.ema_update.inputs import Model, tensors
+from helpers.labs.optim.shared.torch_calls import Ops
 
 ema_update = Exercise(
     "04.ema_update",
@@ -44,6 +45,8 @@ def two_models(trial: Trial) -> tuple[Model, Model]:
     """The EMA, which needs no gradients, and the model, which has some."""
     ema, model = Model(trial.generator), Model(trial.generator)
     ema.mask.copy_(~model.mask)
+    ema.position.copy_(model.position + torch.tensor([7, -7]))  # neither model has the larger ones
+    ema.norm.num_batches_tracked.copy_(model.norm.num_batches_tracked + 13)
     for param in model.parameters():
         if param.requires_grad:
             param.grad = torch.randn(param.shape, generator=trial.generator, dtype=param.dtype)
@@ -58,18 +61,26 @@ def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
     """In words, what an update did to a tensor: "moved" is right for numbers with a point, "copied" for others."""
     near = TOLERANCE[now.dtype][0] if now.is_floating_point() else 1e-5
     now, wide, goal = now.detach().double(), before.detach().double(), theirs.detach().double()
+    between = decay * wide + (1 - decay) * goal
     words = {
-        "moved": decay * wide + (1 - decay) * goal,
+        "moved": between,
         "copied": goal,
         "kept": wide,
-        "the other way round": (1 - decay) * wide + decay * goal,
+        "moved, with decay and 1 - decay swapped": (1 - decay) * wide + decay * goal,
         "moved twice": decay**2 * wide + (1 - decay**2) * goal,
-        "moved, and cut to an integer": (decay * wide + (1 - decay) * goal).trunc(),
+        "not multiplied by decay before the model's share is added": wide + (1 - decay) * goal,
+        "given all of the model's numbers, without 1 - decay": decay * wide + goal,
+        "moved, and cut to an integer": between.trunc(),
+        "moved, and rounded to an integer": between.round(),
+        "the larger of the two": torch.maximum(wide, goal),
+        "one more than before": wide + 1,
     }
+    if decay == 1 and not before.is_floating_point():
+        del words["moved"]  # kept
     for word, value in words.items():
         if now.shape == value.shape and torch.allclose(now, value, rtol=near, atol=near):
             return word
-    return "other", [round(number, 6) for number in now.flatten().tolist()]
+    return "other numbers", [round(number, 6) for number in now.flatten().tolist()]
 
 
 def moved(before: Tensor, theirs: Tensor, decay: float) -> Tensor:
@@ -84,7 +95,15 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
     ema, model = two_models(trial)
     before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model))
     was = copy.deepcopy(theirs)
-    got = trial.call(answer, ema, model, decay)
+    ran: list[str] = []
+
+    def watched(*given: Any) -> Any:
+        with Ops() as ops:
+            result = answer(*given)
+        ran.extend(ops.names)
+        return result
+
+    got = trial.call(watched, ema, model, decay)
     trial.true(
         got is None or got is ema,
         f"ema_update gave an object of type {type(got).__name__}; it works in place and returns None.",
@@ -92,18 +111,19 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
     )
     now = dict(tensors(ema))
     found = [(name, how_moved(now[name], before[name], theirs[name], decay)) for name in names]
-    off = [
-        (name, word if isinstance(word, str) else "other numbers") for name, word in found if word != right
-    ]
+    off = [(name, word if isinstance(word, str) else word[0]) for name, word in found if word != right]
     trial.true(
         not off,
-        "After the update: " + "; ".join(f"{name} {word}" for name, word in off) + ".",
+        "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
         expected=f"{', '.join(names)}: "
-        + ("decay * ema + (1 - decay) * model" if right == "moved" else "the model's, copied"),
+        + ("decay * ema + (1 - decay) * model" if right == "moved" else "the model's, copied")
+        + (f"; {off[0][0]} then is {shown(moved(before[off[0][0]], was[off[0][0]], decay))}" if off else ""),
         got=now[off[0][0]] if off else None,
-        observed=found
-        if all(torch.equal(was[name], theirs[name]) for name in was)
-        else [*found, "the model moved"],
+        observed=[
+            *found,
+            *(["the model moved"] if any(not torch.equal(was[name], theirs[name]) for name in was) else []),
+            *(["no operation ran"] if not ran else []),
+        ],
     )
 
 
@@ -114,7 +134,7 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"two modules with other numbers, decay = {decay}")
-    updated(answer, trial, ("inside.bias", "norm.weight"), "moved", decay)
+    updated(answer, trial, ("inside.bias", "norm.weight", "gain"), "moved", decay)
 
 
 @ema_update.property(
@@ -179,17 +199,34 @@ def _(answer: Any, trial: Trial) -> None:
         trial.given(f"update {count} of one EMA, decay = {decay}")
         before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model.filled(trial.generator)))
         trial.call(answer, ema, model, decay)
+        off = []
         for name, now in tensors(ema):
             found = how_moved(now, before[name], theirs[name], decay)
             want = moved(before[name], theirs[name], decay)
-            trial.true(
-                found == how_moved(want, before[name], theirs[name], decay),
-                f"At update {count}, {name} was not "
+            if found != how_moved(want, before[name], theirs[name], decay):
+                off.append((name, _kind(name, ema), found if isinstance(found, str) else found[0], want, now))
+        kinds = sorted({(kind, word) for _, kind, word, _, _ in off})
+        numbers = [(name, now.tolist()) for name, _, word, _, now in off if word == "other numbers"]
+        for name, _, word, want, now in off[:1]:
+            trial.fail(
+                f"At update {count}, {name} is {word}, and not "
                 + ("moved by 1 - decay of the way." if now.is_floating_point() else "copied."),
                 expected=shown(want),
                 got=now,
-                observed=(count, name, found),
+                observed=(
+                    f"decay {decay:g}" if decay in (0, 1) else "decay between",
+                    min(count, 2),
+                    kinds,
+                    numbers if 0 < decay < 1 else [],
+                ),
             )
+
+
+def _kind(name: str, model: Model) -> str:
+    tensor = dict(tensors(model))[name]
+    if isinstance(tensor, torch.nn.Parameter):
+        return "parameter"
+    return "buffer with a point" if tensor.is_floating_point() else "integers or bools"
 
 
 @ema_update.property(
@@ -203,19 +240,22 @@ def _(answer: Any, trial: Trial) -> None:
     lay = {
         name: tensor.detach() for name, tensor in before.items()
     }  # kept: memory that is freed may be given out again
-    flags = [module.training for module in ema.modules()]
     trial.call(answer, ema, model, 0.9)
-    now = dict(tensors(ema))
+    now, own = dict(tensors(ema)), {tensor.data_ptr() for _, tensor in tensors(model)}
     objects = sorted(name for name in before if now.get(name) is not before[name])
-    moved = sorted(name for name in before if name in now and now[name].data_ptr() != lay[name].data_ptr())
+    memory = sorted(name for name in before if name in now and now[name].data_ptr() != lay[name].data_ptr())
+    off = objects or memory
+    kinds = sorted({_kind(name, ema) for name in off if name in now})
+    models = any(name in now and now[name].data_ptr() in own for name in off)
     trial.true(
-        not objects and not moved,
-        f"The update put other {'tensors' if objects else 'memory'} in place of {', '.join((objects or moved)[:3])}: who "
-        "holds the EMA's tensors (a view, a captured graph) sees no change.",
+        not off,
+        f"The update put other {'tensors' if objects else 'memory'} in place of {', '.join(off[:3])}"
+        + (" (the model's own)" if models else "")
+        + ": who holds the EMA's tensors (a view, a captured graph) sees no change.",
         expected="the same tensors with the same memory",
-        observed=("tensors" if objects else "memory", any("weight" in name for name in objects or moved)),
+        got=f"{len(off)} of {len(before)} are others",
+        observed=("replaced", models, kinds),
     )
-    trial.true([module.training for module in ema.modules()] == flags, "The mode of the EMA was changed.")
 
 
 @ema_update.property(
@@ -236,10 +276,41 @@ def _(answer: Any, trial: Trial) -> None:
             expected="no grad_fn",
             observed="graph",
         )
+
+
+@ema_update.property(
+    "mode and requires_grad of the EMA stay",
+    asks="`ema` keeps its mode and its `requires_grad`.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    for training, needs in ((True, False), (False, True)):
+        ema, model = two_models(trial)
+        ema.requires_grad_(needs).train(training)
+        ema.norm.train(not training)
+        trial.given(f"an EMA with training={training} (its norm {not training}) and requires_grad={needs}")
+        modes = _modes(ema)
+        trial.call(answer, ema, model, 0.9)
+        changed = [
+            f"training of {name or 'ema'}" for name, flag in _modes(ema).items() if flag != modes[name]
+        ]
+        trial.true(
+            not changed,
+            f"The mode of the EMA was changed: {', '.join(changed[:3])}.",
+            expected="each module in the mode that it was in",
+            observed="mode",
+        )
         changed = [name for name, param in ema.named_parameters() if param.requires_grad != needs]
         trial.true(
-            not changed, "requires_grad of the EMA was changed.", got=changed, observed="requires_grad"
+            not changed,
+            "requires_grad of the EMA was changed.",
+            expected=f"requires_grad={needs}",
+            got=f"{not needs}: {', '.join(changed[:3])}",
+            observed="requires_grad",
         )
+
+
+def _modes(model: torch.nn.Module) -> dict[str, bool]:
+    return {name: module.training for name, module in model.named_modules()}
 
 
 @ema_update.property(
@@ -252,22 +323,42 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     trial.given("one update, and then the model trains on in place")
-    before = copy.deepcopy(dict(tensors(model)))
+    model.norm.eval()
+    before, modes = copy.deepcopy(dict(tensors(model))), _modes(model)
     needs = [param.requires_grad for param in model.parameters()]
     grads = [None if param.grad is None else param.grad.clone() for param in model.parameters()]
     trial.call(answer, ema, model, 0.9)
-    same = all(torch.equal(tensor, before[name]) for name, tensor in tensors(model))
+    off = [name for name, tensor in tensors(model) if not torch.equal(tensor, before[name])]
     trial.true(
-        same and needs == [param.requires_grad for param in model.parameters()],
-        "The update changed the model.",
+        not off,
+        f"The update changed numbers of the model: {', '.join(off[:3])}.",
         expected="a model that knows nothing of its EMA",
         observed="model changed",
+    )
+    trial.true(
+        needs == [param.requires_grad for param in model.parameters()],
+        "The update changed requires_grad of the model.",
+        expected="requires_grad as before",
+        observed="requires_grad of the model",
+    )
+    off = [f"training of {name or 'model'}" for name, flag in _modes(model).items() if flag != modes[name]]
+    trial.true(
+        not off,
+        f"The update changed the mode of the model: {', '.join(off[:3])}.",
+        expected="each module in the mode that it was in",
+        observed="mode of the model",
     )
     for param, grad in zip(model.parameters(), grads, strict=True):
         kept = (
             param.grad is None if grad is None else param.grad is not None and torch.equal(param.grad, grad)
         )
-        trial.true(kept, "The update changed .grad of the model.", observed="grad")
+        trial.true(
+            kept,
+            "The update changed .grad of the model.",
+            expected=grad,
+            got="None" if param.grad is None else param.grad,
+            observed="grad",
+        )
     held = copy.deepcopy(dict(tensors(ema)))
     model.filled(trial.generator)
     tied = [name for name, tensor in tensors(ema) if not torch.equal(tensor, held[name])]
@@ -275,7 +366,7 @@ def _(answer: Any, trial: Trial) -> None:
         not tied,
         f"When the model trains on, {', '.join(tied[:3])} of the EMA moves with it: both hold one tensor.",
         expected="copies",
-        observed=("shared", sorted(tied)),
+        observed=("shared", sorted({_kind(name, ema) for name in tied})),
     )
 
 

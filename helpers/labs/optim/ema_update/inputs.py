@@ -29,6 +29,7 @@ class Model(nn.Module):
         self.again.weight = self.inside.weight
         self.norm = nn.BatchNorm1d(4)
         self.exact = Parameter(torch.zeros(3, dtype=torch.float64))
+        self.gain = Parameter(torch.zeros(2))
         self.scale = Parameter(torch.zeros(()), requires_grad=False)
         self.register_buffer("table", torch.zeros(5))
         self.register_buffer("cache", torch.zeros(3), persistent=False)

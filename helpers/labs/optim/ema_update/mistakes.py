@@ -28,8 +28,8 @@ def follow(mine: Any, theirs: Any, decay: float, moving: Any = Tensor.is_floatin
 
 @ema_update.mistake()
 def decay_swapped(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The weights are swapped: with decay 0.999 the EMA is the model of this very step, and nothing is
-    averaged. decay belongs to what was there.
+    """The numbers went nearly all of the way: decay and 1 - decay are swapped. With decay 0.999 the EMA is the model
+    of this very step, and nothing is averaged. decay belongs to what was there.
     """
     follow(ema.parameters(), model.parameters(), 1 - decay)
     follow(ema.buffers(), model.buffers(), 1 - decay)
@@ -37,16 +37,16 @@ def decay_swapped(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def parameters_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """A module is more than its parameters: the statistics of BatchNorm stay at 0 and 1 for ever, and the
-    EMA's predictions are worthless in eval mode.
+    """Parameters moved, and no buffer did: the statistics of BatchNorm stay at their first numbers for ever, and the EMA's
+    predictions are worthless in eval mode. Perhaps only parameters() was gone through; buffers() is the rest.
     """
     follow(ema.parameters(), model.parameters(), decay)
 
 
 @ema_update.mistake()
 def all_buffers_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """All buffers were copied, as AveragedModel does by default: averaged weights beside the statistics of
-    the last step's weights. Those that are numbers with a point are averaged with the weights.
+    """Buffers of numbers with a point were copied: averaged weights stand beside the statistics of the last step's
+    weights. They are averaged with the weights. (AveragedModel copies them by default.)
     """
     follow(ema.parameters(), model.parameters(), decay)
     follow(ema.buffers(), model.buffers(), decay, lambda tensor: False)
@@ -62,8 +62,8 @@ def move_integers(one: Tensor, other: Tensor, decay: float) -> None:
 
 @ema_update.mistake()
 def counters_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Integers were averaged, and what is behind the point cut off at each step: num_batches_tracked of the
-    EMA lags behind for ever. A counter is copied. (AveragedModel with use_buffers=True does this.)
+    """Integers were averaged and made integers again: num_batches_tracked of the EMA lags behind for ever. A counter is
+    copied. (AveragedModel with use_buffers=True averages it.)
     """
     follow(ema.parameters(), model.parameters(), decay)
     for one, other in zip(ema.buffers(), model.buffers(), strict=True):
@@ -82,7 +82,9 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def integers_left_behind(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Buffers of integers were left out: a counter or a position of the EMA never moves. They are copied."""
+    """Integers and bools of the EMA did not move: a counter or a mask stays at its first value. They are copied. Perhaps
+    only what has a point was gone through.
+    """
     follow(ema.parameters(), model.parameters(), decay)
     pairs = zip(ema.buffers(), model.buffers(), strict=True)
     for one, other in pairs:
@@ -93,8 +95,8 @@ def integers_left_behind(ema: nn.Module, model: nn.Module, decay: float) -> None
 @ema_update.mistake()
 @torch.no_grad()
 def counters_by_name(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """num_batches_tracked was picked out by its name. Other modules have other integers; ask the tensor for
-    its dtype.
+    """num_batches_tracked is copied, and other integers are not. Perhaps it was picked out by its name: other modules have
+    other integers, so ask each tensor for its dtype.
     """
     follow(ema.parameters(), model.parameters(), decay)
     theirs = dict(model.named_buffers())
@@ -108,8 +110,8 @@ def counters_by_name(ema: nn.Module, model: nn.Module, decay: float) -> None:
 @ema_update.mistake()
 @torch.no_grad()
 def state_dict_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The loop went over state_dict(). It leaves out buffers with persistent=False, which the forward pass reads all
-    the same: the EMA keeps those of its first day.
+    """A buffer with persistent=False stays at its first numbers, though the forward pass reads it. Perhaps the loop went
+    over state_dict(), which leaves such buffers out: buffers() has them.
     """
     theirs, seen = model.state_dict(), set()
     for name, mine in ema.state_dict().items():
@@ -127,8 +129,8 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def tied_moved_twice(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """A tied weight stands in the module under two names, and was moved once for each: it runs ahead of the
-    others. parameters() gives each tensor once.
+    """A tied weight was moved twice in one update: it runs ahead of the others. It stands in the module under two names;
+    parameters() gives each tensor once.
     """
     each = [dict(module.named_parameters(remove_duplicate=False)).values() for module in (ema, model)]
     follow(*each, decay)
@@ -144,8 +146,8 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def float32_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """torch.float32 was taken for all that has a point. Tensors of float64, float16 or bfloat16 were copied like
-    counters; is_floating_point() asks for what is meant.
+    """Numbers with a point in other dtypes than float32 were copied like counters. Perhaps torch.float32, or a list of
+    dtypes, was taken for all that has a point: is_floating_point() asks for what is meant.
     """
     only = lambda tensor: tensor.dtype is torch.float32  # noqa: E731
     follow(ema.parameters(), model.parameters(), decay, only)
@@ -154,8 +156,8 @@ def float32_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def nothing_at_decay_one(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """With decay 1 the function returns at once, since nothing moves. Counters and masks are copied at every
-    update, whatever decay is.
+    """With decay 1 counters and masks stay. Perhaps the function returns at once, since nothing moves; but integers and
+    bools are copied at every update, whatever decay is.
     """
     if decay < 1:
         follow(ema.parameters(), model.parameters(), decay)
@@ -164,8 +166,8 @@ def nothing_at_decay_one(ema: nn.Module, model: nn.Module, decay: float) -> None
 
 @ema_update.mistake()
 def trainable_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Parameters that need no gradient now were passed over. A layer is frozen for a while and trains before
-    or after: the EMA keeps its numbers of the first day.
+    """A frozen parameter stays at its first numbers, and those that need gradients move. Perhaps what requires_grad says
+    was asked: a layer is frozen for a while and trains before or after.
     """
     pairs = zip(ema.parameters(), model.parameters(), strict=True)
     mine, theirs = zip(*[(one, other) for one, other in pairs if other.requires_grad], strict=True)
@@ -175,8 +177,8 @@ def trainable_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def graph_recorded(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Without torch.no_grad() the update is a part of the model's graph: it grows with every step until
-    memory ends.
+    """Tensors of the EMA have a grad_fn after the update: the graph grows with every step until memory ends. Perhaps
+    torch.no_grad() is missing.
     """
     for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
         mine.mul_(decay).add_(theirs, alpha=1 - decay)
@@ -192,8 +194,8 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def memory_replaced(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """param.data = ... gives the parameter other memory. The numbers are right, but who holds the old memory
-    (a view, a fused buffer, a CUDA graph) never sees them.
+    """The numbers are right, but parameters have other memory or are other tensors than before: who holds the old ones (a
+    view, a fused buffer, a CUDA graph) never sees a change. Perhaps a new tensor is assigned, as by param.data = ...
     """
     for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
         mine.data = decay * mine.data + (1 - decay) * theirs.data
@@ -212,7 +214,9 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def counters_shared(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The EMA was given the model's own counters, and no copies: it moves when the model trains on."""
+    """The EMA holds the model's own counters, and no copies: it moves when the model trains on. copy_ writes the
+    numbers and ties nothing.
+    """
     follow(ema.parameters(), model.parameters(), decay)
     for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
         if mine.is_floating_point():
@@ -234,8 +238,8 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def model_moved(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The model was moved towards the EMA, and the EMA stayed. The average follows the model, and the model
-    knows nothing of it.
+    """The model was moved, and the EMA stayed. The average follows the model, and the model knows nothing of it. Perhaps
+    the two are swapped.
     """
     follow(model.parameters(), ema.parameters(), decay)
     follow(model.buffers(), ema.buffers(), decay)
@@ -243,9 +247,7 @@ def model_moved(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def copy_returned(ema: nn.Module, model: nn.Module, decay: float) -> nn.Module:
-    """A new module was made and returned, and the EMA that was given stayed as it was: the caller goes on
-    with the old one.
-    """
+    """A new module was returned. The caller goes on with the EMA that was given, so that one is to be changed, in place."""
     new = copy.deepcopy(ema)
     follow(new.parameters(), model.parameters(), decay)
     follow(new.buffers(), model.buffers(), decay)
@@ -264,9 +266,213 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
     ema.load_state_dict(model.state_dict())
 
 
+def right(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@torch.no_grad()
+def by_name(ema: nn.Module, model: nn.Module, decay: float, moving: Any) -> None:
+    """Parameters as they should; moving(name, buffer) says which buffers are averaged, the others are copied."""
+    follow(ema.parameters(), model.parameters(), decay)
+    theirs = dict(model.named_buffers())
+    for name, buffer in ema.named_buffers():
+        follow([buffer], [theirs[name]], decay, lambda tensor, name=name: moving(name, tensor))
+
+
+@ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
+def new_tensors_dropped(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """After the update the EMA is what it was. Perhaps `mine = decay * mine + ...` makes a new tensor and gives it the
+    name, and nobody keeps it: lerp_, mul_ and copy_ edit a tensor where it lies.
+    """
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine = decay * mine + (1 - decay) * theirs
+
+
+@ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
+@torch.no_grad()
+def old_not_shrunk(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """(1 - decay) * model was added, and what was there was not multiplied by decay: the numbers grow at each update."""
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.add_(theirs, alpha=1 - decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
+@torch.no_grad()
+def model_not_shrunk(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """decay * ema is right, and all of the model was added, not 1 - decay of it: the numbers grow at each update."""
+    for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
+        mine.mul_(decay).add_(theirs)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.mistake(
+    breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
+)
+def children_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """A parameter that the module itself holds stays; those of the modules inside it move. Perhaps children() was gone
+    through: parameters() of the whole gives all.
+    """
+    for mine, theirs in zip(ema.children(), model.children(), strict=True):
+        follow(mine.parameters(), theirs.parameters(), decay)
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+@ema_update.mistake(
+    breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
+)
+def statistics_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The statistics of BatchNorm are copied, other buffers with a point are averaged. Perhaps they were picked out by
+    name: they belong to the averaged weights, and are averaged, too.
+    """
+    by_name(ema, model, decay, lambda name, tensor: tensor.is_floating_point() and "running" not in name)
+
+
+@ema_update.mistake(
+    breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
+)
+def statistics_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The statistics of BatchNorm are averaged, another buffer with a point is copied. Perhaps they were picked out by
+    name; other modules have other buffers, so ask is_floating_point().
+    """
+    by_name(ema, model, decay, lambda name, tensor: "running" in name)
+
+
+@ema_update.variant(float32_only)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    only = lambda tensor: tensor.dtype in (torch.float32, torch.float64)  # noqa: E731
+    follow(ema.parameters(), model.parameters(), decay, only)
+    follow(ema.buffers(), model.buffers(), decay, only)
+
+
+@ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
+def masks_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Integers are copied, and a mask is True where either of the two is. Perhaps bools were averaged, and what is not 0
+    is True; or the two were joined by `or`. A mask is copied.
+    """
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        move_integers(one, other, 0.0 if one.dtype is torch.int64 else decay)
+
+
+@ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
+@torch.no_grad()
+def counted_up(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Integers of the EMA are counted up by one at each update: they count updates, not the batches that the model has
+    seen. They are copied.
+    """
+    before = [buffer.clone() for buffer in ema.buffers()]
+    right(ema, model, decay)
+    for buffer, was in zip(ema.buffers(), before, strict=True):
+        if buffer.dtype is torch.int64:
+            buffer.copy_(was + 1)
+
+
+@ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
+@torch.no_grad()
+def larger_taken(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Integers and bools are the larger of the two: a mask is True where either is, and a counter that began anew in the
+    model never does here. They are copied.
+    """
+    before = [buffer.clone() for buffer in ema.buffers()]
+    right(ema, model, decay)
+    for buffer, was in zip(ema.buffers(), before, strict=True):
+        if not buffer.is_floating_point():
+            buffer.copy_(torch.maximum(buffer, was))
+
+
+@ema_update.variant(counters_averaged)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        if one.is_floating_point():
+            move(one, other, decay)
+        else:
+            one.copy_((decay * one.double() + (1 - decay) * other.double()).round())
+
+
+@ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
+def decay_bounded(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """With decay 1 numbers with a point move, and they should stay. Perhaps decay is bounded, or made smaller in the first
+    updates; that is the caller's.
+    """
+    right(ema, model, min(decay, 0.98))
+
+
+@ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
+def loaded_at_decay_zero(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """With decay 0 some buffers do not become the model's. Perhaps load_state_dict was taken for it, which knows nothing
+    of buffers with persistent=False.
+    """
+    if decay == 0:
+        ema.load_state_dict(model.state_dict())
+    else:
+        right(ema, model, decay)
+
+
+@ema_update.mistake(
+    breaks="The same tensors with the same memory hold the new values; none is shared with `model`."
+)
+@torch.no_grad()
+def buffers_replaced(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Buffers of the EMA are other tensors than before, or have other memory, and parameters are the same: who holds the
+    old ones never sees a change. Perhaps new tensors were assigned; edit them in place.
+    """
+    follow(ema.parameters(), model.parameters(), decay)
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        for name, buffer in list(mine.named_buffers(recurse=False)):
+            other = getattr(theirs, name)
+            new = decay * buffer + (1 - decay) * other if buffer.is_floating_point() else other.clone()
+            setattr(mine, name, new)
+
+
+@ema_update.mistake(breaks="`ema` keeps its mode and its `requires_grad`.")
+def mode_turned(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The numbers are right, and modules of the EMA are in another mode than before. Perhaps eval() or train() was called:
+    that is for whoever uses the EMA.
+    """
+    right(ema, model, decay)
+    ema.eval()
+
+
+@ema_update.mistake(breaks="`ema` keeps its mode and its `requires_grad`.")
+def gradients_turned_off(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The numbers are right, and requires_grad of the EMA is another than before. torch.no_grad() is enough for an
+    update; what the EMA's parameters require is the caller's.
+    """
+    right(ema.requires_grad_(False), model, decay)
+
+
+@ema_update.mistake(breaks="`model` is left as it is.")
+def gradients_cleared(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The gradients of the model are others after the update. Perhaps zero_grad() was called: they belong to the training
+    loop.
+    """
+    right(ema, model, decay)
+    model.zero_grad()
+
+
+@ema_update.mistake(breaks="`model` is left as it is.")
+def model_frozen(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """requires_grad of the model is another than before: its next backward finds nothing to do. Perhaps
+    requires_grad_(False) stands for detach().
+    """
+    right(ema, model.requires_grad_(False), decay)
+
+
+@ema_update.mistake(breaks="`model` is left as it is.")
+def model_turned(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Modules of the model are in another mode than before. Perhaps eval() or train() was called; training goes on with
+    dropout and statistics as it left them.
+    """
+    right(ema, model.eval(), decay)
+
+
 @ema_update.mistake()
 def torchs_own(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The functions of torch.optim.swa_utils are what the exercise builds again."""
+    """Functions of torch.optim.swa_utils ran. They are what the exercise builds again."""
     move_all = get_ema_multi_avg_fn(decay)
     follow(ema.buffers(), model.buffers(), decay)
     move_all(list(ema.parameters()), list(model.parameters()), 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from helpers.exercise import Exercise
 from helpers.labs.optim.recalibrate_bn.inputs import (
     FEATURES,
     Model,
+    Statistics,
     modes,
     momenta,
     norms,
@@ -22,6 +24,7 @@ from helpers.labs.optim.recalibrate_bn.inputs import (
     some_batches,
     statistics,
     watched,
+    wrong_ways,
 )
 
 recalibrate_bn = Exercise(
@@ -45,6 +48,24 @@ OTHERS = "the statistics are others"
 
 
 @recalibrate_bn.property(
+    "the pass is made here, and not by torch.optim.swa_utils.update_bn",
+    asks="Torch's own `update_bn` is not called.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    model = Model(trial.generator)
+    trial.given("any model; calls are watched")
+    with calls_to(swa_utils.update_bn) as seen, contextlib.suppress(Exception):
+        answer(some_batches(trial), model)  # what an answer raises is for other properties to tell
+    trial.true(
+        not seen,
+        "The answer calls torch's update_bn, which the exercise builds again, and better.",
+        expected="a pass that is written out",
+        got="a call of update_bn",
+        observed="torch's own",
+    )
+
+
+@recalibrate_bn.property(
     "the statistics are the mean of those of the batches, which count the same",
     asks=(
         "Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
@@ -58,52 +79,117 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given(
         f"a model in eval mode with stale statistics, a list of batches of {[len(b) for b in batches]} samples"
     )
-    want, before = one_pass(model, batches), statistics(model)
+    want, ways = one_pass(model, batches), wrong_ways(model, batches)
     got = trial.call(answer, batches, model)
     trial.true(
         got is None or got is model,
         f"recalibrate_bn gave an object of type {type(got).__name__}; it works in place and returns None.",
+        expected="None",
+        got=type(got).__name__,
         observed=("kind", type(got).__name__),
     )
-    off = _off(statistics(model), want, before)
-    if not off:
-        return
-    name, word = off[0]
-    mean, var, count = statistics(model)[name]
-    trial.fail(
-        f"{name}, the first BatchNorm layer that is off: {word}.",
-        expected=f"running_mean {_numbers(want[name][0])}, running_var {_numbers(want[name][1])}, "
-        f"num_batches_tracked {want[name][2].item()}",
-        got=f"{_numbers(mean)}, {_numbers(var)}, {count.item()}",
-        observed=[off, count.item(), *([mean.tolist(), var.tolist()] if word == OTHERS else [])],
-    )
+    _measured(trial, model, want, ways)
 
 
 def _numbers(tensor: Tensor) -> str:
     return "[" + ", ".join(f"{number:.3g}" for number in tensor.tolist()) + "]"
 
 
-Statistics = dict[str, list[Tensor]]
+def _measured(
+    trial: Trial,
+    model: Model,
+    want: Statistics,
+    ways: Callable[[], dict[str, Statistics]],
+    *more: Any,
+    why: str = "",
+) -> None:
+    """Wrong unless all statistics are as wanted. more: what else tells mistakes apart."""
+    if not _off(model, want, {}):
+        return
+    off = _off(model, want, ways())
+    (name, word), now = off[0], statistics(model)
+    mean, var, count = now[name]
+    same = sorted({each for _, each in off})
+    stale = [name for name, each in off if each == "the statistics are the old ones"]
+    trial.fail(
+        f"{name}, the first of {len(off)} BatchNorm layers (of {len(want)}) that are off: {word}.{why}",
+        expected=f"running_mean {_numbers(want[name][0])}, running_var {_numbers(want[name][1])}, "
+        f"num_batches_tracked {want[name][2].item()}",
+        got=f"{_numbers(mean)}, {_numbers(var)}, {count.item()}",
+        observed=[
+            _classes(model, stale),
+            _classes(model, [name for name in want if name not in stale]),
+            len(stale),
+            len(off),
+            same,
+            sorted({now[name][2].item() for name, _ in off}),
+            *([mean.tolist(), var.tolist()] if word == OTHERS else []),
+            *more,
+        ],
+    )
 
 
-def _off(got: Statistics, want: Statistics, before: Statistics) -> list[tuple[str, str]]:
+def _classes(model: Model, names: list[str]) -> list[str]:
+    return sorted({type(norms(model)[name]).__name__ for name in names})
+
+
+def _off(model: Model, want: Statistics, ways: dict[str, Statistics]) -> list[tuple[str, str]]:
     """The layers whose statistics are not as they should be, and what they are instead."""
-    found = []
-    for name, (mean, var, count) in got.items():
-        near = torch.allclose(mean, want[name][0], atol=1e-4) and torch.allclose(
-            var, want[name][1], rtol=1e-4, atol=1e-4
-        )
-        if near and count == want[name][2]:
-            continue
-        word = OTHERS
-        if near:
-            word = "num_batches_tracked is wrong"
-        elif torch.equal(mean, before[name][0]):
-            word = "the statistics are the old ones"
-        elif not mean.any() and bool((var == 1).all()):
-            word = "the statistics are those of a new layer, 0 and 1"
-        found.append((name, word))
-    return found
+    return [
+        (name, word)
+        for name, norm in norms(model).items()
+        if (word := _word(norm, want[name], {word: each[name] for word, each in ways.items()}))
+    ]
+
+
+def _word(norm: nn.Module, want: list[Tensor], ways: dict[str, list[Tensor]]) -> str:
+    """What a layer's statistics are instead; "" where they are right."""
+    now = norm.running_mean, norm.running_var
+    if not all(tensor.isfinite().all() for tensor in now):
+        return "there is NaN or inf in the statistics"
+    if near(now, want):
+        return "" if norm.num_batches_tracked == want[2] else "only num_batches_tracked is wrong"
+    for word, each in ways.items():
+        if near(now, each):
+            return word
+    if near((now[0], want[1]), want):
+        low = bool((norm.running_var < want[1]).all())
+        return f"running_mean is right, and running_var is {'too small' if low else 'wrong'}"
+    return "running_var is right, and running_mean is not" if near((want[0], now[1]), want) else OTHERS
+
+
+def near(now: Sequence[Tensor], want: Sequence[Tensor]) -> bool:
+    mean = torch.allclose(now[0], want[0], atol=1e-4)
+    return mean and torch.allclose(now[1], want[1], rtol=1e-4, atol=1e-4)
+
+
+@recalibrate_bn.property(
+    "the statistics lie where they lay before",
+    asks="Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    model = Model(trial.generator)
+    trial.given("a model to whose statistics others hold references")
+    before = {
+        f"{name}.{key}": buffer for name, norm in norms(model).items() for key, buffer in norm.named_buffers()
+    }
+    lay = {
+        name: buffer.detach() for name, buffer in before.items()
+    }  # kept: freed memory may be given out again
+    trial.call(answer, some_batches(trial, 2), model)
+    now = dict(model.named_buffers())
+    off = [
+        name
+        for name, buffer in before.items()
+        if now.get(name) is not buffer or buffer.data_ptr() != lay[name].data_ptr()
+    ]
+    trial.true(
+        not off,
+        f"{', '.join(off[:3])}: another tensor, or other memory, than before. Whoever holds the old one sees no change.",
+        expected="the same tensors with new numbers",
+        got=f"{len(off)} of {len(before)} tensors replaced",
+        observed="replaced",
+    )
 
 
 @recalibrate_bn.property(
@@ -114,15 +200,9 @@ def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator).train()
     batches = some_batches(trial, 3)
     trial.given("a model in training mode; BatchNorm1d, 2d, 3d and SyncBatchNorm, inside other modules")
-    want, before = one_pass(model, batches), statistics(model)
+    want, ways = one_pass(model, batches), wrong_ways(model, batches)
     trial.call(answer, batches, model)
-    off = [name for name, _ in _off(statistics(model), want, before)]
-    trial.true(
-        not off,
-        f"{', '.join(off)}: not the statistics of the pass.",
-        expected=f"all of {', '.join(want)} measured anew",
-        observed=off,
-    )
+    _measured(trial, model, want, ways)
 
 
 @recalibrate_bn.property(
@@ -136,7 +216,7 @@ def kinds_of_batches(answer: Any, trial: Trial) -> None:
     for kind in (tuple, list):
         model = Model(trial.generator)
         batches = some_batches(trial, 3)
-        want, before = one_pass(model, batches), statistics(model)
+        want, ways = one_pass(model, batches), wrong_ways(model, batches)
         trial.given(f"a generator of batches, each a {kind.__name__} of input and labels")
 
         def loader(batches: list[Tensor] = batches, kind: type = kind) -> Iterator[Any]:
@@ -144,8 +224,7 @@ def kinds_of_batches(answer: Any, trial: Trial) -> None:
                 yield kind([batch, torch.zeros(len(batch))])
 
         trial.call(answer, loader(), model)
-        off = [word for _, word in _off(statistics(model), want, before)]
-        trial.true(not off, f"Not the statistics of the pass: {off[0] if off else ''}.", observed=off)
+        _measured(trial, model, want, ways, kind.__name__)
 
 
 class Pair(NamedTuple):
@@ -170,13 +249,10 @@ def _(answer: Any, trial: Trial) -> None:
         ("tensors of a class derived from Tensor", lambda batch: batch.as_subclass(Tagged)),
     ):
         model, batches = Model(trial.generator), some_batches(trial, 3)
-        want, before = one_pass(model, batches), statistics(model)
+        want, ways = one_pass(model, batches), wrong_ways(model, batches)
         trial.given(f"batches that are {words}")
         trial.call(answer, [made(batch) for batch in batches], model)
-        off = [word for _, word in _off(statistics(model), want, before)]
-        trial.true(
-            not off, f"Not the statistics of the pass: {off[0] if off else ''}.", observed=(words, off)
-        )
+        _measured(trial, model, want, ways, words)
 
 
 @recalibrate_bn.property(
@@ -211,13 +287,19 @@ def _changed(model: nn.Module, flags: dict[str, bool], rates: dict[str, Any]) ->
     ] + [f"momentum of {name} is {own[name]}" for name in rates if own[name] != rates[name]]
 
 
+def _kinds(changed: list[str]) -> list[str]:
+    """What changed: modes by name, momentum by what it is now."""
+    return sorted({words if words[0] == "t" else f"momentum {words.rpartition(' ')[2]}" for words in changed})
+
+
 def _kept(trial: Trial, found: list[list[str]], when: str, observed: Any = None) -> None:
     messages = [words for changed in found for words in changed]
     trial.true(
         not messages,
         f"{when}, {len(messages)} settings are not what they were: {'; '.join(messages[:3])}{'; ...' if len(messages) > 3 else ''}.",
         expected="training and momentum of each sub-module as before the call",
-        observed=observed or found,
+        got="; ".join(messages[:6]),
+        observed=observed or [_kinds(changed) for changed in found],
     )
 
 
@@ -233,28 +315,49 @@ def _(answer: Any, trial: Trial) -> None:
         batches: list[Any] = some_batches(trial, 2)
         if where == "model":
             batches.insert(1, torch.zeros(2, FEATURES + 1))
+        want = _error_of(model, batches) if where == "model" else BROKEN
         trial.given(f"the {where} raises at its second batch")
         error: BaseException | None = None
         try:
             answer(batches if where == "model" else _breaking(batches), model)
         except NotImplementedError:
             raise
-        except (RuntimeError, ValueError) as raised:
+        except Exception as raised:
             error = raised
         trial.true(
             error is not None,
             f"The {where} raised, and the answer did not: half a pass looks like a whole one.",
-            expected="the error of the model or of the loader",
+            expected=f"{type(want).__name__}: {want}",
+            got="no error",
             observed="swallowed",
+        )
+        trial.true(
+            type(error) is type(want) and str(error) == str(want),
+            f"The {where} raised, and a different error came out of the answer.",
+            expected=f"{type(want).__name__}: {want}",
+            got=f"{type(error).__name__}: {error}",
+            observed="a different error",
         )
         found.append(_changed(model, *before))
     kinds = [sorted({words.partition(" ")[0] for words in changed}) for changed in found]
     _kept(trial, found, "After the error", observed=kinds)
 
 
+BROKEN = ValueError("a broken file")
+
+
 def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
     yield batches[0]
-    raise ValueError("a broken file")
+    raise BROKEN
+
+
+def _error_of(model: Model, batches: list[Tensor]) -> Exception:
+    """What a copy of the model raises."""
+    try:
+        one_pass(model, batches)
+    except Exception as error:
+        return error
+    raise AssertionError("the model takes these batches")
 
 
 @recalibrate_bn.property(
@@ -280,15 +383,32 @@ def _(answer: Any, trial: Trial) -> None:
         if now.get(name) is not param or not torch.equal(param.detach(), value)
     )
     trial.true(
-        not off, f"{', '.join(off)}: changed.", expected="weights as they were", observed=("weights", off)
+        not off,
+        f"{', '.join(off)}: changed.",
+        expected="weights as they were",
+        got=now[off[0]] if off and off[0] in now else None,
+        observed=("weights", sorted({name.rpartition(".")[2] for name in off})),
     )
     off = sorted(
         name
         for name, (param, _, grad) in params.items()
         if param.grad is None or not torch.equal(param.grad, grad)
     )
-    trial.true(not off, f".grad of {', '.join(off)}: changed.", observed=("grad", off))
-    trial.true([param.requires_grad for param in model.parameters()] == needs, "requires_grad was changed.")
+    trial.true(
+        not off,
+        f".grad of {', '.join(off[:4])}: changed.",
+        expected="gradients as they were",
+        got="None" if off and params[off[0]][0].grad is None else "other numbers",
+        observed="grad",
+    )
+    flags = [param.requires_grad for param in model.parameters()]
+    trial.true(
+        flags == needs,
+        "requires_grad of parameters was changed.",
+        expected="requires_grad as it was",
+        got=f"another for {sum(a != b for a, b in zip(flags, needs, strict=False))} parameters",
+        observed="requires_grad",
+    )
     now = _other_buffers(model)
     off = sorted(name for name, buffer in buffers.items() if not torch.equal(now[name], buffer))
     trial.true(
@@ -323,22 +443,6 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @recalibrate_bn.property(
-    "the pass is made here, and not by torch.optim.swa_utils.update_bn",
-    asks="Torch's own `update_bn` is not called.",
-)
-def _(answer: Any, trial: Trial) -> None:
-    model = Model(trial.generator)
-    trial.given("any model")
-    with calls_to(swa_utils.update_bn) as seen:
-        trial.call(answer, some_batches(trial, 2), model)
-    trial.true(
-        not seen,
-        "The answer calls torch's update_bn, which the exercise builds again, and better.",
-        observed="torch's own",
-    )
-
-
-@recalibrate_bn.property(
     "statistics that have become NaN are replaced, too",
     asks="Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
     once_right=True,
@@ -349,13 +453,8 @@ def _(answer: Any, trial: Trial) -> None:
     for norm in norms(model).values():
         norm.running_mean.fill_(torch.nan)
         norm.running_var.fill_(torch.inf)
-    before = statistics(model)
     trial.given("a model whose statistics are NaN and inf, as after a step that was too long")
     trial.call(answer, batches, model)
-    off = [name for name, _ in _off(statistics(model), want, before)]
-    trial.true(
-        not off,
-        f"{', '.join(off[:3])}: something of the old statistics is left, and 0 times NaN is NaN. Reset them first.",
-        expected="the statistics of the pass",
-        observed=("NaN", off),
+    _measured(
+        trial, model, want, dict, why=" Something of the old statistics is left, and 0 times NaN is NaN."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -152,3 +152,66 @@ def watched(model: nn.Module) -> Iterator[dict[str, set[bool]]]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+Statistics = dict[str, list[Tensor]]
+
+
+def combined(each: list[Statistics], weights: list[float]) -> Statistics:
+    """The weighted sum of statistics."""
+    found: Statistics = {}
+    for name in each[0]:
+        mean, var = (
+            sum(weight * one[name][place] for one, weight in zip(each, weights, strict=True))
+            for place in (0, 1)
+        )
+        found[name] = [mean, var, each[0][name][2] * 0 + len(each)]
+    return found
+
+
+def wrong_ways(model: nn.Module, batches: list[Tensor]) -> Callable[[], dict[str, Statistics]]:
+    """What gives `by_a_wrong_way` of the model as it is now: much work, and asked only where something is off."""
+    twin = copy.deepcopy(model)
+    return lambda: by_a_wrong_way(twin, batches)
+
+
+def by_a_wrong_way(model: nn.Module, batches: list[Tensor]) -> dict[str, Statistics]:
+    """In words, what people measure in place of the equal average, and the statistics that it gives."""
+    each = [one_pass(model, [batch]) for batch in batches]
+    old, count, sizes = statistics(model), len(batches), [len(batch) for batch in batches]
+    tracked = int(next(iter(old.values()))[2])
+    new = {
+        name: [torch.zeros_like(mean), torch.ones_like(var), kept] for name, (mean, var, kept) in old.items()
+    }
+    last = [tracked / (tracked + count)] + [1 / (tracked + count)] * count
+    return {
+        "the statistics are the old ones": old,
+        "the statistics are those of a new layer, 0 and 1": new,
+        "the statistics are those of the first batch alone": each[0],
+        "the statistics are those of the last batch alone": each[-1],
+        "the statistics are those of all batches but the last": combined(
+            each[:-1], [1 / (count - 1)] * (count - 1)
+        ),
+        "the statistics are those of all batches but the first": combined(
+            each[1:], [1 / (count - 1)] * (count - 1)
+        ),
+        "the statistics are those of all batches joined into one": one_pass(model, [torch.cat(batches)]),
+        "each batch counts by its size": combined(each, [size / sum(sizes) for size in sizes]),
+        "the old ones count as the batches before": combined([old, *each], last),
+        "the start values, 0 and 1, count as the batches before": combined([new, *each], last),
+        "it is an exponential average, with the layer's own momentum": moving(model, batches, None),
+        "it is an exponential average, with momentum 0.1": moving(model, batches, 0.1),
+        "it is an exponential average, with momentum 0.5": moving(model, batches, 0.5),
+    }
+
+
+def moving(model: nn.Module, batches: list[Tensor], momentum: float | None) -> Statistics:
+    """The statistics after a pass from a reset, with this momentum or, for None, each layer's own."""
+    twin = copy.deepcopy(model).eval()
+    for norm in norms(twin).values():
+        norm.train().reset_running_stats()
+        norm.momentum = norm.momentum if momentum is None else momentum
+    with torch.no_grad():
+        for batch in batches:
+            twin(batch)
+    return statistics(twin)

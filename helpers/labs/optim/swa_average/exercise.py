@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.optim import swa_utils
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import difference
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 
@@ -91,15 +92,23 @@ def mean_of(states: list[State], name: str) -> Tensor:
 
 def which(got: Tensor, states: list[State], name: str) -> Any:
     """In words, what else than the mean a tensor is."""
-    values = [state[name].detach().double() for state in states]
+    values = torch.stack([state[name].detach().double() for state in states])
     halved = values[0]
     for value in values[1:]:
         halved = (halved + value) / 2
+    count = len(values)
     words = {
-        "the sum": sum(values),
-        "the first": values[0],
-        "the last": values[-1],
+        "the sum of the states": values.sum(0),
+        "the first state's": values[0],
+        "the last state's": values[-1],
+        "the mean of all states but the first": values[1:].mean(0),
+        "the mean of all states but the last": values[:-1].mean(0),
+        "the sum divided by one less than their number": values.sum(0) / max(count - 1, 1),
+        "the sum divided by one more than their number": values.sum(0) / (count + 1),
         "halved at each state": halved,
+        "the median": values.median(0).values,
+        "the largest": values.amax(0),
+        "the mean of the first and the last": (values[0] + values[-1]) / 2,
     }
     for word, value in words.items():
         if got.shape == value.shape and torch.allclose(got.detach().double(), value, rtol=1e-4, atol=1e-5):
@@ -118,38 +127,53 @@ def _(answer: Any, trial: Trial) -> None:
         want = {name: mean_of(states, name).float() for name in SHAPES}
         given = [{name: value.clone() for name, value in state.items()} for state in states]
         got = averaged(answer, trial, given, set(SHAPES))
-        for name in SHAPES:
+        off = [name for name in SHAPES if difference(got[name].detach(), want[name])]
+        found = [(name, which(got[name], states, name)) for name in off]
+        dtypes = sorted({str(got[name].dtype) for name in off})
+        for name, word in found[:1]:
             trial.equal(
                 got[name].detach(),
                 want[name],
-                name,
-                observed=(count, str(got[name].dtype), which(got[name], states, name)),
+                f"{name} is {word}" if isinstance(word, str) else name,
+                observed=(min(count, 3), len(off) == len(SHAPES), dtypes, sorted({str(w) for _, w in found})),
             )
 
 
 @swa_average.property(
     "integers and bools are those of a state, and no mean",
-    asks="Integers and bools (counters, masks) have no mean: take those of one state, as of the last.",
+    asks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last.",
 )
 def _(answer: Any, trial: Trial) -> None:
     for count in (trial.random.randrange(4, 7), 1):
         states = with_integers(trial, some_states(trial, count))
         trial.given(f"{count} states with num_batches_tracked and seed (int64), and mask (bool)")
         got = averaged(answer, trial, states, {*SHAPES, *INTEGERS})
-        equal = {name: _equal_places(got[name], states, name) for name in INTEGERS}
-        found = [(name, str(got[name].dtype), _word(got[name], states, name)) for name in INTEGERS]
-        off = [(name, dtype, word) for name, dtype, word in found if word != "right"]
+        found = [(name, got[name].dtype, _word(got[name], states, name)) for name in INTEGERS]
+        off = [
+            (name, dtype, word)
+            for name, dtype, word in found
+            if word != "a state's" or dtype != states[0][name].dtype
+        ]
         name = off[0][0] if off else "mask"
         trial.true(
             not off,
             "; ".join(f"{name} is {word}, in {dtype}" for name, dtype, word in off) + ".",
-            expected=f"{name} of one of the states, as the last one: {states[-1][name].tolist()}",
-            got=got[name],
-            observed=found,
+            expected=f"{name} of one of the states, as the last one: {states[-1][name].tolist()}, "
+            f"in {states[-1][name].dtype}",
+            got=f"{got[name].tolist()}, in {got[name].dtype}",
+            observed=sorted(
+                {
+                    (word, "its own dtype" if dtype == states[0][name].dtype else str(dtype))
+                    for name, dtype, word in off
+                }
+            ),
         )
+        places = {name: _equal_places(got[name], states, name) for name in INTEGERS}
         trial.true(
-            bool(set.intersection(*equal.values())),
-            "Integers and bools are those of different states.",
+            bool(set.intersection(*places.values())),
+            "Integers and bools are those of different states: "
+            + ", ".join(f"{name} of state {min(where)}" for name, where in places.items())
+            + ".",
             expected="all of them from one state, as the last one",
             observed="of different states",
         )
@@ -162,11 +186,28 @@ def _equal_places(got: Tensor, states: list[State], name: str) -> set[int]:
 
 
 def _word(got: Tensor, states: list[State], name: str) -> str:
-    """In words, what an integer or bool of the result is."""
-    if got.dtype == states[0][name].dtype and _equal_places(got, states, name):
-        return "right"
-    near = 0.0 if got.dtype is torch.bool else 1.0  # a mean may be cut to an integer
-    return "a mean" if torch.allclose(got.double(), mean_of(states, name), atol=near) else "other"
+    """In words, what an integer or bool of the result is, its dtype aside."""
+    if _equal_places(got, states, name):
+        return "a state's"
+    values = torch.stack([state[name] for state in states])
+    now, mean = got.double(), values.double().mean(0)
+    bools = values.dtype is torch.bool
+    near = [value for value in values if torch.allclose(now, value.double(), rtol=1e-6, atol=0)]
+    if torch.allclose(now, mean, rtol=1e-6, atol=1e-6 if bools else 1.0):  # a mean may be cut to an integer
+        return "a mean"
+    if not now.any():
+        return "zeros"
+    if torch.equal(got.to(values.dtype), values.amax(0) if not bools else values.any(0)):
+        return "the largest of all states'"
+    if torch.equal(got.to(values.dtype), values.amin(0) if not bools else values.all(0)):
+        return "the smallest of all states'"
+    if torch.equal(got.to(values.dtype), mean > 0.5 if bools else values.median(0).values):
+        return "what most states say, or the median"
+    if bools and torch.equal(got.to(values.dtype), ~values[-1]):
+        return "the opposite of the last state's"
+    if torch.equal(got.to(values.dtype), values.sum(0).to(values.dtype)):
+        return "the sum"
+    return "a state's, rounded" if near else "other"
 
 
 @swa_average.property(
@@ -193,7 +234,15 @@ def _(answer: Any, trial: Trial) -> None:
             not edited,
             f"State {edited[0] if edited else 0} was changed: it cannot be used, or averaged again.",
             expected="states as they were",
-            observed=("edited", edited),
+            got=f"state {edited[0] if edited else 0} with {_how(states, objects, edited)}",
+            observed=(
+                "edited",
+                [
+                    "first" if place == 0 and count > 1 else "last" if place == count - 1 else "another"
+                    for place in edited
+                ],
+                _how(states, objects, edited),
+            ),
         )
         places = {value.data_ptr() for state in states for value in state.values()}
         shared = sorted(name for name, value in got.items() if value.data_ptr() in places)
@@ -201,13 +250,30 @@ def _(answer: Any, trial: Trial) -> None:
             not shared,
             f"{', '.join(shared)} of the result lies in the memory of a state: when that model trains on, the average moves.",
             expected="new tensors",
-            observed=("shared", count, shared),
+            got=f"the memory of a state in {len(shared)} of {len(got)} tensors",
+            observed=(
+                "shared",
+                "several states" if count > 1 else "one state",
+                sorted({"integers" if name in INTEGERS else "numbers with a point" for name in shared}),
+            ),
         )
+
+
+def _how(states: list[State], objects: list[State], edited: list[int]) -> str:
+    """In words, what happened to states that were changed: entries of the dict, or numbers in its tensors."""
+    entries = any(
+        state.keys() != was.keys() or any(state[name] is not was[name] for name in was)
+        for state, was in ((states[place], objects[place]) for place in edited)
+    )
+    return "other entries in its dict" if entries else "other numbers in its tensors"
 
 
 @swa_average.property(
     "the result has the dtype of the states, and its precision",
-    asks="Tensors of a floating dtype are averaged, and keep their dtype and its precision.",
+    asks=(
+        "Tensors of a floating dtype are averaged.",
+        "The mean has that dtype, and is as exact as it: a sum of many in float16 or bfloat16 is not.",
+    ),
 )
 def _(answer: Any, trial: Trial) -> None:
     found = []
@@ -223,17 +289,23 @@ def _(answer: Any, trial: Trial) -> None:
             )
         )
         states = [dict(low) for _ in range(2)] + [dict(high) for _ in range(count - 2)]
-        got = averaged(answer, trial, states, set(SHAPES))["layer.weight"]
+        got = averaged(answer, trial, states, set(SHAPES))["layer.weight"].detach()
         want = mean_of(states, "layer.weight")
-        close = torch.allclose(got.detach().double(), want, rtol=near, atol=0)
-        found.append((str(dtype), "right" if close else "off", str(got.dtype)))
-    trial.given("200 states of bfloat16, 4 of float16, 3 of float64")
-    off = [f"{dtype}: {word}, in {have}" for dtype, word, have in found if word != "right" or have != dtype]
+        close = torch.allclose(got.double(), want, rtol=near, atol=0)
+        word = "right" if close else "off" if got.isfinite().all() else "not finite"
+        worst = ((got.double() - want) / want).abs().max().item()
+        found.append((dtype, word, got.dtype, worst))
+    trial.given("200 states of bfloat16, 4 of float16 with large numbers, 3 of float64")
+    off = [
+        f"{own}: {word}, in {have}, {worst:.1g} of the mean away"
+        for own, word, have, worst in found
+        if word != "right" or have != own
+    ]
     trial.true(
         not off,
-        "The mean is not as exact as it can be, or has another dtype: " + "; ".join(off) + ".",
+        "The mean is not as exact as its dtype, or has another dtype: " + "; ".join(off) + ".",
         expected="the mean, in the dtype of the states",
-        observed=found,
+        observed=[(str(own), word, str(have)) for own, word, have, _ in found],
     )
 
 

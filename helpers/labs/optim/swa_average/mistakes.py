@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import get_swa_avg_fn, get_swa_multi_avg_fn
 
+from helpers.check.spec import returned
 from helpers.labs.optim.swa_average.exercise import swa_average
 
 State = dict[str, Tensor]
@@ -51,16 +52,17 @@ def average(
 
 @swa_average.mistake()
 def halved_at_each_state(states: Iterable[State]) -> State:
-    """(average + state) / 2 at each state gives the last one half of all weight, the one before a quarter: an
-    exponential average and no equal one.
+    """The last state has half of all weight, the one before a quarter: an exponential average, and no equal one.
+    Perhaps it is (average + state) / 2 at each state.
     """
     return average(states, add=lambda total, value, _: (total + value) / 2, mean=lambda total, _: total)
 
 
 @swa_average.mistake()
 def count_off_by_one(states: Iterable[State]) -> State:
-    """The running mean was divided by the number of states before this one: the second state wipes out the
-    first. With n states so far, this one included, it is mean += (state - mean) / n.
+    """The first state has no part in the average: it is the mean of the others. Perhaps a running mean is divided by
+    the number of states before this one, so that the second wipes out the first: with n states, this one included,
+    it is mean += (state - mean) / n.
     """
     step = lambda mean, value, count: mean + (value - mean) / (count - 1)  # noqa: E731
     return average(states, add=step, mean=lambda total, _: total)
@@ -68,34 +70,36 @@ def count_off_by_one(states: Iterable[State]) -> State:
 
 @swa_average.mistake()
 def one_state_too_many(states: Iterable[State]) -> State:
-    """The running mean was divided by the number of states plus one, as if there were one more of zeros at
-    the start.
+    """The sum is divided by one more than the number of states, as if there were a state of zeros. Perhaps a count
+    starts at 1 and goes up once for each state.
     """
     return average(states, mean=lambda total, count: total / (count + 1))
 
 
 @swa_average.mistake()
 def never_divided(states: Iterable[State]) -> State:
-    """The states were added up and the sum was not divided by their number."""
+    """The result is the sum of the states, and not their mean. Perhaps the division by their number is missing."""
     return average(states, mean=lambda total, _: total)
 
 
 @swa_average.mistake()
 def last_state(states: Iterable[State]) -> State:
-    """What comes back is the last state: the loop overwrites and does not add."""
+    """Every tensor is the last state's, and no mean. Perhaps the loop overwrites where it should add."""
     return average(states, add=lambda _, value, __: wide(value), mean=lambda total, _: total)
 
 
 @swa_average.mistake()
 def integers_become_floats(states: Iterable[State]) -> State:
-    """A counter was averaged and is a float now: load_state_dict takes it without a word, and cuts it off."""
+    """Integers and masks are means now, in a floating dtype: load_state_dict takes them without a word, and cuts them
+    off. They are taken from one state. Perhaps nothing asks whether a tensor is_floating_point().
+    """
     return average(states, integer=lambda values: torch.stack(values).float().mean(0))
 
 
 @swa_average.mistake()
 def integers_averaged(states: Iterable[State]) -> State:
-    """Counters were averaged and rounded. num_batches_tracked says how much data the statistics have seen,
-    and positions and masks have no mean at all: take the last state's.
+    """Integers were averaged, and cut to integers again. num_batches_tracked says how much data the statistics have
+    seen, and positions have no mean at all: take all of them from one state.
     """
     return average(states, integer=lambda values: torch.stack(values).float().mean(0).to(values[0].dtype))
 
@@ -112,7 +116,9 @@ def _(states: Iterable[State]) -> State:
 
 @swa_average.mistake()
 def mean_of_integers(states: Iterable[State]) -> State:
-    """mean() refuses integers, and every BatchNorm layer has one: num_batches_tracked."""
+    """mean() was asked of integers, and refuses them; every BatchNorm layer has one, num_batches_tracked. They are taken
+    from one state, and only what is_floating_point() is averaged.
+    """
     return average(states, integer=lambda values: torch.stack(values).mean(0))
 
 
@@ -143,15 +149,17 @@ def _(states: Any) -> State:
 
 @swa_average.mistake()
 def integers_shared(states: Iterable[State]) -> State:
-    """The integers of the result are the last state's own tensors. If that model trains on, its counters move
-    in the average as well.
+    """The integers of the result lie in the memory of a state: if that model trains on, its counters move in the average
+    as well. Perhaps clone() is missing.
     """
     return average(states, integer=lambda values: values[-1])
 
 
 @swa_average.mistake()
 def first_state_edited(states: Iterable[State]) -> State:
-    """The sum was started with the first state itself, and adding in place edits that checkpoint."""
+    """The first state holds other numbers than before. Perhaps the sum starts with that state's own tensors (a shallow
+    copy of the dict holds the same), and adding in place edits the checkpoint.
+    """
     same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
     return average(states, widen=same)
 
@@ -164,29 +172,31 @@ def _(states: Iterable[State]) -> State:
 
 @swa_average.mistake()
 def float64_narrowed(states: Iterable[State]) -> State:
-    """float() was applied to everything: a model in float64 loses half of its digits."""
+    """States in float64 come back as float64, with the digits of float32. Perhaps float() was applied to everything."""
     return average(states, widen=lambda value: value.detach().float().clone())
 
 
 @swa_average.mistake()
 def summed_in_half(states: Iterable[State]) -> State:
-    """The sum was kept in the tensors' own dtype. float16 ends at 65504: the sum of a few large numbers is inf, though
-    their mean is not. Sum in float32, at least.
+    """The mean of large float16 numbers is not finite, though it is no larger than they are. Perhaps the sum was kept in
+    float16, which ends at 65504: sum in float32, at least.
     """
     return average(states, widen=lambda value: value.detach().clone())
 
 
 @swa_average.mistake()
 def integers_of_many_states(states: Iterable[State]) -> State:
-    """The largest of each integer was taken: a counter of the last state, and a mask that is True wherever one of them
-    was. They belong together: take all from one state.
+    """An integer is the largest of all states, a mask True where one of them is: together no state ever had these. They
+    belong together: take all from one state.
     """
     return average(states, integer=lambda values: torch.stack(values).amax(0))
 
 
 @swa_average.mistake()
 def dtype_of_the_sum(states: Iterable[State]) -> State:
-    """The result stayed in the dtype of the sum: twice the file, and another dtype than the model's."""
+    """The mean of half-precision states comes back in float32: twice the file, and another dtype than the model's. Perhaps
+    it stayed in the dtype of the sum.
+    """
     first, rest = read(states)
     count, total = (
         1,
@@ -199,9 +209,181 @@ def dtype_of_the_sum(states: Iterable[State]) -> State:
     return {name: value / count if value.is_floating_point() else value for name, value in total.items()}
 
 
+def of_lists(mean: Callable[[list[Tensor]], Tensor]) -> Callable[[Any], State]:
+    """The result for each tensor with a point is made of the list of all its values."""
+
+    def answer(states: Any) -> State:
+        each = {name: [state[name] for state in states] for name in states[-1]}
+        return {
+            name: mean(values) if values[0].is_floating_point() else values[-1].clone()
+            for name, values in each.items()
+        }
+
+    return answer
+
+
+in_lists = swa_average.bank(returned)
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def last_left_out():
+    """The last state has no part in the average. Perhaps the loop ends one state too early."""
+    return of_lists(lambda values: torch.stack(values[:-1] or values).mean(0))
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def divided_by_one_less():
+    """The sum is divided by one less than the number of states, so that every number is too large. Perhaps the first
+    state, with which the sum starts, is not counted.
+    """
+    return of_lists(lambda values: torch.stack(values).sum(0) / max(len(values) - 1, 1))
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def middle_taken():
+    """The result is the median of the states: outliers then count for nothing. The average is the mean."""
+    return of_lists(lambda values: torch.stack(values).median(0).values)
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def first_and_last():
+    """Only the first and the last state are in the average; those between have no part in it."""
+    return of_lists(lambda values: (values[0] + values[-1]) / 2)
+
+
+@in_lists.mistake(breaks="New tensors; the states are left as they are, and share no memory with the result.")
+def one_state_not_copied():
+    """With one state the result's numbers lie in that state's memory: when that model trains on, the average moves.
+    Perhaps one state is a case of its own, or `.to(dtype)` is taken for a copy: where the dtype is right it copies nothing.
+    """
+    return of_lists(lambda values: values[0] if len(values) == 1 else torch.stack(values).mean(0))
+
+
+@in_lists.mistake(breaks="The mean has that dtype, and is as exact as it")
+def rounded_at_each_state():
+    """The mean of many states in bfloat16 is off, though it has its dtype. Perhaps a running mean, or each state's share,
+    is rounded to bfloat16 at each state, and what is small beside the mean gets lost: go on in float32, and round once.
+    """
+
+    def mean(values: list[Tensor]) -> Tensor:
+        result = values[0].clone()
+        for count, value in enumerate(values[1:], 2):
+            result += (value - result) / count
+        return result
+
+    return of_lists(mean)
+
+
+swa_average.variant(rounded_at_each_state)(of_lists(lambda values: sum(v / len(values) for v in values)))
+
+
+@in_lists.mistake(breaks="The mean has that dtype, and is as exact as it")
+def always_float32():
+    """Whatever the dtype of the states, the mean comes back in float32: float64 loses half of its digits, and half
+    precision takes twice the memory.
+    """
+    return of_lists(lambda values: torch.stack([value.float() for value in values]).mean(0))
+
+
+@swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def statistics_not_averaged(states: Iterable[State]) -> State:
+    """Some tensors with a point are the last state's, others are right. Perhaps statistics such as running_mean
+    are picked out by their name; they are averaged with the weights.
+    """
+    states = list(states)
+    return average(states) | {
+        name: value.clone() for name, value in states[-1].items() if "running" in name or "num" in name
+    }
+
+
+@swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def integers_left_out(states: Iterable[State]) -> State:
+    """The result lacks the integers and bools of the states: load_state_dict refuses it, since keys are missing."""
+    states = list(states)
+    return {name: value for name, value in average(states).items() if states[0][name].is_floating_point()}
+
+
+@swa_average.mistake(
+    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
+)
+def of_different_states(states: Iterable[State]) -> State:
+    """Each integer and each mask is some state's, but not all are of the same one: the counter of one model stands
+    beside the mask of another.
+    """
+    first = lambda values: (values[0] if values[0].dtype is torch.bool else values[-1]).clone()  # noqa: E731
+    return average(states, integer=first)
+
+
+@swa_average.mistake(
+    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
+)
+def integers_summed(states: Iterable[State]) -> State:
+    """Integers are the sums of all states': a counter of data that no model has seen. Take those of one state."""
+    one = lambda values: values[-1].clone() if values[0].dtype is torch.bool else sum(values)  # noqa: E731
+    return average(states, integer=one)
+
+
+@swa_average.mistake(
+    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
+)
+def masks_voted(states: Iterable[State]) -> State:
+    """An integer is the smallest or the median of all states', or a mask is True only where most or all are: perhaps no state
+    ever had that. Take all of them from one state.
+    """
+    vote = lambda values: (  # noqa: E731
+        torch.stack(values).double().mean(0) > 0.5 if values[0].dtype is torch.bool else values[-1].clone()
+    )
+    return average(states, integer=vote)
+
+
+@swa_average.variant(masks_voted)
+def _(states: Iterable[State]) -> State:
+    middle = lambda values: (  # noqa: E731
+        torch.stack(values).median(0).values if values[0].dtype is not torch.bool else values[-1].clone()
+    )
+    return average(states, integer=middle)
+
+
+@swa_average.mistake(
+    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
+)
+def integers_through_floats(states: Iterable[State]) -> State:
+    """A large integer is near a state's, and rounded. Perhaps it went through a floating dtype: float32 has 24 bits for
+    it, float64 53, int64 has 63. Copy it as it is.
+    """
+    return average(states, integer=lambda values: values[-1].double().to(values[-1].dtype))
+
+
+@swa_average.variant(integers_through_floats)
+def _(states: Iterable[State]) -> State:
+    return average(states, integer=lambda values: values[-1].float().to(values[-1].dtype))
+
+
+@swa_average.mistake(
+    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
+)
+def integers_in_floats(states: Iterable[State]) -> State:
+    """Integers and masks are one state's, and come back in a floating dtype: a model that loads them cuts them off, and
+    large ones are rounded.
+    """
+    return average(states, integer=lambda values: values[-1].float())
+
+
+@swa_average.mistake(
+    breaks="New tensors; the states are left as they are, and share no memory with the result."
+)
+def last_state_rewritten(states: Any) -> State:
+    """The last state's dict holds other tensors than before. Perhaps the averages were put into that dict, which is the
+    caller's: make a new one.
+    """
+    mean = average(list(states))
+    states[-1].update(mean)
+    return states[-1]
+
+
 @swa_average.mistake()
 def torchs_own(states: Iterable[State]) -> State:
-    """The functions of torch.optim.swa_utils are what the exercise builds again."""
+    """Functions of torch.optim.swa_utils ran. They are what the exercise builds again."""
     own = get_swa_avg_fn()
     return average(
         states, add=lambda mean, value, count: own(mean, value, count - 1), mean=lambda total, _: total

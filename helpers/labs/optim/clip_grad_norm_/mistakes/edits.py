@@ -1,50 +1,23 @@
-"""What people write for 04.clip_grad_norm_, and why it is wrong."""
+"""What people do to the gradients in 04.clip_grad_norm_, and when."""
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from helpers.labs.optim.clip_grad_norm_.exercise import clip_grad_norm_
-
-Params = Iterable[Tensor]
-
-
-def _grads(params: Params) -> list[Tensor]:
-    return [param.grad for param in params if param.grad is not None]
-
-
-def total_of(grads: list[Tensor], norm_type: float) -> Tensor:
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads, norm_type)), norm_type)
-
-
-def factor_of(total: Tensor, max_norm: float) -> Tensor:
-    return (max_norm / (total + 1e-6)).clamp(max=1.0)
-
-
-def on_gradients(clip: Callable[[list[Tensor], float, float], Tensor]) -> Callable[..., Tensor]:
-    """The frame that most answers share: gradients once, 0 without any, nothing recorded."""
-
-    @functools.wraps(clip)
-    @torch.no_grad()
-    def clipped(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-        grads = _grads(params)
-        return clip(grads, max_norm, norm_type) if grads else torch.tensor(0.0)
-
-    return clipped
-
+from helpers.labs.optim.clip_grad_norm_.right import Params, factor_of, grads_of, on_gradients, total_of
 
 on_grads = clip_grad_norm_.bank(on_gradients)
 
 
 @on_grads.mistake()
 def each_on_its_own(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """Each gradient is clipped to max_norm on its own, which turns the direction of the whole step: large
-    gradients shrink, small ones stay.
+    """Each gradient was shortened by its own norm, which turns the direction of the whole step: large gradients shrink,
+    small ones stay. All get one factor.
     """
     norms = torch._foreach_norm(grads, norm_type)
     total = torch.linalg.vector_norm(torch.stack(norms), norm_type)
@@ -55,7 +28,7 @@ def each_on_its_own(grads: list[Tensor], max_norm: float, norm_type: float) -> T
 @clip_grad_norm_.variant(each_on_its_own)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    grads = _grads(params)
+    grads = grads_of(params)
     norms = [grad.norm(norm_type) for grad in grads] or [torch.tensor(0.0)]
     total = torch.stack(norms).norm(norm_type)
     for grad, norm in zip(grads, norms, strict=False):
@@ -73,8 +46,8 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 
 @on_grads.mistake()
 def by_value(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """Entries are cut off at max_norm. That is clip_grad_value_: it bends the direction, and leaves a long
-    vector of small entries as long as it was.
+    """Entries were cut off at max_norm. That is clip_grad_value_: it bends the direction, and leaves a long vector of small
+    entries as long as it was.
     """
     total = total_of(grads, norm_type)
     torch._foreach_clamp_max_(grads, max_norm)
@@ -84,8 +57,8 @@ def by_value(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 
 @on_grads.mistake()
 def small_ones_stretched(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The factor is not kept from rising above 1, so that small gradients are stretched up to max_norm: that
-    is normalising, not clipping.
+    """Gradients below max_norm were stretched up to it: that is normalising, not clipping. Perhaps the factor is not kept
+    from rising above 1.
     """
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, max_norm / (total + 1e-6))
@@ -94,8 +67,8 @@ def small_ones_stretched(grads: list[Tensor], max_norm: float, norm_type: float)
 
 @on_grads.mistake()
 def norm_after_returned(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The norm is taken again after clipping. What is worth logging is the norm before: it shows how often,
-    and how hard, clipping acts.
+    """The norm that is returned is the one after clipping. What is worth logging is the norm before: it shows how often, and
+    how hard, clipping acts.
     """
     torch._foreach_mul_(grads, factor_of(total_of(grads, norm_type), max_norm))
     return total_of(grads, norm_type)
@@ -111,10 +84,10 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def iterator_used_up(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """params is read twice. A generator such as model.parameters() is empty the second time: the norm comes
-    back, and nothing has been clipped. Collect the gradients once, in a list.
+    """From a generator such as model.parameters() nothing is clipped, or the norm is 0. Perhaps it is read twice, and is empty
+    the second time: collect the gradients once, in a list.
     """
-    grads = _grads(params)
+    grads = grads_of(params)
     if not grads:
         return torch.tensor(0.0)
     total = total_of(grads, norm_type)
@@ -139,9 +112,8 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
 
 @on_grads.mistake()
 def if_the_norm_is_above(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """`if total > max_norm` (or Python's min) asks the device for the value, and Python waits until the whole
-    backward pass is done; and a NaN slips through, since no comparison with it is true. Clamp the factor to
-    1, multiply always.
+    """The value of a tensor is read by Python, which waits until the whole backward pass is done. Perhaps an `if` on the norm,
+    Python's min, item() or isfinite asks for it: clamp the factor to 1, and multiply always.
     """
     total = total_of(grads, norm_type)
     if total > max_norm:
@@ -174,13 +146,25 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 
 @on_grads.mistake()
 def one_by_one(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """A loop over the gradients launches its kernels once for each parameter: thousands of small launches for
-    a large model, where torch._foreach_norm and torch._foreach_mul_ take the list.
+    """The number of operations grows with the number of parameters: thousands of small launches for a large model. Perhaps a
+    loop goes over the gradients; torch._foreach_norm and torch._foreach_mul_ take the list.
     """
     total = torch.stack([grad.norm(norm_type) for grad in grads]).norm(norm_type)
     factor = factor_of(total, max_norm)
     for grad in grads:
         grad.mul_(factor)
+    return total
+
+
+@on_grads.mistake(
+    breaks="As many torch operations for 100 parameters as for 3, views among them (only `detach` is not counted)."
+)
+def views_of_each(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """One view for each gradient is made, as to join them into one vector: it launches nothing on a GPU, but Python runs
+    for each, and the joined vector takes as much memory as all gradients. torch._foreach_norm takes the list.
+    """
+    total = torch.cat([grad.reshape(-1) for grad in grads]).norm(norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
 
 
@@ -196,8 +180,8 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def gradients_replaced(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """`param.grad = param.grad * factor` hangs a new tensor on the parameter; whoever holds the old one has
-    unclipped values, and memory for all gradients is needed twice.
+    """The gradients have other memory, or are other tensors, than before: whoever holds the old ones has unclipped values, and
+    memory for all gradients is needed twice. Perhaps `param.grad = param.grad * factor`: mul_ edits in place.
     """
     kept = [param for param in params if param.grad is not None]
     if not kept:
@@ -223,8 +207,8 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
 
 @on_grads.mistake()
 def new_gradients_dropped(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """`grad = grad * factor` makes a new tensor that nobody keeps; .grad is what it was. `_foreach_mul_` and
-    `mul_` (with underscore) edit it.
+    """The norm is above max_norm, and .grad is what it was. Perhaps `grad = grad * factor` makes a new tensor that nobody keeps
+    (`_foreach_mul_` and `mul_`, with underscore, edit it), or the factor is kept from falling below 1.
     """
     total = total_of(grads, norm_type)
     grads = torch._foreach_mul(grads, factor_of(total, max_norm))
@@ -234,7 +218,7 @@ def new_gradients_dropped(grads: list[Tensor], max_norm: float, norm_type: float
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """The norm is that of the gradients, and the parameters are multiplied. `param.mul_` was written for
+    """The gradients are what they were, and the parameters were multiplied. Perhaps `param.mul_` was written for
     `param.grad.mul_`.
     """
     kept = [param for param in params if param.grad is not None]
@@ -247,8 +231,8 @@ def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) 
 
 @on_grads.mistake()
 def nan_hidden(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """A NaN (or an infinity) is swept under the carpet: by nan_to_num, or by a where that takes 1 for it.
-    Then the weights take a step that means nothing, and the log looks healthy.
+    """A NaN or inf in one gradient does not show as it should in the norm or in the other gradients: the weights take a step
+    that means nothing, and the log looks healthy. Perhaps nan_to_num, a where, fmin or a condition keeps it back.
     """
     total = total_of(grads, norm_type).nan_to_num()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
@@ -266,7 +250,7 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def none_not_expected(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """A parameter that had no part in the loss has .grad None, which has no norm."""
+    """The answer fails where a parameter has .grad None. It had no part in the loss, and is passed over."""
     grads = [param.grad for param in params]
     if not grads:
         return torch.tensor(0.0)
@@ -287,8 +271,8 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Without any gradient there is nothing to stack, and torch.stack raises. The norm of nothing is 0."""
-    grads = _grads(params)
+    """Without any gradient the answer fails. Perhaps torch.stack gets an empty list, and raises: the norm of nothing is 0."""
+    grads = grads_of(params)
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
@@ -297,10 +281,10 @@ def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) ->
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def returns_a_float(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
-    """`.item()` makes a Python float, and waits for the device to do so. Return the tensor: who logs it may
-    wait.
+    """A Python float is returned. `.item()` or `float()` makes it, and waits for the device to do so: return the tensor, who
+    logs it may wait.
     """
-    grads = _grads(params)
+    grads = grads_of(params)
     if not grads:
         return 0.0
     total = total_of(grads, norm_type)
@@ -311,7 +295,7 @@ def returns_a_float(params: Params, max_norm: float, norm_type: float = 2.0) -> 
 @clip_grad_norm_.variant(returns_a_float)
 @torch.no_grad()
 def _(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
-    grads = _grads(params)
+    grads = grads_of(params)
     if not grads:
         return 0.0
     total = total_of(grads, norm_type).item()
@@ -322,10 +306,10 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
 
 @clip_grad_norm_.mistake()
 def grad_mode_left_on(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Autograd records the clipping. Where gradients have a graph (create_graph=True), the norm then requires
-    grad, and drags that graph along: decorate with `@torch.no_grad()`.
+    """Autograd records the clipping. Where gradients have a graph (create_graph=True), the norm then requires grad, and drags
+    that graph along: decorate with `@torch.no_grad()`.
     """
-    grads = _grads(params)
+    grads = grads_of(params)
     if not grads:
         return torch.tensor(0.0)
     total = total_of(grads, norm_type)
@@ -336,10 +320,10 @@ def grad_mode_left_on(params: Params, max_norm: float, norm_type: float = 2.0) -
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def infinity_returns_early(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """For max_norm = inf the function returns at once, since there is nothing to shorten. Then a NaN stays in
-    one gradient, and all others look healthy: with the factor inf / NaN every gradient shows it.
+    """With max_norm = inf a NaN stays in one gradient, and all others are as before. Perhaps the function returns at once, or a
+    condition is not true: with the factor inf / NaN every gradient shows it.
     """
-    grads = _grads(params)
+    grads = grads_of(params)
     if not grads:
         return torch.tensor(0.0)
     total = total_of(grads, norm_type)
@@ -350,8 +334,8 @@ def infinity_returns_early(params: Params, max_norm: float, norm_type: float = 2
 
 @on_grads.mistake()
 def nothing_added_to_the_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The factor is max_norm / norm, without the 1e-6. Tiny gradients are shortened by another factor than
-    torch's; and max_norm = 0 with a norm of 0 is 0 / 0, NaN.
+    """Tiny gradients are multiplied by max_norm / norm: 1e-6 is not added to the norm. Perhaps it was left out, or a lower bound
+    stands for it; max_norm = 0 with a norm of 0 is 0 / 0, NaN.
     """
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, (max_norm / total).clamp(max=1.0))
@@ -367,8 +351,8 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 
 @on_grads.mistake()
 def zero_over_zero(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The gradients are divided by their norm first, which gives 0 / 0, NaN, where all of them are 0. Divide
-    max_norm by total + 1e-6, and multiply.
+    """Gradients of zeros became NaN. Perhaps something is divided by their norm, which is 0: divide max_norm by total + 1e-6,
+    and multiply.
     """
     total = total_of(grads, norm_type)
     unit = torch._foreach_div(grads, total)
@@ -407,64 +391,51 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     ).item()
 
 
-# Other norms than that of all gradients.
-
-
-@on_grads.mistake()
-def norms_added(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The norms of the gradients are added. The norm of all is the norm of their norms: squared, added, and
-    the root (for norm_type 2).
-    """
-    total = torch.stack(torch._foreach_norm(grads, norm_type)).sum()
-    torch._foreach_mul_(grads, factor_of(total, max_norm))
-    return total
-
-
-@on_grads.mistake()
-def root_of_added_norms(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The norms are added without being raised to norm_type first, and then the root is taken."""
-    total = torch.stack(torch._foreach_norm(grads, norm_type)).sum() ** (1 / norm_type)
-    torch._foreach_mul_(grads, factor_of(total, max_norm))
-    return total
-
-
-@on_grads.variant(root_of_added_norms)
+@on_grads.variant(nan_hidden)
 def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    total = torch.stack(torch._foreach_norm(grads, norm_type)).sum().sqrt()
-    torch._foreach_mul_(grads, factor_of(total, max_norm))
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm).nan_to_num())
     return total
 
 
-@on_grads.mistake()
-def largest_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The largest norm of one gradient is taken for the norm of all, which is larger."""
-    total = torch.stack(torch._foreach_norm(grads, norm_type)).max()
-    torch._foreach_mul_(grads, factor_of(total, max_norm))
+@on_grads.variant(nan_hidden)
+def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, torch.fmin(max_norm / (total + 1e-6), torch.ones_like(total)))
     return total
 
 
-@on_grads.mistake()
-def always_the_2_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """norm_type is not looked at: it is always the 2-norm."""
-    total = total_of(grads, 2.0)
-    torch._foreach_mul_(grads, factor_of(total, max_norm))
-    return total
-
-
-@on_grads.mistake()
-def norms_joined_by_the_2_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """norm_type is used for each gradient, and the norms are joined by the 2-norm: it belongs in both places."""
-    total = torch.stack(torch._foreach_norm(grads, norm_type)).norm()
-    torch._foreach_mul_(grads, factor_of(total, max_norm))
-    return total
-
-
-@on_grads.mistake()
-def infinity_by_powers(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """Powers and a root give no infinity norm: x ** inf is 0 or inf, and the root with 1 / inf = 0 gives 1
-    (or 0 ** 0). vector_norm knows it: the largest entry.
+@clip_grad_norm_.mistake(
+    breaks="The iterable is read once (a generator, too); parameters whose .grad is None are passed over."
+)
+@torch.no_grad()
+def zeros_made(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """A parameter that had no gradient has one now. With a gradient of zeros an optimizer goes on with momentum and weight
+    decay; None is what it passes over.
     """
-    norms = torch.stack(torch._foreach_norm(grads, norm_type))
-    total = (norms**norm_type).sum() ** (1.0 / norm_type)
+    params = list(params)
+    for param in params:
+        if param.grad is None:
+            param.grad = torch.zeros_like(param)
+    if not params:
+        return torch.tensor(0.0)
+    grads = grads_of(params)
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm))
+    return total
+
+
+@clip_grad_norm_.mistake(
+    breaks="The iterable is read once (a generator, too); parameters whose .grad is None are passed over."
+)
+@torch.no_grad()
+def length_asked(params: Any, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """A generator was asked for its length, which it does not have. Collect the gradients in a list first."""
+    if len(params) == 0:
+        return torch.tensor(0.0)
+    grads = grads_of(params)
+    if not grads:
+        return torch.tensor(0.0)
+    total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
