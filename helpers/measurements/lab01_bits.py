@@ -98,7 +98,7 @@ def deterministic_cost(gpu: Device) -> Samples:
     """The time of each operation by events, 20 times after 3 for warm-up, with the switch for deterministic algorithms
     off and on. An operation that is refused is left out of the second table.
 
-    Predicted: slower where torch takes another kernel (index_add_ and its kin), the same elsewhere.
+    Predicted: slower where torch takes a different kernel (index_add_ and its kin), the same elsewhere.
     """
     usual = {name: event_ms(gpu, warm(call), 20) for name, call in operations(gpu).items()}
     with deterministic():

@@ -91,8 +91,8 @@ def training_bits_deterministic(gpu: Device) -> Samples:
 def batch_slice_bits(gpu: Device) -> Samples:
     """`(A @ B)[0]` for the first 1, 2, 4 and so on to 1024 rows of the same A: the digest of row 0 for each number of rows.
 
-    Predicted: several digests in float32 and in bfloat16. Another size may get another kernel, which adds in another
-    order; no switch changes that.
+    Predicted: several digests in float32 and in bfloat16. A different size may get a different kernel, which
+    adds in a different order; no switch changes that.
     """
     inner, rows = gpu.pick(2048, 32), [2**power for power in range(gpu.pick(11, 5))]
     a, b = drawn(gpu, rows[-1], inner), drawn(gpu, inner, inner)

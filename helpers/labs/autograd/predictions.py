@@ -53,7 +53,7 @@ inputs_of_backward = Prediction(
         ),
         "D": Choice(
             "Nothing changes: h did not call `retain_grad()`.",
-            "The list is enough, `retain_grad` is another way to the same.",
+            "The list is enough, `retain_grad` is a different way to the same.",
             "retain_grad_needed",
         ),
     },
@@ -206,8 +206,9 @@ edited_input = Prediction(
             "product_keeps_nothing",
         ),
         "B": Choice(
-            "`h.relu()`",
-            "Its node keeps the result. What h holds afterwards does not matter to it.",
+            "`h.max(0).values`",
+            "Its node keeps the place of the maximum, an index: the gradient goes there. What h holds afterwards does not "
+            "matter to it.",
         ),
         "C": Choice(
             "`h ** 1`, since its derivative is 1.",
@@ -224,27 +225,30 @@ edited_input = Prediction(
 
 through_data = Prediction(
     "03.through_data",
-    "Through .data and through .detach()",
+    "An edit through .data",
     {
         "A": Choice(
-            "Both raise: y was saved, and it was edited.",
-            "`.detach()` counts its edits on the version counter that it shares with y. `.data` has a counter of "
-            "its own, so nobody sees the edit.",
+            "None: backward raises a RuntimeError, since y was saved and edited.",
+            "Through `.detach()` it would: that counts its edits on the version counter that it shares with y. `.data` has a "
+            "counter of its own, so nobody sees the edit.",
             "data_is_watched",
         ),
         "B": Choice(
-            "Neither raises: both are outside autograd.",
-            "Neither records anything, that is true. But the counter of edits is shared by `.detach()`.",
-            "detach_is_unwatched",
+            "0.25: the edit is not part of the graph.",
+            "It is not in the graph, but in the memory of y. The node kept y and no copy of it, and computes y (1 - y) from "
+            "what stands there now.",
+            "saved_is_a_copy",
         ),
         "C": Choice(
-            "`.detach()` raises, `.data` gives a gradient of zeros.",
-            "Both write into the memory of y. `.detach()` shares the version counter, too; `.data` does not.",
+            "0, and no error.",
+            "The node computes y (1 - y) from the edited y, which is 1. `.data` has a version counter of its own, so that "
+            "nobody notices. Through `.detach()` backward raises: it shares the counter.",
         ),
         "D": Choice(
-            "`.data` raises, `.detach()` gives a gradient of zeros.",
-            "It is the other way round, which is why `.data` should not be used any more.",
-            "the_wrong_one_raises",
+            "0.5: the factor of 2 counts as well.",
+            "Nothing that is done through `.data` is recorded, so no factor stands in the graph. What changed is the y that "
+            "the node of sigmoid kept.",
+            "edit_is_recorded",
         ),
     },
 )

@@ -145,29 +145,29 @@ slow_item = Prediction(
 
 frozen_attribute = Prediction(
     "02.frozen_attribute",
-    "An attribute set between epochs",
+    "An attribute set in the training loop",
     {
         "A": Choice(
-            "0, 1, 2 with both: `iter(loader)` brings the data set to the worker.",
-            "A new worker gets a copy. A persistent one is told only that a new epoch begins: nothing but lists of indices is "
-            "sent to it.",
-            "told_at_each_epoch",
-        ),
-        "B": Choice(
-            "0, 1, 2 without persistent workers, and 0, 0, 0 with them.",
-            "A worker holds the copy that it was started with. Without persistent workers new ones are started for each epoch, "
-            "from the data set as it is at that moment.",
-        ),
-        "C": Choice(
-            "0, 0, 0 with both: a copy is made once, with the loader.",
-            "The loader holds the data set itself. Copies are made when workers start, and without `persistent_workers` that "
-            "is at each epoch.",
+            "0, 0, 0, 0, 0, 0, 0, 0.",
+            "The loader holds the dataset itself, no copy of it. Copies are made when workers start: without "
+            "`persistent_workers` that is at each epoch, and the second one begins at step 4.",
             "copied_with_the_loader",
         ),
+        "B": Choice(
+            "0, 0, 0, 0, 4, 4, 4, 4.",
+            "A worker holds the copy that it was started with. New ones are started for each epoch, from the dataset as it "
+            "is at that moment; what is set later does not reach them.",
+        ),
+        "C": Choice(
+            "0, 1, 2, 3, 4, 5, 6, 7.",
+            "So it is without workers. A worker has a copy, and nothing but lists of indices is sent to it.",
+            "workers_share_the_dataset",
+        ),
         "D": Choice(
-            "0, 1, 2 without persistent workers, and an error with them.",
-            "`loader.dataset = other` raises an error. An attribute of the data set is not the loader's business.",
-            "cannot_be_set",
+            "0, 0, 0, 1, 4, 4, 4, 5: as C, but late by what is loaded ahead.",
+            "Loading ahead is not the cause: a batch that is asked for late sees no later step. The worker's copy is never "
+            "brought up to date.",
+            "only_late",
         ),
     },
 )
@@ -230,7 +230,7 @@ shared_file = Prediction(
 
 recall_own_generator = Prediction(
     "02.recall_own_generator",
-    "From lab 01: a generator that the data set owns",
+    "From lab 01: a generator that the dataset owns",
     {
         "A": Choice(
             "`torch.manual_seed(0)` before the loop.",
@@ -240,13 +240,13 @@ recall_own_generator = Prediction(
         "B": Choice(
             "`DataLoader(..., worker_init_fn=np.random.seed)`",
             "That seeds NumPy's global generator with the worker's number, over a seed that was right. `self.rng` is "
-            "another object.",
+            "a different object.",
             "numpy_global",
         ),
         "C": Choice(
             "A `worker_init_fn` that sets `info.dataset.rng = np.random.default_rng(info.seed)`, with "
             "`info = get_worker_info()`",
-            "Each worker gets a stream of its own on its own copy of the data set. The worker's seed is the base seed "
+            "Each worker gets a stream of its own on its own copy of the dataset. The worker's seed is the base seed "
             "plus its number, so it repeats with the main process's seed and changes with the epoch.",
         ),
         "D": Choice(
@@ -268,7 +268,7 @@ recall_stream = Prediction(
             "order_is_enough",
         ),
         "B": Choice(
-            "They change: another worker reads each sample, at another place of another stream.",
+            "They change: a different worker reads a sample, at a different place of a different stream.",
             "A worker's stream begins at base seed plus number and goes on from sample to sample. Only randomness "
             "that is a function of (seed, epoch, index) does not depend on this setting.",
         ),

@@ -9,25 +9,27 @@ eval_pass = Prediction(
     "A validation pass in between",
     {
         "A": Choice(
-            "No: the loader does not shuffle, so it draws nothing.",
-            "It draws all the same: whoever makes an iterator of a DataLoader draws a base seed for workers, "
-            "whether the loader shuffles or not, and whether it has workers or not.",
+            "0, and 1 with a shuffle: only the shuffle needs a seed.",
+            "Without a shuffle it draws all the same: whoever makes an iterator of a DataLoader draws a base seed for "
+            "workers, whether there are any or not. The shuffle's seed comes on top.",
             "only_shuffling_draws",
         ),
         "B": Choice(
-            "Only if the loader has workers, since only they need seeds.",
-            "The base seed is drawn before anybody asks whether there are workers.",
-            "only_workers_draw",
+            "1, and 1 with a shuffle: each pass draws a seed, and the shuffle uses it, too.",
+            "The base seed is for workers. The sampler knows nothing of it: it draws a seed of its own, for a generator "
+            "that gives this epoch's order.",
+            "one_seed_for_both",
         ),
         "C": Choice(
-            "Yes: every pass over the loader moves the global stream.",
-            "Making the iterator draws one number from the global generator. A loader with a generator of its "
-            "own draws it from there instead.",
+            "1, and 2 with a shuffle: each pass draws a seed, and the shuffle draws one of its own.",
+            "Making the iterator draws a base seed for workers, whether there are any or not. A sampler that shuffles "
+            "draws one more. A loader with a generator of its own draws both from there instead.",
         ),
         "D": Choice(
-            "Only the first pass does; later passes find the seed already drawn.",
-            "Every pass makes a new iterator, and each one draws anew.",
-            "drawn_once",
+            "0, and 800 with a shuffle: one for each label.",
+            "The order does not come from the global generator: the sampler draws one seed, for a generator of its own. "
+            "And whoever makes an iterator draws a base seed, with or without a shuffle.",
+            "order_from_the_global_stream",
         ),
     },
 )
@@ -64,25 +66,27 @@ number_of_workers = Prediction(
     "A different number of workers",
     {
         "A": Choice(
-            "Yes: the seed is the same, and the order of the samples is, too.",
+            "All eight: the seed is the same, and the order of the samples is, too.",
             "The order is the same, but the noise is drawn in the workers: each has a stream of its own, and "
             "which worker reads which sample depends on how many there are.",
             "order_is_enough",
         ),
         "B": Choice(
-            "Only 0 workers differ: with 1, 2 or 3 each sample gets the same worker seed.",
-            "A worker's seed is the base seed plus the worker's number, and a worker goes on in its stream from "
-            "sample to sample. With a different number of workers a sample falls on a different place of a different stream.",
+            "Every second one: what worker 0 reads, since its seed is the same.",
+            "Its seed is the same, but a worker goes on in its stream from sample to sample. One of two workers reads "
+            "batch 2 as its second batch, where a worker that is alone reads batch 1.",
             "seed_by_sample",
         ),
         "C": Choice(
-            "Yes, if the loader is given a generator with a seed.",
-            "The generator seeds the sampler and the workers. How samples are dealt out to workers is not its business.",
-            "generator_cures",
+            "None: with two workers both have new seeds.",
+            "A worker's seed is the base seed plus the worker's number, and the base seed does not ask how many there "
+            "are. So worker 0 begins with the same numbers.",
+            "all_seeds_change",
         ),
         "D": Choice(
-            "No: each number of workers gives different pictures.",
-            "The noise of a sample depends on which worker reads it, and on what that worker read before.",
+            "The first one only.",
+            "Worker 0 begins both times with the same seed and the same batch. After that its stream goes to "
+            "different samples, and worker 1 has a stream of its own.",
         ),
     },
 )
@@ -92,26 +96,25 @@ one_ulp = Prediction(
     "One ulp apart",
     {
         "A": Choice(
-            "It dies out: training pulls both runs to the same minimum.",
+            "0: training pulls both runs to the same minimum.",
             "The loss may end the same, the bits do not. Nothing in a step of training removes a difference of one bit.",
             "minimum_attracts",
         ),
         "B": Choice(
-            "It stays about one ulp: the steps are the same for both.",
-            "The steps are not the same: each gradient is computed from parameters that differ by a bit, and is "
-            "rounded differently.",
-            "same_steps",
+            "Less than 10⁻⁵: each step adds a rounding error, and there are 180 of them.",
+            "So it is with learning rate 0.05. With 0.5 a step also stretches the difference that it finds: the "
+            "differences multiply, they do not only add up.",
+            "roundings_add_up",
         ),
         "C": Choice(
-            "It spreads to the other parameters; how fast it grows depends on the learning rate.",
-            "One parameter differs after the first step, a few after the second, most of them in the end. With a "
-            "small learning rate the difference stays small for long; with a large one it grows by factors.",
+            "Between 10⁻³ and 0.1.",
+            "At this learning rate the difference grows tenfold every thirty steps or so: by a factor of a million "
+            "in 180 steps. At 0.05 it would stay near 10⁻⁷.",
         ),
         "D": Choice(
-            "It grows by the same factor at every step, whatever the learning rate.",
-            "How much a step stretches a difference depends on the curvature times the learning rate: some steps "
-            "shrink it.",
-            "always_chaos",
+            "More than 1: as far as two runs with different seeds.",
+            "It is on its way there, but 180 steps are too few: tenfold every thirty steps or so makes 10⁻² of 10⁻⁸.",
+            "far_apart_at_once",
         ),
     },
 )
@@ -121,23 +124,27 @@ stable_sums = Prediction(
     "Sums that do not depend on the order",
     {
         "A": Choice(
-            "Pairwise: the error grows only with the logarithm of the length.",
-            "A small error is no fixed result: a different order, different pairs, different last bits.",
-            "small_error",
+            "Sorted, and no other.",
+            "float64 rounds in each order, too, but here so far below the last bit of a float32 that the results are "
+            "the same. It ends where more digits cancel: see 10**12.",
+            "float64_shows_the_order",
         ),
         "B": Choice(
-            "Sorted: whatever the order was, it is the same after sorting.",
-            "On one thread that is so. The result is one and the same for all orders, and may be far from the true sum.",
+            "Sorted and float64.",
+            "Sorting makes one order of all orders; the sum may still be far from the true one. float64 has bits to "
+            "spare here. Where more digits cancel, at 10**12, it has not.",
         ),
         "C": Choice(
-            "float64: with 53 bits there is nothing left to round in a float32.",
-            "Almost always. Where the numbers cancel by more than those bits, the order shows again.",
-            "float64_is_enough",
+            "Sorted, float64 and Kahan.",
+            "Kahan keeps what each addition rounds away, but in one more float32. Where a later number cancels the sum, "
+            "what was kept has been rounded, too.",
+            "kahan_is_exact",
         ),
         "D": Choice(
-            "Kahan: it keeps what each addition rounds away.",
-            "It keeps it in one more float32. Where a later number cancels the sum, what was kept has been rounded, too.",
-            "kahan_is_exact",
+            "Sorted, float64, Kahan and pairwise.",
+            "Pairs make the error smaller: it grows only with the logarithm of the length. A small error is no fixed "
+            "result: a different order, different pairs, different last bits. And Kahan's rest is rounded, too.",
+            "small_error",
         ),
     },
 )

@@ -31,7 +31,7 @@ ordered_loader = Exercise(
 
 ASKS = {
     order.PROCESSES: (
-        "Batches of a map-style data set, loaded by `num_workers` processes, in the order of `batch_sampler`.",
+        "Batches of a map-style dataset, loaded by `num_workers` processes, in the order of `batch_sampler`.",
         "Start the workers yourself, with lab.start_worker(work, *args) or torch.multiprocessing: no DataLoader, no pool.",
         "Worker k % num_workers loads and collates it",
     ),

@@ -15,7 +15,7 @@ parallel_loader = Exercise(
     "All of it, and nothing left behind",
     objective="Leave no process, thread or semaphore behind, however the loop is left.",
     minutes=25,
-    difficulty="hard",
+    difficulty="medium",
     seconds=40,  # leaving may take some seconds, and many ends are tried
     processes=True,
     hints=[

@@ -14,7 +14,7 @@ raising_loader = Exercise(
     "Errors and dead workers",
     objective="Bring a worker's error to the training loop, at its place, and notice a worker that died.",
     minutes=25,
-    difficulty="hard",
+    difficulty="medium",
     seconds=15,
     processes=True,
     hints=[

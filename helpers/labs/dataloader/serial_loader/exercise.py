@@ -35,7 +35,7 @@ serial_loader = Exercise(
         "Three questions, in this order: which combinations are forbidden? who gives the indices? what makes a batch of "
         "them? Answer the second with one iterator, whatever the arguments are.",
         "Map-style: RandomSampler(dataset, generator=generator) or SequentialSampler, then BatchSampler. Iterable: "
-        "nobody knows an index, so batch_size samples are taken from one iterator over the data set, and len() is "
+        "nobody knows an index, so batch_size samples are taken from one iterator over the dataset, and len() is "
         "never asked. batch_size=None: single samples, through default_convert.",
         "DataLoader draws a base seed, torch.empty((), dtype=torch.int64).random_(generator=generator), though it has no "
         "workers, before the sampler draws. A batch of an IterableDataset that is shorter than batch_size is the last, "
@@ -49,7 +49,7 @@ CLASSES = (DataLoader, _BaseDataLoaderIter, _SingleProcessDataLoaderIter)
 
 
 @serial_loader.property(
-    "batches of a map-style data set: batch_size, drop_last",
+    "batches of a map-style dataset: batch_size, drop_last",
     changes=RNG,
     asks=(
         "One epoch of `DataLoader(dataset, ...)` with the same arguments and no workers, batch for batch.",
@@ -191,7 +191,7 @@ def _(answer: Any, trial: Trial) -> None:
     asks=(
         "Indices come from batch_sampler, or from sampler in batches of batch_size,",
         "An empty sampler is a sampler, too: nothing is read.",
-        'An index is whatever the data set takes: 0, "" or a key.',
+        'An index is whatever the dataset takes: 0, "" or a key.',
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -216,10 +216,10 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @serial_loader.property(
-    "a data set with __getitems__ is asked for whole batches",
+    "a dataset with __getitems__ is asked for whole batches",
     changes=RNG,
     once_right=True,
-    asks="A data set whose `__getitems__` is there and not None is asked for whole batches, by it alone.",
+    asks="A dataset whose `__getitems__` is there and not None is asked for whole batches, by it alone.",
 )
 def _(answer: Any, trial: Trial) -> None:
     compare(answer, trial, functools.partial(Pages, 5), batch_size=2)
@@ -351,7 +351,7 @@ def _(answer: Any, trial: Trial) -> None:
     changes=RNG,
     once_right=True,
     asks=(
-        "An error in the data set, a sampler or collate_fn comes through as it is, after the batches before it.",
+        "An error in the dataset, a sampler or collate_fn comes through as it is, after the batches before it.",
         "The samples of a batch that was begun are lost.",
     ),
 )

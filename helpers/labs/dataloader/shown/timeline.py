@@ -56,7 +56,7 @@ class Timeline:
 
 
 class Naps:
-    """A data set that does nothing but take its time; sample `i` tells who loaded it, from when to when."""
+    """A dataset that does nothing but take its time; sample `i` tells who loaded it, from when to when."""
 
     def __init__(self, seconds: list[float]) -> None:
         self.seconds = seconds

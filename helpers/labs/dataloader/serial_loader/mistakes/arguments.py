@@ -93,7 +93,7 @@ class DropLastWithoutBatches(Serial):
 
 @loaders.variant(DropLastWithoutBatches)
 class _(Serial):
-    """Refused for data sets with indices only."""
+    """Refused for datasets with indices only."""
 
     def forbidden(self) -> Iterator[bool]:
         rules = list(super().forbidden())

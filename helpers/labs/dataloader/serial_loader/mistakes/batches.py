@@ -22,7 +22,7 @@ class LastBatchLost(Serial):
 
 @loaders.variant(LastBatchLost)
 class _(Serial):
-    """In data sets with indices."""
+    """In datasets with indices."""
 
     def chosen(self) -> Iterable[Any]:
         self.drop_last = self.drop_last or (self.batched and self.batch_sampler is None and not self.iterable)
@@ -88,7 +88,7 @@ class DropLastOfAStream(Serial):
 
 @loaders.mistake()
 class TakenForAStream(Serial):
-    """A map-style data set that can be iterated over was read as a stream. Only the class IterableDataset makes one: a
+    """A map-style dataset that can be iterated over was read as a stream. Only the class IterableDataset makes one: a
     list, too, has __iter__.
     """
 
@@ -360,7 +360,7 @@ class _(Serial):
 
 @loaders.mistake()
 class GetitemsIgnored(Serial):
-    """A data set with __getitems__ reads a whole batch in one query, also a batch of one. Here it was asked by __getitem__."""
+    """A dataset with __getitems__ reads a whole batch in one query, also a batch of one. Here it was asked by __getitem__."""
 
     def fetched(self, indices: Any) -> list[Any]:
         return [self.dataset[index] for index in indices]
@@ -396,7 +396,7 @@ class _(Serial):
 
 @loaders.mistake()
 class GetitemsForSingleSamples(Serial):
-    """With batch_size=None there is no batch, and the data set is asked for a single sample: dataset[index]. Here
+    """With batch_size=None there is no batch, and the dataset is asked for a single sample: dataset[index]. Here
     __getitems__ was asked.
     """
 
@@ -408,7 +408,7 @@ class GetitemsForSingleSamples(Serial):
 
 @loaders.mistake()
 class NoneIsCalled(Serial):
-    """A data set may take `__getitems__` back by `__getitems__ = None`: then it has the name, and hasattr() is true. It
+    """A dataset may take `__getitems__` back by `__getitems__ = None`: then it has the name, and hasattr() is true. It
     was called.
     """
 
@@ -522,7 +522,7 @@ class ErrorWrapped(Serial):
 @loaders.mistake()
 class GetitemsErrorHidden(Serial):
     """An error raised inside of __getitems__ was caught, and the samples were read one by one instead. Perhaps a
-    `try` was to find out whether the data set has __getitems__: ask getattr.
+    `try` was to find out whether the dataset has __getitems__: ask getattr.
     """
 
     def fetched(self, indices: Any) -> list[Any]:

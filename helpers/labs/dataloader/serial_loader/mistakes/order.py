@@ -38,7 +38,7 @@ class _(Serial):
 
 @loaders.mistake()
 class FalsyIndex(Serial):
-    """An index that is 0 or empty was left out, or taken for the end of the sampler: an index is whatever the data set
+    """An index that is 0 or empty was left out, or taken for the end of the sampler: an index is whatever the dataset
     takes.
     """
 
@@ -67,7 +67,7 @@ class EmptyBatchLeftOut(Serial):
 
 @loaders.mistake()
 class LengthOfTheDataSet(Serial):
-    """len(dataset) was asked, though a sampler or a batch_sampler gives the indices: a data set need not have a length
+    """len(dataset) was asked, though a sampler or a batch_sampler gives the indices: a dataset need not have a length
     then.
     """
 
@@ -79,7 +79,7 @@ class LengthOfTheDataSet(Serial):
 
 @loaders.mistake()
 class SamplerIgnored(Serial):
-    """The samples did not come in the sampler's order, but in the data set's."""
+    """The samples did not come in the sampler's order, but in the dataset's."""
 
     def chosen(self) -> Iterable[Any]:
         if not self.iterable:
@@ -171,7 +171,7 @@ class _(Serial):
 
 @loaders.mistake()
 class NotShuffled(Serial):
-    """shuffle=True is accepted, and the samples come in the data set's order."""
+    """shuffle=True is accepted, and the samples come in the dataset's order."""
 
     def shuffled(self) -> Iterable[int]:
         return range(len(self.dataset))
@@ -330,7 +330,7 @@ class _(Serial):
 
 @loaders.mistake()
 class AllBatchesAtOnce(Serial):
-    """All batches of a data set were made before the first came: the list of them needs memory for the whole epoch, and a
+    """All batches of a dataset were made before the first came: the list of them needs memory for the whole epoch, and a
     sampler may have no end.
     """
 

@@ -173,7 +173,7 @@ PROCESSES = [
     LoaderMistake(
         "process_per_batch",
         steps.PROCESSES,
-        "A process for each batch pays for its start each time, and a data set that opens files opens them each time.",
+        "A process for each batch pays for its start each time, and a dataset that opens files opens them each time.",
         answer(ProcessPerBatch),
     ),
 ]

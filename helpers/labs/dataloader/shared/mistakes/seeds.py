@@ -206,7 +206,7 @@ INFO = [
     LoaderMistake(
         "hook_in_the_main_process",
         steps.INFO,
-        "What worker_init_fn sets in the training loop's process (generators, files, the data set) all workers share.",
+        "What worker_init_fn sets in the training loop's process (generators, files, the dataset) all workers share.",
         answer(HookHere),
     ),
     LoaderMistake(
@@ -218,7 +218,7 @@ INFO = [
     LoaderMistake(
         "no_worker_info",
         steps.INFO,
-        "A data set that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
+        "A dataset that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
         "without an answer each worker believes that it is alone.",
         answer(NoInfo),
         (answer(InfoAfterHook),),

@@ -1,0 +1,208 @@
+"""Exercise 03.ask_the_graph: what is wrong with a training step, found from the objects that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from helpers.check.calls import calls_to
+from helpers.check.trial import Trial
+from helpers.exercise import Exercise
+from helpers.labs.autograd.ask_the_graph.inputs import (
+    CONSTANT,
+    CUT,
+    EDITED,
+    KEPT,
+    UNSEEN,
+    WAYS,
+    Step,
+    apart,
+    drawn,
+    large,
+)
+
+Asked = Callable[[dict[str, Tensor], dict[str, Tensor], dict[str, tuple[Tensor, int]]], set[str]]
+
+ask_the_graph = Exercise(
+    "03.ask_the_graph",
+    "Ask the graph",
+    objective="Find silent faults of a training step from grad_fn, next_functions, what nodes saved, and versions alone.",
+    minutes=25,
+    difficulty="medium",
+    core=False,
+    hints=[
+        "Four of the five words need the same thing first: all nodes behind a part, each once. nodes_behind, from the "
+        "beginning of the lab, is nearly that. What does it do with a part that has no grad_fn, and how long does it "
+        "take for thousands of nodes?",
+        "A leaf's node has an attribute `variable`, the leaf itself: compare with `is`. The node of a Function is a "
+        "Python object: vars(node) is a dict of its attributes; a node that is written in C++ has none.",
+        'Reading is the test for "edited": getattr(node, name) for each name in dir(node) that begins with _saved_, '
+        "and node.saved_tensors of a Function, raise RuntimeError if the tensor was edited since.",
+        'For "edited unseen" no graph is needed: torch.equal(param, copy) tells whether the numbers are the same, '
+        "param._version == version whether an edit was counted. The fault is: other numbers, and no edit counted.",
+    ],
+)
+
+
+def told(answer: Asked, trial: Trial, step: Step) -> None:
+    """Wrong unless the answer gives the words that hold for this step."""
+    trial.given(step.text)
+    got = trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
+    trial.true(
+        isinstance(got, set | frozenset),
+        f"ask_the_graph returned {'None' if got is None else f'an object of type {type(got).__name__}'}, no set.",
+        expected="a set of words",
+        observed=("type", type(got).__name__),
+    )
+    words = sorted(map(str, got))
+    missing, extra = sorted(step.wanted - set(words)), sorted(set(words) - step.wanted)
+    sentences = [f"Missing: {', '.join(missing)}."] * bool(missing) + [
+        f"Too much: {', '.join(extra)}."
+    ] * bool(extra)
+    trial.true(
+        not sentences,
+        " ".join(sentences),
+        expected=f"the set of {', '.join(sorted(step.wanted)) or 'no words'}",
+        got=f"the set of {', '.join(words) or 'no words'}",
+        observed=(step.text, missing, extra),
+    )
+
+
+def each_way(answer: Asked, trial: Trial, word: str) -> None:
+    for order, way in enumerate(WAYS[word]):
+        told(answer, trial, drawn(trial, {word: way}, order=order % 3))
+
+
+@ask_the_graph.property(
+    "a step without a fault gives the empty set",
+    asks=(
+        "What is wrong with a training step before its backward, as a set of words.",
+        "it is empty if none does",
+    ),
+)
+def healthy(answer: Asked, trial: Trial) -> None:
+    told(answer, trial, apart(trial))
+    for order in range(3):
+        told(answer, trial, drawn(trial, order=order))
+
+
+@ask_the_graph.property(
+    "cut: a parameter that stands behind no part",
+    asks=(
+        "A leaf *stands behind* a part if its AccumulateGrad can be reached from the part's `grad_fn`.",
+        '"cut": a parameter stands behind no part.',
+    ),
+)
+def cut(answer: Asked, trial: Trial) -> None:
+    each_way(answer, trial, CUT)
+
+
+@ask_the_graph.property(
+    "constant: a part with no parameter behind it",
+    asks=('"constant": behind one of the parts stands no parameter.',),
+)
+def constant(answer: Asked, trial: Trial) -> None:
+    each_way(answer, trial, CONSTANT)
+
+
+@ask_the_graph.property(
+    "kept on ctx: the node of a Function with a tensor among its attributes",
+    asks=('"kept on ctx": the node of a Function has a tensor among its attributes, `vars(node)`.',),
+)
+def kept(answer: Asked, trial: Trial) -> None:
+    each_way(answer, trial, KEPT)
+
+
+@ask_the_graph.property(
+    "edited: a saved tensor that can no longer be read",
+    asks=(
+        '"edited": a tensor that a node saved (`_saved_*`, or `saved_tensors` of a Function) was edited since: '
+        "reading it raises RuntimeError.",
+    ),
+)
+def edited(answer: Asked, trial: Trial) -> None:
+    each_way(answer, trial, EDITED)
+
+
+@ask_the_graph.property(
+    "edited unseen: other numbers, and no edit counted",
+    asks=(
+        '"edited unseen": a parameter holds other numbers than its copy, and its `_version` is the one that was noted.',
+    ),
+)
+def unseen(answer: Asked, trial: Trial) -> None:
+    each_way(answer, trial, UNSEEN)
+
+
+@ask_the_graph.property(
+    "several faults at once: each of their words, and no other",
+    asks=("The set holds each word whose condition holds for the nodes behind the parts, and no other;",),
+)
+def several(answer: Asked, trial: Trial) -> None:
+    told(answer, trial, drawn(trial, {word: ways[0] for word, ways in WAYS.items()}))
+    for left_out in WAYS:
+        faults = {word: ways[-1] for word, ways in WAYS.items() if word != left_out}
+        told(answer, trial, drawn(trial, faults, order=1))
+
+
+@ask_the_graph.property(
+    "any mixture of the faults, drawn at random",
+    asks=("The set holds each word whose condition holds for the nodes behind the parts, and no other;",),
+    once_right=True,
+)
+def mixed(answer: Asked, trial: Trial) -> None:
+    for _ in range(20):
+        faults = {
+            word: trial.random.choice(ways) for word, ways in WAYS.items() if trial.random.random() < 0.5
+        }
+        told(answer, trial, drawn(trial, faults, order=trial.random.randrange(3)))
+
+
+@ask_the_graph.property(
+    "a graph with thousands of nodes in a row, and with nodes that are reached on many ways",
+    asks=("Thousands of nodes may stand in a row, and a node may be reached on many ways.",),
+    after=(kept,),
+)
+def deep(answer: Asked, trial: Trial) -> None:
+    told(answer, trial, large(trial))
+
+
+@ask_the_graph.property(
+    "the graph is only read",
+    asks=("The graph is only read: no gradient is computed, and no tensor and no `.grad` is changed.",),
+)
+def reads_only(answer: Asked, trial: Trial) -> None:
+    for faults in ({}, {EDITED: WAYS[EDITED][0]}):
+        step = drawn(trial, faults)
+        trial.given(step.text)
+        tensors = step.tensors()
+        before = [(each.detach().clone(), each._version) for each in tensors]
+        with calls_to(torch.autograd.backward, torch.autograd.grad) as seen:
+            trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
+        trial.true(
+            not seen,
+            f"torch.autograd.{seen[0] if seen else ''} was called.",
+            expected="the graph is read, and no gradient is computed",
+            observed=("called", sorted(set(seen))),
+        )
+        changed = [
+            not torch.equal(each.detach(), copy) or each._version != version
+            for each, (copy, version) in zip(tensors, before, strict=True)
+        ]
+        trial.true(
+            not any(changed) and all(each.grad is None for each in tensors if each.is_leaf),
+            "A tensor is not as it was: edited, or with a .grad.",
+            expected="tensors as they were",
+            observed=("changed", any(changed)),
+        )
+        if not faults:
+            try:
+                sum(step.parts.values()).backward()
+            except RuntimeError as error:
+                trial.fail(
+                    "After the diagnosis backward() raised: " + str(error)[:80],
+                    expected="a graph on which backward() can run",
+                    observed="backward raised",
+                )
