@@ -327,7 +327,11 @@ def _stands(opt: Optimizer, sd: dict[str, Any]) -> str:
         if key != "params" and not (key in mine and same(mine[key], theirs[key]))
     ]
     states = {place: opt.state[param] for place, param in enumerate(params) if param in opt.state}
-    found += [f"parameter {place}: {description}" for place, description in off_places(states, sd["state"])]
+    # A key that is no place may be an address, which no two runs have in common.
+    found += [
+        f"parameter {place if place in range(len(params)) else 'under a key that is no place'}: {description}"
+        for place, description in off_places(states, sd["state"])
+    ]
     if states.get(WITHOUT_STATE):
         found.append(f"parameter {WITHOUT_STATE}: a state that the file does not have")
     if len(opt.state) > len(states):
