@@ -209,7 +209,9 @@ def _no_shard(samples: Samples, index: Any) -> Any:
 
 def own(answer: Any, trial: Trial) -> None:
     message = "3 batches, one worker; sample 1 raises an exception of a class of the data set's module, made from one text"
-    with Loading(trial, answer, message, [[k] for k in range(3)], acts={1: _no_shard}, num_workers=1) as loading:
+    with Loading(
+        trial, answer, message, [[k] for k in range(3)], acts={1: _no_shard}, num_workers=1
+    ) as loading:
         error = loading.error()
         _see(trial, error, ShardError, loading.received, [[0]], "own")
         _see_trace(trial, text_of(error), "_no_shard", "shard 7 is missing")
