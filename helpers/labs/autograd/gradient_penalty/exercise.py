@@ -179,7 +179,10 @@ def same_slope(one: Tensor | None, other: Tensor | None) -> bool:
 
 @gradient_penalty.property(
     "the penalty can be differentiated: it changes the gradients of the parameters",
-    asks=("of the gradients of `loss` by `params`; differentiable.",),
+    asks=(
+        "The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable.",
+        "The graph of the loss stays",
+    ),
 )
 def differentiable(answer: Penalty, trial: Trial) -> None:
     trial.given("the penalty of a loss, differentiated by torch.autograd.grad with respect to all parameters")
@@ -440,3 +443,38 @@ def nothing_used(answer: Penalty, trial: Trial) -> None:
                 observed="raised",
             )
         trial.equal(got.detach(), torch.zeros((), dtype=dtype), "The penalty", observed="value")
+
+
+@gradient_penalty.property(
+    "params that are no leaves count, too",
+    asks="params: tensors of loss's dtype that require grad, leaves or not, one at least, each once.",
+    once_right=True,
+)
+def no_leaves(answer: Penalty, trial: Trial) -> None:
+    for which in ("all", "one"):
+        net = Net(trial)
+        leaf = net.x
+        net.x = leaf * 0.5 + 0.25
+        params = [net.x] if which == "all" else [net.first, net.x, net.bias]
+        trial.given(
+            "loss of the net at x_hat = leaf * 0.5 + 0.25, which has a grad_fn; params = "
+            + ("[x_hat]" if which == "all" else "[first, x_hat, bias]")
+        )
+        loss = net.loss()
+        got = given_penalty(answer, trial, loss, params)
+        want = penalty_of(net.loss(), params)
+        trial.equal(got.detach(), want.detach(), "The penalty", observed="value")
+        leaves = [leaf, net.first, net.bias, net.last]
+        for name, slope, right in zip(
+            ("leaf", "first", "bias", "last"),
+            torch.autograd.grad(got, leaves, allow_unused=True),
+            torch.autograd.grad(want, leaves),
+            strict=True,
+        ):
+            trial.true(
+                same_slope(slope, right),
+                f"The gradient of the penalty with respect to {name} is not that of the squared length.",
+                expected=right,
+                got=slope,
+                observed="second",
+            )

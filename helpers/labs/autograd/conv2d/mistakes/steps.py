@@ -374,15 +374,16 @@ def kept_for_all(*names: str) -> type[Function]:
         @staticmethod
         def forward(ctx: Any, x: Tensor, w: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
             ctx.save_for_backward(x, w)
-            ctx.own = {"tensors": (x, w), "steps": (stride, padding), "shapes": (x.shape, w.shape)}
-            place.update({name: ctx.own.pop(name) for name in names})
+            ctx.own = {"steps": (stride, padding), "shapes": (x.shape, w.shape)}
+            everything = ctx.own | {"tensors": (x, w)}
+            place.update({name: everything[name] for name in names})
             return F.conv2d(x, w, stride=stride, padding=padding)
 
         @staticmethod
         @once_differentiable
         def backward(ctx: Any, grad_out: Tensor) -> tuple[Any, ...]:
-            known = place | ctx.own
-            (x, w), steps = known["tensors"], known["steps"]
+            known = ctx.own | place
+            (x, w), steps = known.get("tensors", ctx.saved_tensors), known["steps"]
             of_x, of_w = (torch.empty(shape) for shape in known["shapes"])
             grad_x = strided_x(grad_out, of_x, w, *steps) if ctx.needs_input_grad[0] else None
             grad_w = strided_w(grad_out, x, of_w, *steps) if ctx.needs_input_grad[1] else None
