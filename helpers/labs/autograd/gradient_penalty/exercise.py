@@ -467,7 +467,7 @@ def no_leaves(answer: Penalty, trial: Trial) -> None:
         leaves = [leaf, net.first, net.bias, net.last]
         for name, slope, right in zip(
             ("leaf", "first", "bias", "last"),
-            torch.autograd.grad(got, leaves, allow_unused=True),
+            torch.autograd.grad(got, leaves, allow_unused=True, retain_graph=True),
             torch.autograd.grad(want, leaves),
             strict=True,
         ):
