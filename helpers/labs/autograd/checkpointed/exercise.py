@@ -359,6 +359,7 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
     def fn(*got: Any) -> Tensor:
         if len(got) != 8:
             counts.append(len(got))
+            raise TypeError(f"fn takes 8 arguments, not {len(got)}")
         none, x, power, name, rows, scale, numbers, used = got
         wrong = [] if none is None else ["None"]
         wrong += [] if (type(power), power) == (int, 3) else ["3"]

@@ -451,7 +451,7 @@ def nothing_used(answer: Penalty, trial: Trial) -> None:
     once_right=True,
 )
 def no_leaves(answer: Penalty, trial: Trial) -> None:
-    for which in ("all", "one"):
+    for which in ("one", "all"):
         net = Net(trial)
         leaf = net.x
         net.x = leaf * 0.5 + 0.25

@@ -45,9 +45,10 @@ def called(answer: Answer, trial: Trial, *args: Any, watched: bool = True) -> An
         before = [arg.detach().clone() if isinstance(arg, Tensor) else None for arg in args]
         result = answer.apply(*args)
         for name, arg, copy in zip(names_of(answer), args, before, strict=False):
+            edit = None if copy is None else difference(arg.detach(), copy, rtol=0, atol=0)
             trial.true(
-                copy is None or not difference(arg.detach(), copy, rtol=0, atol=0),
-                f"forward edited {name}, which belongs to the caller.",
+                not edit,
+                f"forward edited {name}, which belongs to the caller: {edit and edit.sentence}.",
                 expected=f"{name} as it was: {shown(copy)}",
                 got=shown(arg),
                 observed="mutated",
