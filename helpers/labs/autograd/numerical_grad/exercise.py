@@ -113,7 +113,7 @@ def noted(answer: Answer, trial: Trial, fn: Scalar, x: Tensor) -> Any:
     _same_shape(trial, given, x)
     short = [at for at in given if torch.equal(at.to(torch.float32).to(at.dtype), at)]
     trial.true(
-        not short or len(short) < len(given),
+        not x.numel() or not short or len(short) < len(given),
         "All numbers that fn was given fit into float32: more than half of the digits of x, and of x + 1e-6, are lost.",
         expected=x + 1e-6,
         got=given and given[0],
@@ -184,14 +184,14 @@ def unchanged(answer: Answer, trial: Trial) -> None:
 
 
 def distances(answer: Answer, eps: float) -> list[float]:
-    """How far from x = 0 an answer asks, in one entry."""
+    """Where an answer asks, for an x with the one entry 1.5."""
     asked: set[float] = set()
 
     def fn(at: Tensor) -> Tensor:
         asked.update(at.detach().double().flatten().tolist())
         return at.sum()
 
-    answer(fn, torch.zeros(1, dtype=torch.float64), eps)
+    answer(fn, torch.full((1,), 1.5, dtype=torch.float64), eps)
     return sorted(float(f"{each:.6g}") for each in asked)
 
 

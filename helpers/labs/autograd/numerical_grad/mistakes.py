@@ -520,7 +520,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 @numerical_grad.mistake(breaks="fn: takes a tensor of the shape of x")
 def all_points_at_once(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """fn got many points at once, one dimension more than x has. It takes one point, of the shape of x, and gives one
-    number; a batch is no part of the deal.
+    number: one call for each point.
     """
     steps = eps * torch.eye(x.numel(), dtype=x.dtype).view(-1, *x.shape)
     return ((fn(x.detach() + steps) - fn(x.detach() - steps)) / (2 * eps)).view(x.shape)

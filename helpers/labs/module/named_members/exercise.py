@@ -287,20 +287,6 @@ def own_only(answer: Any, trial: Trial) -> None:
 
 
 @named_members.property(
-    "prefix, recurse and remove_duplicate may be given by position, in this order",
-    asks=(
-        'recurse: False: only the root\'s own parameters or buffers; of kind "modules" only the root itself.',
-        "False: under each of them.",
-    ),
-    after=(pairs, once, every_name, own_only),
-)
-def by_position(answer: Any, trial: Trial) -> None:
-    module = tied(trial)
-    as_torch(answer, trial, module, which=BY_PLACE, prefix="", recurse=False, remove_duplicate=True)
-    as_torch(answer, trial, module, which=BY_PLACE, prefix="", recurse=True, remove_duplicate=False)
-
-
-@named_members.property(
     "a prefix stands before every name, with a dot between",
     asks=(
         "prefix: Stands before every name, with a dot between.",
@@ -312,6 +298,20 @@ def prefixed(answer: Any, trial: Trial) -> None:
         as_torch(answer, trial, deep(trial), prefix=prefix)
     as_torch(answer, trial, deep(trial), prefix="net", recurse=False)
     as_torch(answer, trial, tied(trial), prefix="net", remove_duplicate=False)
+
+
+@named_members.property(
+    "prefix, recurse and remove_duplicate may be given by position, in this order",
+    asks=(
+        'recurse: False: only the root\'s own parameters or buffers; of kind "modules" only the root itself.',
+        "False: under each of them.",
+    ),
+    after=(pairs, once, every_name, own_only, prefixed),
+)
+def by_position(answer: Any, trial: Trial) -> None:
+    module = tied(trial)
+    as_torch(answer, trial, module, which=BY_PLACE, prefix="", recurse=False, remove_duplicate=True)
+    as_torch(answer, trial, module, which=BY_PLACE, prefix="", recurse=True, remove_duplicate=False)
 
 
 @named_members.property(

@@ -24,8 +24,8 @@ class DifferentErrorForALeaf(Right):
 
 @scale_in_place.mistake(breaks="a leaf that requires grad is refused with one")
 class LeafTaken(Right):
-    """A leaf that requires grad was not refused: perhaps it has a way of its own, where x is not marked. An edit of it would
-    have a history before the leaf, where its .grad belongs to nothing.
+    """A leaf that requires grad was not refused: perhaps there is a way of its own for it, in which x is not marked. torch
+    refuses the edit of such a leaf by itself, if x is marked.
     """
 
     @staticmethod
