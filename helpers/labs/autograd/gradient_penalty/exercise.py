@@ -252,7 +252,14 @@ def grad_untouched(answer: Penalty, trial: Trial) -> None:
     kept = torch.randn(3, 4, generator=trial.generator, dtype=torch.float64)
     net.first.grad, copy = kept, kept.clone()
     loss, want = net.loss(), penalty_of(net.loss(), net.params)
+    written: set[str] = set()
+    handles = [
+        each.register_post_accumulate_grad_hook(lambda _, name=name: written.add(name))
+        for name, each in net.leaves().items()
+    ]
     got = given_penalty(answer, trial, loss, net.params)
+    for handle in handles:
+        handle.remove()
     states = {}
     for name, each in net.leaves().items():
         before, now = (kept if each is net.first else None), each.grad
@@ -261,9 +268,12 @@ def grad_untouched(answer: Penalty, trial: Trial) -> None:
             states[name] = "gone" if now is None else "replaced" if before is not None else "filled"
     if not torch.equal(kept, copy):
         states["first"] = "edited"
+    states |= {name: "written, and put back" for name in written - set(states)}
     trial.true(
         not states,
-        "After the call, .grad of " + ", ".join(f"{name} is {state}" for name, state in states.items()) + ".",
+        "After the call, .grad of "
+        + ", ".join(f"{name} is {state}" for name, state in sorted(states.items()))
+        + ".",
         expected="every .grad as it was: the optimizer adds up what stands there",
         observed=sorted(states.items()),
     )
@@ -463,7 +473,13 @@ def no_leaves(answer: Penalty, trial: Trial) -> None:
         loss = net.loss()
         got = given_penalty(answer, trial, loss, params)
         want = penalty_of(net.loss(), params)
-        trial.equal(got.detach(), want.detach(), "The penalty", observed="value")
+        without = penalty_of(net.loss(), [each for each in params if each.is_leaf] or [net.unused])
+        trial.equal(
+            got.detach(),
+            want.detach(),
+            "The penalty",
+            observed="left out" if torch.allclose(got.detach(), without.detach()) else "value",
+        )
         leaves = [leaf, net.first, net.bias, net.last]
         for name, slope, right in zip(
             ("leaf", "first", "bias", "last"),

@@ -53,6 +53,20 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """For the params alone, and put back."""
+    params = list(params)
+    before = [param.grad for param in params]
+    for param in params:
+        param.grad = None
+    loss.backward(create_graph=True, inputs=params)
+    grads = [param.grad for param in params if param.grad is not None]
+    for param, old in zip(params, before, strict=True):
+        param.grad = old
+    return total(loss, (grad.square().sum() for grad in grads))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     before = [param.grad for param in params]
     for param in params:
