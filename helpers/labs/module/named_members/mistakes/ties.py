@@ -44,8 +44,8 @@ class _(Walk):
 
 @walks.mistake()
 class SeenInOneModuleOnly(Walk):
-    """What has been seen is forgotten at each module. Weights are mostly tied across modules: one set for the
-    whole walk is needed.
+    """A member that had come from one module came again from a different one: perhaps each module, or each child, has a
+    memory of its own. Weights are mostly tied across modules: one set for the whole walk is needed.
     """
 
     def own(self, module: nn.Module, prefix: str) -> Pairs:
