@@ -164,9 +164,8 @@ def of_single_edges(answer: Engine, trial: Trial) -> list[tuple[str, ...]]:
         except Exception as error:
             seen.add((type(error).__name__,))
             continue
-        early = "h" in log.labels and log.labels.index("h") < max(
-            at for at, label in enumerate([*log.labels, "user"]) if label == "user"
-        )
+        users = [at for at, label in enumerate(log.labels) if label == "user"]
+        early = "h" in log.labels and log.labels.index("h") < max(users, default=0)
         all_called = log.labels.count("user") == 2
         seen.add(
             (
