@@ -352,12 +352,15 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
     x, scale = made(trial, 5, 4), made(trial, 4, requires_grad=False)
     rows, given = torch.tensor([0, 3]), [1, 2]
     seen: list[tuple[str, ...]] = []
+    counts: list[int] = []
     layer = torch.nn.Module()  # without a draw from the global generator, as Linear makes one
     layer.weight = torch.nn.Parameter(made(trial, 4, requires_grad=False))
 
-    def fn(
-        none: Any, x: Tensor, power: int, name: str, rows: Tensor, scale: Tensor, numbers: list, used: Any
-    ) -> Tensor:
+    def fn(*got: Any) -> Tensor:
+        if len(got) != 8:
+            counts.append(len(got))
+            raise TypeError(f"fn takes 8 arguments, not {len(got)}")
+        none, x, power, name, rows, scale, numbers, used = got
         wrong = [] if none is None else ["None"]
         wrong += [] if (type(power), power) == (int, 3) else ["3"]
         wrong += [] if name == "mean" and numbers == [1, 2] else ["'mean' or [1, 2]"]
@@ -377,6 +380,13 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
     except (AttributeError, TypeError, RuntimeError) as error:
         if isinstance(error, NotImplementedError):
             raise
+        trial.true(
+            not counts,
+            f"fn was called with {counts and counts[0]} arguments, and was given 8.",
+            expected="None, 3, 'mean', the indices, scale, the list [1, 2] and the module, in their places, and x",
+            got=f"{counts and counts[0]} arguments",
+            observed=("fewer" if counts and counts[0] < 8 else "more",),
+        )
         trial.fail(
             f"With arguments that are no tensors, or no floating ones, came {type(error).__name__}: {error}",
             expected="fn called with the arguments as they are",
@@ -386,7 +396,9 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
         not any(seen),
         f"fn got other arguments than it was given: {', '.join(dict.fromkeys(sum(seen, ())))}.",
         expected="None, 3, 'mean', the indices, scale without a gradient, the list [1, 2] and the module themselves",
-        observed=[list(wrong) for wrong in seen],
+        observed="copies"
+        if all("a copy" in each for each in sum(seen, ()))
+        else [list(wrong) for wrong in seen],
     )
     trial.equal(x.grad, wanted[0], "The gradient of x", observed="gradient of x")
     trial.equal(
@@ -456,20 +468,25 @@ def autocast(answer: Checkpointed, trial: Trial) -> None:
     after=(generator, autocast),
 )
 def on_error(answer: Checkpointed, trial: Trial) -> None:
-    trial.given("fn draws numbers and raises Boom when it is called the second time")
+    for error in (Boom, KeyboardInterrupt):
+        when_it_raises(answer, trial, error)
+
+
+def when_it_raises(answer: Checkpointed, trial: Trial, error: type[BaseException]) -> None:
+    trial.given(f"fn draws numbers and raises {error.__name__} when it is called the second time")
     setting = Setting(trial.seed, dropout=DROPOUT)
-    setting.fn.fails_at = 2
+    setting.fn.fails_at, setting.fn.error = 2, error
     out = forward(answer, trial, setting)
     torch.rand(3)
     before, came = torch.get_rng_state(), "nothing"
     try:
         setting.backward(out)
-    except Boom:
-        came = "Boom"
+    except error:
+        came = error.__name__
     after = torch.get_rng_state()
     trial.true(
-        came == "Boom",
-        "fn raised Boom in its second run, and nobody outside heard of it.",
+        came == error.__name__,
+        f"fn raised {error.__name__} in its second run, and nobody outside heard of it.",
         expected="the error comes out of backward()",
         observed="swallowed",
     )
@@ -477,7 +494,7 @@ def on_error(answer: Checkpointed, trial: Trial) -> None:
         torch.equal(before, after),
         "After the error torch's generator is somewhere else than before the backward.",
         expected="the generator as before the backward, as `finally` or a with statement puts it back",
-        observed="rng after error",
+        observed="rng after error" if error is Boom else "rng after KeyboardInterrupt",
     )
 
 

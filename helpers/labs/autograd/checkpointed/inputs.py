@@ -35,7 +35,7 @@ class Layers:
         self.dropout = dropout
         self.calls = 0
         self.states: list[Tensor] = []  # torch's generator at the beginning of each call
-        self.fails_at = 0
+        self.fails_at, self.error = 0, Boom
         self.storages: list[list[StorageWeakRef]] = []  # of the intermediates, for each call
         self.results: list[StorageWeakRef] = []
 
@@ -51,7 +51,7 @@ class Layers:
                 x = torch.nn.functional.dropout(x, self.dropout)
                 storages.append(StorageWeakRef(x.untyped_storage()))
             if self.calls == self.fails_at:
-                raise Boom("from the second run of fn")
+                raise self.error("from the second run of fn")
         x = x * 2
         self.results.append(StorageWeakRef(x.untyped_storage()))
         return x

@@ -99,6 +99,8 @@ def compared(answer: Answer, trial: Trial, x: Tensor, w: Tensor, which: str, *st
     inputs = [tensor for tensor in (x, w) if tensor.requires_grad]
     slopes = gradients(answer, trial, got, inputs, c)
     for name, slope, right in zip(which, slopes, torch.autograd.grad(want, inputs, c), strict=True):
+        if slope is None and which != "xw":
+            elsewhere(answer, trial, (x, w), steps, c, name, right)
         trial.true(
             slope is not None,
             f"{name} requires grad and gets no gradient: None counts as 0, and {name} would never change.",
@@ -117,6 +119,28 @@ def compared(answer: Answer, trial: Trial, x: Tensor, w: Tensor, which: str, *st
             f"The gradient of {name}",
             observed=("in its first digits only", name) if few else None,
         )
+
+
+def elsewhere(
+    answer: Answer,
+    trial: Trial,
+    pair: tuple[Tensor, Tensor],
+    steps: tuple[int, ...],
+    c: Tensor,
+    name: str,
+    right: Tensor,
+) -> None:
+    """Wrong if the gradient that `name` did not get stands in the place of the other, which is frozen."""
+    returned = answer.apply(*pair, *steps).grad_fn.apply(c)
+    in_its_place = returned["wx".index(name)] if isinstance(returned, tuple) and len(returned) > 1 else None
+    other = "wx"["xw".index(name)]
+    trial.true(
+        in_its_place is None or not are_right([in_its_place], [right]),
+        f"{name} requires grad and gets None: backward returned the gradient of {name} in the place of {other}.",
+        expected="the gradient of x first, then that of w",
+        got=f"None for {name}, and its gradient for {other}",
+        observed=("exchanged", name),
+    )
 
 
 def every_shape(answer: Answer, trial: Trial, which: str) -> None:
@@ -200,6 +224,74 @@ def saves_work(few: list[Operation], all_of_them: list[Operation]) -> bool:
     products = [sum(name in HEAVY for name, _ in ran) for ran in (few, all_of_them)]
     numbers = [sum(count for _, count in ran) for ran in (few, all_of_them)]
     return products[0] < products[1] or numbers[0] < 0.8 * numbers[1]
+
+
+# What the first and the second of two pending calls get: shapes of x and w, stride and padding. Each pair differs in
+# one thing at least, and the first in its numbers alone, so that nothing is seen by an error only.
+Call = tuple[tuple[int, ...], tuple[int, ...], int, int]
+TWO_CALLS: tuple[tuple[Call, Call], ...] = (
+    ((*SHAPES[0], 1, 0), (*SHAPES[0], 1, 0)),
+    (((2, 3, 6, 5), (4, 3, 2, 3), 1, 0), ((2, 3, 7, 4), (4, 3, 2, 3), 1, 0)),
+    (((2, 3, 6, 5), (4, 3, 2, 3), 1, 0), ((2, 3, 6, 5), (4, 3, 3, 2), 1, 0)),
+    ((*SHAPES[0], 1, 0), (*SHAPES[3], 1, 0)),
+)
+TWO_STEPPED_CALLS: tuple[tuple[Call, Call], ...] = (
+    (((2, 3, 7, 6), (4, 3, 2, 3), 2, 1), ((2, 3, 7, 6), (4, 3, 2, 3), 3, 1)),
+    (((2, 3, 7, 6), (4, 3, 2, 3), 2, 0), ((2, 3, 7, 6), (4, 3, 2, 3), 2, 1)),
+    (((2, 3, 7, 6), (4, 3, 2, 3), 2, 1), ((2, 3, 8, 7), (4, 3, 2, 3), 2, 1)),
+    (((1, 2, 6, 5), (3, 2, 3, 1), 1, 0), ((2, 3, 7, 6), (4, 3, 2, 3), 2, 1)),
+)
+PENDING = "Each call has an x, a w, a stride and a padding of its own."
+
+
+@conv2d.property("two calls pending: each has an x and a w of its own", asks=PENDING, once_right=True)
+def two_calls(answer: Answer, trial: Trial) -> None:
+    for pair in TWO_CALLS:
+        both_pending(answer, trial, pair, stepped=False)
+
+
+def both_pending(answer: Answer, trial: Trial, pair: tuple[Call, Call], stepped: bool) -> None:
+    """Both calls, then both backwards, in either order; and once more with one thing frozen in one of them."""
+    for order, frozen in (((0, 1), ""), ((1, 0), ""), ((0, 1), "x"), ((0, 1), "w")):
+        ins = [(drawn(trial, x), drawn(trial, w)) for x, w, *_ in pair]
+        steps = [call[2:] if stepped else () for call in pair]
+        if frozen:  # in the second call alone
+            ins[1]["xw".index(frozen)].requires_grad_(False)
+        texts = [
+            f"Conv2d.apply({', '.join(['x', 'w', *map(str, call[2:])] if stepped else ['x', 'w'])}), x of shape {call[0]}, "
+            f"w of shape {call[1]}"
+            for call in pair
+        ]
+        trial.given(
+            f"{texts[0]}; then {texts[1]}{f', whose {frozen} is frozen' if frozen else ''}; then the backward of the "
+            + ("first, then of the second" if order == (0, 1) else "second, then of the first")
+        )
+        outputs = [called(answer, trial, *each, *step) for each, step in zip(ins, steps, strict=True)]
+        for at in order:
+            needing = {name: each for name, each in zip("xw", ins[at], strict=True) if each.requires_grad}
+            want = F.conv2d(*ins[at], None, *steps[at])
+            c = torch.randn(want.shape, generator=trial.generator, dtype=want.dtype)
+            rights = torch.autograd.grad(want, [*needing.values()], c)
+            which = f"The backward of the {('first', 'second')[at]} call"
+            try:
+                slopes = torch.autograd.grad(outputs[at], [*needing.values()], c, allow_unused=True)
+            except NotImplementedError:
+                raise
+            except Exception as error:
+                trial.fail(
+                    f"{which} raised {type(error).__name__} when two calls are pending: {error}",
+                    expected="the gradients that it gives alone",
+                    got=type(error).__name__,
+                    observed="two calls",
+                )
+            for name, slope, right in zip(needing, slopes, rights, strict=True):
+                trial.true(
+                    are_right([slope], [right]),
+                    f"{which} gives a wrong gradient of {name} when two calls are pending.",
+                    expected=right,
+                    got=slope,
+                    observed="two calls",
+                )
 
 
 @conv2d.property(
@@ -332,6 +424,17 @@ def stepped_gradients(answer: Answer, trial: Trial) -> None:
 def stepped_edits(answer: Answer, trial: Trial) -> None:
     if takes_steps(answer, trial):
         edits_raise(answer, trial, 2, 1)
+
+
+@conv2d.property(
+    "where forward takes stride and padding: two calls pending, each with its own",
+    asks=PENDING,
+    once_right=True,
+)
+def stepped_two_calls(answer: Answer, trial: Trial) -> None:
+    if takes_steps(answer, trial):
+        for pair in TWO_STEPPED_CALLS:
+            both_pending(answer, trial, pair, stepped=True)
 
 
 def every_step(answer: Answer, trial: Trial, which: str) -> None:

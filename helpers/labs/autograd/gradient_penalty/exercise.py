@@ -179,7 +179,10 @@ def same_slope(one: Tensor | None, other: Tensor | None) -> bool:
 
 @gradient_penalty.property(
     "the penalty can be differentiated: it changes the gradients of the parameters",
-    asks=("of the gradients of `loss` by `params`; differentiable.",),
+    asks=(
+        "The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable.",
+        "The graph of the loss stays",
+    ),
 )
 def differentiable(answer: Penalty, trial: Trial) -> None:
     trial.given("the penalty of a loss, differentiated by torch.autograd.grad with respect to all parameters")
@@ -249,7 +252,14 @@ def grad_untouched(answer: Penalty, trial: Trial) -> None:
     kept = torch.randn(3, 4, generator=trial.generator, dtype=torch.float64)
     net.first.grad, copy = kept, kept.clone()
     loss, want = net.loss(), penalty_of(net.loss(), net.params)
+    written: set[str] = set()
+    handles = [
+        each.register_post_accumulate_grad_hook(lambda _, name=name: written.add(name))
+        for name, each in net.leaves().items()
+    ]
     got = given_penalty(answer, trial, loss, net.params)
+    for handle in handles:
+        handle.remove()
     states = {}
     for name, each in net.leaves().items():
         before, now = (kept if each is net.first else None), each.grad
@@ -258,9 +268,12 @@ def grad_untouched(answer: Penalty, trial: Trial) -> None:
             states[name] = "gone" if now is None else "replaced" if before is not None else "filled"
     if not torch.equal(kept, copy):
         states["first"] = "edited"
+    states |= {name: "written, and put back" for name in written - set(states)}
     trial.true(
         not states,
-        "After the call, .grad of " + ", ".join(f"{name} is {state}" for name, state in states.items()) + ".",
+        "After the call, .grad of "
+        + ", ".join(f"{name} is {state}" for name, state in sorted(states.items()))
+        + ".",
         expected="every .grad as it was: the optimizer adds up what stands there",
         observed=sorted(states.items()),
     )
@@ -440,3 +453,44 @@ def nothing_used(answer: Penalty, trial: Trial) -> None:
                 observed="raised",
             )
         trial.equal(got.detach(), torch.zeros((), dtype=dtype), "The penalty", observed="value")
+
+
+@gradient_penalty.property(
+    "params that are no leaves count, too",
+    asks="params: tensors of loss's dtype that require grad, leaves or not, one at least, each once.",
+    once_right=True,
+)
+def no_leaves(answer: Penalty, trial: Trial) -> None:
+    for which in ("one", "all"):
+        net = Net(trial)
+        leaf = net.x
+        net.x = leaf * 0.5 + 0.25
+        params = [net.x] if which == "all" else [net.first, net.x, net.bias]
+        trial.given(
+            "loss of the net at x_hat = leaf * 0.5 + 0.25, which has a grad_fn; params = "
+            + ("[x_hat]" if which == "all" else "[first, x_hat, bias]")
+        )
+        loss = net.loss()
+        got = given_penalty(answer, trial, loss, params)
+        want = penalty_of(net.loss(), params)
+        without = penalty_of(net.loss(), [each for each in params if each.is_leaf] or [net.unused])
+        trial.equal(
+            got.detach(),
+            want.detach(),
+            "The penalty",
+            observed="left out" if torch.allclose(got.detach(), without.detach()) else "value",
+        )
+        leaves = [leaf, net.first, net.bias, net.last]
+        for name, slope, right in zip(
+            ("leaf", "first", "bias", "last"),
+            torch.autograd.grad(got, leaves, allow_unused=True, retain_graph=True),
+            torch.autograd.grad(want, leaves),
+            strict=True,
+        ):
+            trial.true(
+                same_slope(slope, right),
+                f"The gradient of the penalty with respect to {name} is not that of the squared length.",
+                expected=right,
+                got=slope,
+                observed="second",
+            )

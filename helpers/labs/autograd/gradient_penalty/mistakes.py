@@ -53,6 +53,20 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.variant(backward_create_graph)
 def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """For the params alone, and put back."""
+    params = list(params)
+    before = [param.grad for param in params]
+    for param in params:
+        param.grad = None
+    loss.backward(create_graph=True, inputs=params)
+    grads = [param.grad for param in params if param.grad is not None]
+    for param, old in zip(params, before, strict=True):
+        param.grad = old
+    return total(loss, (grad.square().sum() for grad in grads))
+
+
+@gradient_penalty.variant(backward_create_graph)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     params = list(params)
     before = [param.grad for param in params]
     for param in params:
@@ -523,3 +537,17 @@ def only_first_has_a_history(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """
     first, *others = gradients(loss, params) or [loss.new_zeros(())]
     return total(loss, [first.square().sum(), *(grad.detach().square().sum() for grad in others)])
+
+
+@gradient_penalty.mistake(breaks="params: tensors of loss's dtype that require grad, leaves or not")
+def leaves_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """A tensor among the params that is no leaf does not count: perhaps it was left out by `is_leaf`, or looked for in .grad,
+    which only leaves have. The penalty of WGAN-GP is on such a tensor.
+    """
+    return total(loss, parts_of(loss, [each for each in params if each.is_leaf]))
+
+
+@gradient_penalty.mistake(breaks="and of loss's dtype")
+def other_dtype(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The penalty has not the dtype of the loss: perhaps a part was cast on the way, and not back."""
+    return total(loss, parts_of(loss, params)).float()

@@ -148,6 +148,36 @@ def gradient(answer: Answer, trial: Trial) -> None:
 
 
 @gradient_reversal.property(
+    "-scale times what comes in, also where that is infinite, nan, very large or very small",
+    asks=OF_X,
+    once_right=True,
+)
+def gradient_anywhere(answer: Answer, trial: Trial) -> None:
+    c = torch.tensor([[torch.inf, 1e30, 1e-30, 0.0], [torch.nan, -1e30, -torch.inf, 2.0]])
+    for scale, values in ((0.5, [1.0, -2.0, torch.inf, torch.nan, 0.0, 1e30, 3.0, 1.0]), (0.0, [1.0] * 8)):
+        x = torch.tensor(values).view(4, 2).t().requires_grad_()
+        trial.given(
+            f"GradientReversal.apply(x, {scale}), x = {x.tolist()}, float32, and the gradient that comes in is "
+            f"{c.tolist()}; neither is contiguous"
+        )
+        strided = c.t().contiguous().t()
+        (got,) = gradients(answer, trial, called(answer, trial, x, scale), [x], strided)
+        want = -scale * c
+        same_shape = got is not None and got.shape == want.shape
+        rights = torch.isclose(got, want, atol=0, equal_nan=True).flatten().tolist() if same_shape else []
+        finite = [
+            each for each, number in zip(rights, c.flatten().tolist(), strict=False) if abs(number) < 1e38
+        ]
+        trial.equal(
+            got if got is None else got.detach(),
+            want,
+            "The gradient of x",
+            atol=0,
+            observed="only what is infinite or nan" if rights and all(finite) else (scale, rights),
+        )
+
+
+@gradient_reversal.property(
     "two calls, each with its own scale", asks="Each call has a scale of its own.", once_right=True
 )
 def two_calls(answer: Answer, trial: Trial) -> None:

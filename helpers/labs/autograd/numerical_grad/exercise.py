@@ -58,7 +58,12 @@ def called(answer: Answer, trial: Trial, fn: Scalar, x: Tensor, **keywords: floa
 def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor) -> None:
     """Compares with the exact gradient, loosely: how exact it must be is the error's own property."""
     if isinstance(got, Tensor) and got.shape == want.shape:
-        kind = (kind_of(got.detach(), zero=0 * want, **candidates), str(got.dtype), got.requires_grad)
+        first, last = want.clone(), want.clone()
+        first.view(-1)[:1] = last.view(-1)[-1:] = 0
+        candidates |= {"without an end": first, "without the last": last} if want.numel() > 1 else {}
+        name = kind_of(got.detach(), zero=0 * want, **candidates)
+        name = "without an end" if name == "without the last" else name
+        kind = (name, str(got.dtype), got.requires_grad)
     elif isinstance(got, Tensor):
         kind = ("shape", got.dim() - want.dim())
     else:
@@ -71,6 +76,7 @@ def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor)
     asks=(
         "The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i.",
         "A float64 tensor of the shape of x",
+        "fn: takes a tensor of the shape of x, gives a 0-d tensor.",
     ),
 )
 def shapes(answer: Answer, trial: Trial) -> None:
@@ -80,13 +86,51 @@ def shapes(answer: Answer, trial: Trial) -> None:
         want = slope_of_product_sum(c, x)
         require_gradient(
             trial,
-            called(answer, trial, product_sum(c), x),
+            noted(answer, trial, product_sum(c), x),
             want,
             twice=2 * want,
             half=want / 2,
             negative=-want,
             of_all=want.sum() + 0 * want,
         )
+
+
+def noted(answer: Answer, trial: Trial, fn: Scalar, x: Tensor) -> Any:
+    """`answer(fn, x)`; wrong if fn gets what has not the shape of x, or x in fewer digits."""
+    given: list[Tensor] = []
+
+    def asked(at: Tensor) -> Tensor:
+        given.append(at.detach().clone())
+        return fn(at)
+
+    try:
+        got = called(answer, trial, asked, x)
+    except NotImplementedError:
+        raise
+    except Exception:
+        _same_shape(trial, given, x)
+        raise
+    _same_shape(trial, given, x)
+    short = [at for at in given if torch.equal(at.to(torch.float32).to(at.dtype), at)]
+    trial.true(
+        not x.numel() or not short or len(short) < len(given),
+        "All numbers that fn was given fit into float32: more than half of the digits of x, and of x + 1e-6, are lost.",
+        expected=x + 1e-6,
+        got=given and given[0],
+        observed="float32 points",
+    )
+    return got
+
+
+def _same_shape(trial: Trial, given: list[Tensor], x: Tensor) -> None:
+    other = [tuple(at.shape) for at in given if at.shape != x.shape]
+    trial.true(
+        not other,
+        f"fn got a tensor of shape {other and other[0]}; x has the shape {tuple(x.shape)}.",
+        expected=f"each point on its own, of the shape {tuple(x.shape)}",
+        got=f"a tensor of shape {other and other[0]}",
+        observed=("fn got", other and len(other[0]) - x.dim()),
+    )
 
 
 @numerical_grad.property(
@@ -139,6 +183,18 @@ def unchanged(answer: Answer, trial: Trial) -> None:
     )
 
 
+def distances(answer: Answer, eps: float) -> list[float]:
+    """Where an answer asks, for an x with the one entry 1.5."""
+    asked: set[float] = set()
+
+    def fn(at: Tensor) -> Tensor:
+        asked.update(at.detach().double().flatten().tolist())
+        return at.sum()
+
+    answer(fn, torch.full((1,), 1.5, dtype=torch.float64), eps)
+    return sorted(float(f"{each:.6g}") for each in asked)
+
+
 def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
@@ -171,13 +227,17 @@ def points(answer: Answer, trial: Trial) -> None:
             observed=("entries", min(most, 2)),
         )
         steps = sorted({gap for gaps in moves for gap in gaps if gap})
-        trial.true(
-            set(steps) <= {1.0, -1.0},
-            "fn was asked at other distances from x than eps.",
-            expected="x + eps and x - eps",
-            got=f"steps of {', '.join(f'{gap:g} * eps' for gap in steps[:4])}",
-            observed=("steps", "many" if len(steps) > 2 else steps),
-        )
+        if not set(steps) <= {1.0, -1.0}:
+            fixed = eps and distances(answer, 0.1) == distances(answer, 0.05)
+            trial.fail(
+                "fn was asked at other distances from x than eps"
+                + (": at the same ones whatever eps is." if fixed else "."),
+                expected="x + eps and x - eps",
+                got=f"steps of {', '.join(f'{gap:g} * eps' for gap in steps[:4])}",
+                observed=("steps", "fixed")
+                if fixed
+                else ("steps", "default" if not eps else "many" if len(steps) > 2 else steps),
+            )
         at_x = sum(not any(gaps) for gaps in moves)
         trial.true(
             not at_x,
@@ -322,25 +382,35 @@ def numpy_inside(answer: Answer, trial: Trial) -> None:
     "x is as it was, also when fn raises", asks="x stays as it was, also when fn raises."
 )
 def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
-    x = drawn(trial, 2, 3)
-    before = x.clone()
-    asked: list[int] = []
+    for needs_grad, last in ((False, 4), (True, 4), (True, 1), (True, 12)):
+        x = drawn(trial, 2, 3).requires_grad_(needs_grad)
+        before = x.detach().clone()
+        asked: list[int] = []
 
-    def fn(at: Tensor) -> Tensor:
-        asked.append(1)
-        if len(asked) == 4:
-            raise ZeroDivisionError("from fn")
-        return at.sum()
+        def fn(at: Tensor, asked: list[int] = asked, last: int = last) -> Tensor:
+            asked.append(1)
+            if len(asked) == last:
+                raise ZeroDivisionError("from fn")
+            return at.sum()
 
-    trial.given("fn raises ZeroDivisionError when it is asked for the fourth time")
-    trial.raises(ZeroDivisionError, lambda: answer(fn, x), "which fn raised")
-    trial.true(
-        torch.equal(x, before),
-        "fn raised, and x was left changed.",
-        expected="x as it was",
-        got=f"an entry is off by {(x - before).abs().max().item():.3g}",
-        observed="x changed",
-    )
+        trial.given(
+            f"fn raises ZeroDivisionError in its call number {last}; x requires {'grad' if needs_grad else 'no grad'}"
+        )
+        trial.raises(ZeroDivisionError, lambda fn=fn, x=x: answer(fn, x), "which fn raised")
+        trial.true(
+            torch.equal(x.detach(), before),
+            "fn raised, and x was left changed.",
+            expected="x as it was",
+            got=f"an entry is off by {(x.detach() - before).abs().max().item():.3g}",
+            observed="x changed",
+        )
+        trial.true(
+            x.requires_grad == needs_grad,
+            f"fn raised, and x does {'not require grad any more' if needs_grad else 'require grad now'}.",
+            expected=f"requires_grad={needs_grad}, as before",
+            got=f"requires_grad={x.requires_grad}",
+            observed="requires_grad",
+        )
 
 
 @numerical_grad.property(

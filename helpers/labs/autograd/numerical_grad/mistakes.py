@@ -78,8 +78,8 @@ def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float 
 
 @numerical_grad.mistake()
 def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """float32 has 7 digits: x + 1e-6 is x or its neighbour, and of the difference of two values nothing is
-    left.
+    """fn was given numbers of float32, which has 7 digits: x + 1e-6 is x or one of its neighbours there, and of the
+    difference of two values little is left.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -112,6 +112,11 @@ def eps_ignored(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     for at in places(x):
         grad[at] = (float(fn(moved(x, at, 1e-6))) - float(fn(moved(x, at, -1e-6)))) / 2e-6
     return grad
+
+
+@numerical_grad.variant(eps_ignored)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    return differences(fn, x, 1e-4)
 
 
 @numerical_grad.mistake()
@@ -485,3 +490,65 @@ def empty_raises(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """
     slopes = [float(fn(moved(x, at, eps)) - fn(moved(x, at, -eps))) / (2 * eps) for at in places(x)]
     return torch.stack([torch.tensor(slope, dtype=x.dtype) for slope in slopes]).view(x.shape)
+
+
+@numerical_grad.mistake(breaks="eps: the distance.")
+def other_default(fn: Scalar, x: Tensor, eps: float = 1e-5) -> Tensor:
+    """Where eps is left out, fn is asked at other distances than 1e-6: perhaps the default is a different one."""
+    return differences(fn, x, eps)
+
+
+@numerical_grad.mistake(breaks="for each entry i")
+def an_end_left_out(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The slope of the first or of the last entry is 0, and all others are right: perhaps the loop ends one entry too
+    early, or begins one too late.
+    """
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in list(places(x))[:-1]:
+        grad[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.variant(an_end_left_out)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    grad = torch.zeros(x.shape, dtype=x.dtype)
+    for at in list(places(x))[1:]:
+        grad[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / (2 * eps)
+    return grad
+
+
+@numerical_grad.mistake(breaks="fn: takes a tensor of the shape of x")
+def all_points_at_once(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn got many points at once, one dimension more than x has. It takes one point, of the shape of x, and gives one
+    number: one call for each point.
+    """
+    steps = eps * torch.eye(x.numel(), dtype=x.dtype).view(-1, *x.shape)
+    return ((fn(x.detach() + steps) - fn(x.detach() - steps)) / (2 * eps)).view(x.shape)
+
+
+@numerical_grad.variant(all_points_at_once)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    steps = eps * torch.eye(x.numel(), dtype=x.dtype).view(-1, *x.shape)
+    points = x.detach() + torch.cat([steps, -steps])
+    above, below = fn(points).view(2, *x.shape)
+    return (above - below) / (2 * eps)
+
+
+@numerical_grad.mistake(breaks="A float64 tensor of the shape of x")
+def numpy_array(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Any:
+    """A NumPy array came back, and a tensor was asked for: `torch.from_numpy`, or a tensor from the beginning."""
+    return differences(fn, x, eps).numpy()
+
+
+@numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
+def left_without_grad(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn raised, and x does not require grad as it did before: perhaps requires_grad is switched off for the while, and
+    on again without `finally`. x.detach() leaves x as it is.
+    """
+    needs_grad = x.requires_grad
+    if x.is_leaf:
+        x.requires_grad_(False)
+    grad = differences(fn, x, eps)
+    if x.is_leaf:
+        x.requires_grad_(needs_grad)
+    return grad

@@ -11,6 +11,7 @@ from torch.autograd.graph import Node
 
 from helpers.check.compare import difference
 from helpers.check.trial import Trial
+from helpers.labs.autograd.run_backward.inputs import Log, Logged
 
 Engine = Callable[[Tensor, Tensor], dict[Tensor, Tensor]]
 
@@ -62,8 +63,8 @@ def expected(root: Tensor, grad_out: Tensor, **leaves: Tensor) -> dict[str, Tens
     return {name: grad for name, grad in zip(leaves, grads, strict=True) if grad is not None}
 
 
-def same_leaves(trial: Trial, found: dict, want: dict) -> None:
-    """Wrong unless the same leaves have a gradient."""
+def same_leaves(trial: Trial, found: dict, want: dict, where: str = "") -> None:
+    """Wrong unless the same leaves have a gradient. where: goes into what is observed."""
     lost = [name for name in want if name not in found]
     extra = {name: _of_nothing(grad) for name, grad in found.items() if name not in want}
     messages = [f"{name} should have a gradient, and is missing in the dict." for name in lost]
@@ -73,7 +74,7 @@ def same_leaves(trial: Trial, found: dict, want: dict) -> None:
         " ".join(messages),
         expected=f"gradients for: {', '.join(want) or 'no leaf'}",
         got=sorted(found),
-        observed=("leaves", lost, sorted(extra.items())),
+        observed=("leaves", lost, sorted(extra.items()), *([where] if where else [])),
     )
 
 
@@ -126,3 +127,91 @@ def kind_of_shape(got: Any, want: Tensor) -> Any:
     if isinstance(got, Tensor) and got.shape != want.shape:
         return ("shape", tuple(got.shape))
     return ("value", type(got).__name__)
+
+
+WHAT_CAME = {
+    "lost": "some were lost",
+    "several times": "some were counted several times",
+    "lost and several times": "some were lost, some were counted several times",
+    "other": "the result is no sum of them",
+    "missing": "the leaf is not in the dict",
+}
+
+
+def plain_numbers(grad: Tensor) -> str:
+    """The first entries of a gradient."""
+    if not isinstance(grad, Tensor):
+        return type(grad).__name__
+    first = ", ".join(f"{number:.4g}" for number in grad.detach().flatten()[:3].tolist())
+    return f"[{first}, ...]"
+
+
+def of_single_edges(answer: Engine, trial: Trial) -> list[tuple[str, ...]]:
+    """What becomes of two gradients that two nodes send to one, in both orders: it tells why some were lost."""
+    seen = set()
+    for far_first in (False, True):
+        x, grad_out, c, d = leaf(trial, 3, 4), normal(trial, 3, 4), normal(trial, 3, 4), normal(trial, 3, 4)
+        log = Log()
+        h = Logged.apply(x.sin(), 1.0, "h", log)
+        near = Logged.apply(h, 1.0, "user", log) * c
+        far = (Logged.apply(h, 1.0, "user", log) * d).neg().neg()
+        slope = grad_out * x.detach().cos()
+        try:
+            found = answer(far + near if far_first else near + far, grad_out.clone())
+            times = times_counted(found.get(x), [slope * c, slope * d])
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            seen.add((type(error).__name__,))
+            continue
+        users = [at for at, label in enumerate(log.labels) if label == "user"]
+        early = "h" in log.labels and log.labels.index("h") < max(users, default=0)
+        all_called = log.labels.count("user") == 2
+        seen.add(
+            (
+                kind_of_times(times),
+                "early" if early and all_called else "in order" if all_called else "not all users called",
+                "again" if log.labels.count("h") > 1 else "",
+            )
+        )
+    return sorted(seen)
+
+
+def used_rows(
+    answer: Engine, trial: Trial, x: Tensor, description: str, root: Tensor, used: list[int]
+) -> None:
+    """Wrong unless the gradient of x is torch's, with numbers in the rows that are used and nowhere else."""
+    trial.given(description + ", x of shape (4, 3)")
+    grad_out = normal(trial, 3)
+    want = expected(root, grad_out, x=x)
+    found = gradients(answer, trial, root, grad_out, x=x)
+    same_leaves(trial, found, want)
+    got = found["x"]
+    if isinstance(got, torch.Tensor) and got.shape == x.shape:
+        filled = got.detach().any(1).nonzero().flatten().tolist()
+        trial.true(
+            filled == used,
+            f"In the gradient of x, numbers stand in the rows {filled}, but the rows {used} were used.",
+            expected=f"zeros in the rows that were not used, numbers in {used}",
+            got=got,
+            observed=(description, "rows lost" if set(filled) < set(used) else "other rows"),
+        )
+    trial.equal(got, want["x"], "The gradient of x", observed=(description, "values"))
+
+
+def wrong_leaf(answer: Engine, trial: Trial, root: Tensor, leaves: dict[str, Tensor]) -> str:
+    """What is wrong with the first leaf that has not torch's gradient, or with the call; "" if nothing is."""
+    grad_out = normal(trial, *root.shape, dtype=root.dtype)
+    want = expected(root, grad_out, **leaves)
+    try:
+        found = gradients(lambda root, grad: answer(root, grad.clone()), trial, root, grad_out, **leaves)
+    except RuntimeError as error:
+        if isinstance(error, (NotImplementedError, RecursionError)):
+            raise
+        return f"The answer raised {type(error).__name__}: {error}"
+    for name, each in leaves.items():
+        if (name in want) != (name in found):
+            return f"The gradient of {name} is {'missing' if name in want else 'there, and torch has none'}."
+        if name in want and (gap := difference(found[name], want[name], rtol=1e-4, atol=1e-5)):
+            return f"The gradient of {name}, of shape {tuple(each.shape)}, {each.dtype}, is not torch's: {gap.sentence}."
+    return ""

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from helpers.check.calls import calls_to
 from helpers.check.compare import difference
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.run_backward.engines import (
+    WHAT_CAME,
     Engine,
     expected,
     gradients,
@@ -19,9 +20,13 @@ from helpers.labs.autograd.run_backward.engines import (
     kind_of_times,
     leaf,
     normal,
+    of_single_edges,
+    plain_numbers,
     same,
     same_leaves,
     times_counted,
+    used_rows,
+    wrong_leaf,
 )
 from helpers.labs.autograd.run_backward.inputs import (
     Blend,
@@ -70,7 +75,7 @@ def chain(answer: Engine, trial: Trial) -> None:
         root = (x * c).sin().exp()
         want = expected(root, grad_out, x=x)
         found = gradients(answer, trial, root, grad_out, x=x)
-        same_leaves(trial, found, want)
+        same_leaves(trial, found, want, "no entries" if 0 in shape else "")
         trial.equal(found["x"], want["x"], "The gradient of x")
         trial.true(
             not found["x"].is_inference(),
@@ -82,7 +87,7 @@ def chain(answer: Engine, trial: Trial) -> None:
 
 @run_backward.property(
     "a leaf as root: its gradient is grad_out",
-    asks="The gradients of all leaves behind `root`",
+    asks="root: requires grad; it may be a leaf",
 )
 def leaf_as_root(answer: Engine, trial: Trial) -> None:
     trial.given("root = x itself, a leaf of shape (3, 4): x.grad_fn is None")
@@ -120,23 +125,6 @@ def grad_untouched(answer: Engine, trial: Trial) -> None:
     same_leaves(trial, found, want)
     for name, grad in want.items():
         trial.equal(found[name], grad, f"The gradient of {name}", observed=(name, "differs"))
-
-
-WHAT_CAME = {
-    "lost": "some were lost",
-    "several times": "some were counted several times",
-    "lost and several times": "some were lost, some were counted several times",
-    "other": "the result is no sum of them",
-    "missing": "the leaf is not in the dict",
-}
-
-
-def plain_numbers(grad: Tensor) -> str:
-    """The first entries of a gradient."""
-    if not isinstance(grad, Tensor):
-        return type(grad).__name__
-    first = ", ".join(f"{number:.4g}" for number in grad.detach().flatten()[:3].tolist())
-    return f"[{first}, ...]"
 
 
 @run_backward.property(
@@ -190,7 +178,7 @@ def double(answer: Engine, trial: Trial) -> None:
         expected="three gradients for h, and three for w, all of them in the sum"
         + "".join(f"; of {name} {plain_numbers(sums[name])}" for name in sorted(shown)),
         got="; ".join(f"of {name} {plain_numbers(each)}" for name, each in sorted(shown.items())),
-        observed=wrong,
+        observed=wrong and (wrong, of_single_edges(answer, trial)),
     )
 
 
@@ -228,6 +216,17 @@ def shared(answer: Engine, trial: Trial) -> None:
 
 
 @run_backward.property(
+    "the root may be any result of its node",
+    asks="root: requires grad; it may be a leaf, or one of several results of its node (`root.output_nr`);",
+)
+def root_slot(answer: Engine, trial: Trial) -> None:
+    x = leaf(trial, 4, 3)
+    used_rows(
+        answer, trial, x, "root = x.unbind()[2]: the third output of a node is the root", x.unbind()[2], [2]
+    )
+
+
+@run_backward.property(
     "slots: each result of a node has its own",
     asks=(
         "`grads` has one place for each result of the node, `len(node._input_metadata)`, None where nothing came.",
@@ -238,7 +237,6 @@ def slots(answer: Engine, trial: Trial) -> None:
     x, c = leaf(trial, 4, 3), normal(trial, 3)
     rows = x.unbind()
     for description, root, used in (
-        ("root = x.unbind()[2]: the third output of a node is the root", rows[2], [2]),
         ("root = rows[1] * c + rows[3].sin() with rows = x.unbind()", rows[1] * c + rows[3].sin(), [1, 3]),
         (
             "root = sin(rows[0]) + rows[0] * rows[2] with rows = x.unbind()",
@@ -246,22 +244,7 @@ def slots(answer: Engine, trial: Trial) -> None:
             [0, 2],
         ),
     ):
-        trial.given(description + ", x of shape (4, 3)")
-        grad_out = normal(trial, 3)
-        want = expected(root, grad_out, x=x)
-        found = gradients(answer, trial, root, grad_out, x=x)
-        same_leaves(trial, found, want)
-        got = found["x"]
-        if isinstance(got, torch.Tensor) and got.shape == x.shape:
-            filled = got.detach().any(1).nonzero().flatten().tolist()
-            trial.true(
-                filled == used,
-                f"In the gradient of x, numbers stand in the rows {filled}, but the rows {used} were used.",
-                expected=f"zeros in the rows that were not used, numbers in {used}",
-                got=got,
-                observed=(description, "rows lost" if set(filled) < set(used) else "other rows"),
-            )
-        trial.equal(got, want["x"], "The gradient of x", observed=(description, "values"))
+        used_rows(answer, trial, x, description, root, used)
 
 
 @run_backward.property(
@@ -542,26 +525,8 @@ def random_graphs(answer: Engine, trial: Trial) -> None:
         trial.given(
             "a graph of these operations, with the places of their operands: " + ", ".join(graph.steps)
         )
-        wrong = _wrong_leaf(answer, trial, root, leaves)
+        wrong = wrong_leaf(answer, trial, root, leaves)
         trial.true(not wrong, wrong, expected="the gradients of torch.autograd.grad", observed="differs")
-
-
-def _wrong_leaf(answer: Engine, trial: Trial, root: Tensor, leaves: dict[str, Tensor]) -> str:
-    """What is wrong with the first leaf that has not torch's gradient, or with the call; "" if nothing is."""
-    grad_out = normal(trial, *root.shape, dtype=root.dtype)
-    want = expected(root, grad_out, **leaves)
-    try:
-        found = gradients(lambda root, grad: answer(root, grad.clone()), trial, root, grad_out, **leaves)
-    except RuntimeError as error:
-        if isinstance(error, (NotImplementedError, RecursionError)):
-            raise
-        return f"The answer raised {type(error).__name__}: {error}"
-    for name, each in leaves.items():
-        if (name in want) != (name in found):
-            return f"The gradient of {name} is {'missing' if name in want else 'there, and torch has none'}."
-        if name in want and (gap := difference(found[name], want[name], rtol=1e-4, atol=1e-5)):
-            return f"The gradient of {name}, of shape {tuple(each.shape)}, {each.dtype}, is not torch's: {gap.sentence}."
-    return ""
 
 
 _ENGINE = type(torch.autograd.Variable._execution_engine)
@@ -584,3 +549,51 @@ def own_work(answer: Engine, trial: Trial) -> None:
         expected="a walk over grad_fn and next_functions that calls each node",
         observed="torch's engine",
     )
+
+
+@run_backward.property(
+    "a graph can be run again, with a different gradient and from a different root",
+    asks="Each call begins anew, also on a graph that was run before.",
+    once_right=True,
+)
+def run_again(answer: Engine, trial: Trial) -> None:
+    # Nodes that save no tensor: whether a run frees what was saved is left open.
+    x, w, log = leaf(trial, 3, 4), leaf(trial, 1, 4), Log()
+    h = Logged.apply(-x, 2.0, "h", log)
+    root = (h + w) + (h - w.sum())
+    other = h.neg() - x
+    grads = {"c": normal(trial, 3, 4), "d": normal(trial, 3, 4), "zeros": torch.zeros(3, 4).double()}
+    for which, name in ((root, "c"), (root, "d"), (other, "c"), (root, "zeros"), (root, "c"), (other, "d")):
+        trial.given(
+            "root = (h + w) + (h - w.sum()) and other = -h - x, with h a Function's result of x; runs from root with c, "
+            "root with d, other with c, root with zeros, root with c, other with d as grad_out, all over one graph"
+        )
+        want = expected(which, grads[name], x=x, w=w)
+        what = f"the run from {'root' if which is root else 'other'} with {name}"
+        try:
+            found = gradients(answer, trial, which, grads[name], x=x, w=w)
+        except (NotImplementedError, Mismatch):
+            raise
+        except Exception as error:
+            trial.fail(
+                f"In {what}, the answer raised {type(error).__name__}: {error}",
+                expected="the gradients of this run",
+                observed="a later run",
+            )
+        for each, grad in want.items():
+            gap = difference(found.get(each), grad, rtol=1e-9, atol=1e-9)
+            trial.true(
+                not gap,
+                f"In {what}, the gradient of {each} is not that of this run.",
+                expected=grad,
+                got=found.get(each),
+                observed="a later run",
+            )
+        extra = sorted(set(found) - set(want))
+        trial.true(
+            not extra,
+            f"In {what}, the dict holds {', '.join(extra)}, which this root does not use.",
+            expected=sorted(want),
+            got=sorted(found),
+            observed="a later run",
+        )

@@ -304,7 +304,7 @@ def part_of_another(answer: Answer, trial: Trial) -> None:
 
 
 @scale_in_place.property(
-    "twice in a row, and edited again after it", asks="x may be edited again later.", once_right=True
+    "twice in a row, and edited again after it", asks=(OF_X, "x may be edited again later."), once_right=True
 )
 def twice(answer: Answer, trial: Trial) -> None:
     for needs in (False, True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from torch.autograd.function import BackwardCFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from helpers.check.compare import shown
+from helpers.check.compare import difference, shown
 from helpers.check.trial import Trial
 
 Answer = type[Function]
@@ -41,7 +42,17 @@ def called(answer: Answer, trial: Trial, *args: Any, watched: bool = True) -> An
 
     def applied(*args: Any) -> Any:
         needs = [arg.requires_grad for arg in args if isinstance(arg, Tensor)]
+        before = [arg.detach().clone() if isinstance(arg, Tensor) else None for arg in args]
         result = answer.apply(*args)
+        for name, arg, copy in zip(names_of(answer), args, before, strict=False):
+            edit = None if copy is None else difference(arg.detach(), copy, rtol=0, atol=0)
+            trial.true(
+                not edit,
+                f"forward edited {name}, which belongs to the caller: {edit and edit.sentence}.",
+                expected=f"{name} as it was: {shown(copy)}",
+                got=shown(arg),
+                observed="mutated",
+            )
         trial.true(
             needs == [arg.requires_grad for arg in args if isinstance(arg, Tensor)],
             "forward changed requires_grad of what it was given.",
@@ -55,6 +66,12 @@ def called(answer: Answer, trial: Trial, *args: Any, watched: bool = True) -> An
         return trial.call(applied, *args) if watched else answer.apply(*args)
     except (RuntimeError, TypeError) as error:
         _tell(answer, trial, error, "apply")
+
+
+def names_of(answer: Answer) -> list[str]:
+    """The names of what apply takes, as forward has them."""
+    names = list(inspect.signature(answer.forward).parameters)
+    return names if answer.setup_context is not Function.setup_context else names[1:]
 
 
 def is_tensor(trial: Trial, got: Any, what: str = "The result") -> None:

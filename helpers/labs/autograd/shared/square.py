@@ -163,8 +163,8 @@ def gradient_anywhere(answer: Answer, trial: Trial) -> None:
     want = 2 * x.detach() * c
     rights = [] if got is None or got.shape != want.shape else torch.isclose(got, want, atol=0).tolist()
     trial.equal(got if got is None else got.detach(), want, "The gradient of x", atol=0, observed=rights)
-    x = torch.tensor([1.0, 2.0, -3.0, 2.0, -1.0], requires_grad=True)
-    c = torch.tensor([torch.inf, torch.nan, 1e-20, 1e20, 0.0])
+    x = torch.tensor([1.0, 2.0, -3.0, 2.0, -1.0, torch.inf, torch.nan, 0.0], requires_grad=True)
+    c = torch.tensor([torch.inf, torch.nan, 1e-20, 1e20, 0.0, 0.0, 0.0, torch.inf])
     trial.given(f"x = {x.tolist()}, float32, the gradient that comes in is {c.tolist()}")
     (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
     want = 2 * x.detach() * c

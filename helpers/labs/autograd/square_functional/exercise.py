@@ -33,7 +33,7 @@ square_functional = Exercise(
 )
 
 
-SAME = "All else is as asked of `Square`."
+SAME = "All else is as asked of `Square`: one node of the graph for x * x."
 FUNC = "x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
 
 # Words of torch's errors, and what they mean here.
@@ -70,7 +70,10 @@ def transformed(answer: Answer, trial: Trial, transform: Callable[[], Tensor], n
 
 
 for asked_of_square in square.properties:
-    square_functional.property(asked_of_square.description, asks=SAME, once_right=True)(asked_of_square.check)
+    of_the_node = any("as one node" in words for words in asked_of_square.asks)
+    square_functional.property(
+        asked_of_square.description, asks=SAME if of_the_node else asked_of_square.asks, once_right=True
+    )(asked_of_square.check)
 
 
 @square_functional.property(

@@ -275,8 +275,8 @@ class ByTheDifference(Right):
 
 @straight_through_round.mistake()
 class ThroughIntegers(Right):
-    """Infinite and nan do not stay what they are: perhaps the numbers went through an integer type, where they
-    have no place.
+    """Infinite or nan do not stay what they are: perhaps the numbers went through an integer type, where they have no
+    place, or through `nan_to_num`.
     """
 
     @staticmethod
@@ -289,6 +289,13 @@ class _(Right):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         return x.round().int().to(x.dtype)
+
+
+@straight_through_round.variant(ThroughIntegers)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.nan_to_num(x).round()
 
 
 @straight_through_round.mistake()
@@ -563,3 +570,12 @@ class LargeGradientClipped(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         return grad_out.clamp(-100, 100)
+
+
+@straight_through_round.mistake(breaks="x: floating, any shape, any strides.")
+class Viewed(Right):
+    """A tensor that is not contiguous, and `.view` raises: perhaps x is made flat by it. torch.round takes any shape."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.view(-1).round().view(x.shape)

@@ -170,7 +170,7 @@ def falsy_results(answer: Answer, trial: Trial) -> None:
 @call.property(
     "hooks with with_kwargs see and replace the keyword arguments",
     asks=(
-        "If its id is in `module._forward_pre_hooks_with_kwargs`, it is called as hook(module, args, kwargs), and returns None or the tuple (args, kwargs);",
+        "If its id is in `module._forward_pre_hooks_with_kwargs`, it is called as hook(module, args, kwargs), and returns None or a tuple of two, args and kwargs;",
         "or as hook(module, args, kwargs, output) if its id is in `module_py._global_forward_hooks_with_kwargs` or `module._forward_hooks_with_kwargs`.",
     ),
 )
@@ -420,7 +420,7 @@ def random_hook(trial: Trial, name: str) -> Hook:
     "a pre-hook with with_kwargs that returns neither None nor a tuple of two is a RuntimeError",
     once_right=True,
     asks=(
-        "and returns None or the tuple (args, kwargs); anything else is a RuntimeError.",
+        "and returns None or a tuple of two, args and kwargs; anything else is a RuntimeError.",
         "When an Exception comes, wherever,",
     ),
 )

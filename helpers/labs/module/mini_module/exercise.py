@@ -127,39 +127,45 @@ def taken_over(answer: Any, trial: Trial) -> None:
 KINDLESS = ("t1", "3", "a function", "a class", "a layer")  # no module for the side that is given it
 
 
-@mini_module.property(
-    "what is of a different kind than the entry is TypeError, and the entry stays",
-    asks=(
-        "Where the name is an entry of _parameters, None is stored there, all else is TypeError.",
-        "Where the name is an entry of _modules, None is stored there, all else is TypeError.",
-        "Where the name is an entry of _buffers, a Tensor or None is stored there, all else is TypeError.",
-    ),
-)
-def refused(answer: Any, trial: Trial) -> None:
+def refuses(answer: Any, trial: Trial, *cases: tuple[Step, tuple[str, ...]]) -> None:
     inputs = Inputs(answer, trial)
-    for first, *values in (
-        (("register_parameter", "a", "p1"), "t1", "3", "m1"),
-        (("register_parameter", "a", "None"), "t1", "m1"),
-        (("register_module", "a", "m1"), *KINDLESS),
-        (("register_module", "a", "None"), "'text'"),
-        (("register_buffer", "a", "t1"), "3", "'text'", "a function"),
-    ):
+    for first, values in cases:
         for value in values:
             plays(inputs, trial, [first, ("set", "a", value)])
 
 
 @mini_module.property(
-    "del takes an entry or a plain attribute away; then its name is free",
-    asks="`del self.name`: an entry, or else a plain attribute;",
+    "what is assigned over an entry of _parameters and is no Parameter is TypeError, and the entry stays",
+    asks="Where the name is an entry of _parameters, None is stored there, all else is TypeError.",
 )
-def deleted(answer: Any, trial: Trial) -> None:
-    inputs = Inputs(answer, trial)
-    for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
-        plays(
-            inputs, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
-        )
-    plays(inputs, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
-    plays(inputs, trial, [("set", "scale", "3"), ("del", "scale"), ("get", "scale")])
+def refused(answer: Any, trial: Trial) -> None:
+    refuses(
+        answer,
+        trial,
+        (("register_parameter", "a", "p1"), ("t1", "3", "m1")),
+        (("register_parameter", "a", "None"), ("t1", "m1")),
+    )
+
+
+@mini_module.property(
+    "what is assigned over an entry of _modules and is no module is TypeError, and the entry stays",
+    asks="Where the name is an entry of _modules, None is stored there, all else is TypeError.",
+)
+def refused_by_modules(answer: Any, trial: Trial) -> None:
+    refuses(
+        answer,
+        trial,
+        (("register_module", "a", "m1"), KINDLESS),
+        (("register_module", "a", "None"), ("'text'",)),
+    )
+
+
+@mini_module.property(
+    "what is assigned over an entry of _buffers and is no tensor is TypeError, and the entry stays",
+    asks="Where the name is an entry of _buffers, a Tensor or None is stored there, all else is TypeError.",
+)
+def refused_by_buffers(answer: Any, trial: Trial) -> None:
+    refuses(answer, trial, (("register_buffer", "a", "t1"), ("3", "'text'", "a function")))
 
 
 @mini_module.property(
@@ -186,7 +192,32 @@ def missing(answer: Any, trial: Trial) -> None:
         )
 
 
-CORE = (parameters, modules, plain_attributes, registered, taken_in, taken_over, refused, deleted)
+@mini_module.property(
+    "del takes an entry or a plain attribute away; then its name is free",
+    asks="`del self.name`: an entry, or else a plain attribute;",
+)
+def deleted(answer: Any, trial: Trial) -> None:
+    inputs = Inputs(answer, trial)
+    for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
+        plays(
+            inputs, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
+        )
+    plays(inputs, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
+    plays(inputs, trial, [("set", "scale", "3"), ("del", "scale"), ("get", "scale")])
+
+
+CORE = (
+    parameters,
+    modules,
+    plain_attributes,
+    registered,
+    taken_in,
+    taken_over,
+    refused,
+    refused_by_modules,
+    refused_by_buffers,
+    deleted,
+)
 
 
 @mini_module.property(

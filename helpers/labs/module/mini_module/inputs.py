@@ -176,6 +176,7 @@ def as_the_other(got: Result, want: Result) -> bool:
 
 def has_dicts(trial: Trial, module: Any) -> None:
     """Wrong unless a new module has the three dicts."""
+    other = type(module)()
     for place in DICTS:
         there = getattr(module, place, None)
         trial.true(
@@ -183,6 +184,13 @@ def has_dicts(trial: Trial, module: Any) -> None:
             f"A new module has no dict {place}.",
             expected="_parameters, _buffers and _modules, three dicts",
             observed=("no dict", place),
+        )
+        trial.true(
+            there is not getattr(other, place, None),
+            f"Two modules have one dict {place}: what is registered in one is an entry of the other, too.",
+            expected="three dicts of its own in each module",
+            got=f"m.{place} is other.{place}",
+            observed="shared dicts",
         )
 
 

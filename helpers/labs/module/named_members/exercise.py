@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -32,6 +33,7 @@ named_members = Exercise(
 )
 
 KINDS = ("parameters", "buffers", "modules")
+BY_PLACE = "the options by position"
 Pairs = list[tuple[str, Any]]
 
 
@@ -50,7 +52,10 @@ def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, which: str =
         f"named_members(m, {kind!r}{description}) of m = {type(module).__name__}({outline(module)})"
         + (f", {which}" if which else "")
     )
-    got = trial.call(answer, module, kind, **options)
+    by_place = which == BY_PLACE
+    got = trial.call(
+        answer, module, kind, *(options.values() if by_place else ()), **({} if by_place else options)
+    )
     trial.true(
         isinstance(got, Iterable) and not isinstance(got, str | dict),
         f"The answer gave {'None' if got is None else f'an object of type {type(got).__name__}'}.",
@@ -114,6 +119,32 @@ def deep(trial: Trial) -> Node:
 )
 def pairs(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, node({"w": parameter(2, generator=trial.generator)}), "parameters")
+
+
+@named_members.property(
+    "the same tree once more: a second call begins anew",
+    asks="Each call begins anew, also while the generator of a different call is half read.",
+    after=(pairs,),
+)
+def once_more(answer: Any, trial: Trial) -> None:
+    g = trial.generator
+    module = node({"w": parameter(2, generator=g)}, {"m": buffer(1, generator=g)}, children={"c": node()})
+    for kind in KINDS:
+        try:
+            first, second = ([name for name, _ in islice(answer(module, kind), 2000)] for _ in range(2))
+        except NotImplementedError:
+            raise
+        except Exception:
+            return  # other properties say so
+        trial.given(f"named_members(m, {kind!r}) twice, of m = Node({outline(module)})")
+        trial.true(
+            first == second,
+            f"The second call of this kind gives {', '.join(map(repr, second)) or 'nothing'}; the first gave "
+            f"{', '.join(map(repr, first)) or 'nothing'}.",
+            expected=", ".join(map(repr, first)) or "nothing",
+            got=", ".join(map(repr, second)) or "nothing",
+            observed="fewer" if set(second) < set(first) else "different",
+        )
 
 
 @named_members.property(
@@ -270,6 +301,20 @@ def prefixed(answer: Any, trial: Trial) -> None:
 
 
 @named_members.property(
+    "prefix, recurse and remove_duplicate may be given by position, in this order",
+    asks=(
+        'recurse: False: only the root\'s own parameters or buffers; of kind "modules" only the root itself.',
+        "False: under each of them.",
+    ),
+    after=(pairs, once, every_name, own_only, prefixed),
+)
+def by_position(answer: Any, trial: Trial) -> None:
+    module = tied(trial)
+    as_torch(answer, trial, module, which=BY_PLACE, prefix="", recurse=False, remove_duplicate=True)
+    as_torch(answer, trial, module, which=BY_PLACE, prefix="", recurse=True, remove_duplicate=False)
+
+
+@named_members.property(
     "a second call gives the same again",
     asks="Each call begins anew, also while the generator of a different call is half read.",
 )
@@ -339,6 +384,7 @@ WALKS = (
     once,
     equal_values,
     every_name,
+    once_more,
     own_only,
     prefixed,
     again,
@@ -378,6 +424,69 @@ def lazy(answer: Any, trial: Trial) -> None:
             got=names,
             observed="complete",
         )
+        nothing_read(answer, trial, deep(trial), kind)
+
+
+def nothing_read(answer: Any, trial: Trial, module: Node, kind: str) -> None:
+    """Wrong if more than the root was looked at when the first member, which is the root's, comes."""
+    trial.given(
+        f"the first of named_members(m, {kind!r}), m = Node({outline(module)}), with a look at which dicts are read"
+    )
+    with watched(module) as read:
+        next(iter(answer(module, kind)))
+        seen = set(read)
+    names = [name for name, each in module.named_modules() if each in seen]
+    trial.true(
+        not names,
+        f"{' and '.join(map(repr, names))} had been looked at already when the first member came.",
+        expected="the dicts of the root alone",
+        got=names,
+        observed="complete",
+    )
+
+
+class Noting(dict):
+    """A dict that notes when somebody goes through it."""
+
+    def noting(self, owner: nn.Module, read: set[nn.Module]) -> Noting:
+        self.note = lambda: read.add(owner)
+        return self
+
+    def __iter__(self) -> Iterator[str]:
+        self.note()
+        return super().__iter__()
+
+    def items(self) -> Any:
+        self.note()
+        return super().items()
+
+    def keys(self) -> Any:
+        self.note()
+        return super().keys()
+
+    def values(self) -> Any:
+        self.note()
+        return super().values()
+
+
+@contextmanager
+def watched(root: nn.Module) -> Iterator[set[nn.Module]]:
+    """Yields the set of the modules below `root` whose dicts somebody goes through."""
+    read: set[nn.Module] = set()
+    kept = [
+        (vars(each), place, vars(each)[place])
+        for each in root.modules()
+        if each is not root
+        for place in ("_parameters", "_buffers", "_modules")
+    ]
+    owners = {id(vars(each)): each for each in root.modules()}
+    for owned, place, entries in kept:
+        owned[place] = Noting(entries).noting(owners[id(owned)], read)
+    try:
+        yield read
+    finally:
+        for owned, place, entries in kept:
+            owned[place] = entries
 
 
 @named_members.property(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -73,7 +75,7 @@ def autocast_without_dtype(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake(breaks="what is no tensor is the same object.")
 def copied_arguments(fn: Fn, *args: Any) -> Tensor:
-    """The second run got a copy of what is no tensor. What fn writes into a list, and the gradients of a module, end in
+    """fn got a copy of what is no tensor. What fn writes into a list, and the gradients of a module, end in
     the copy. Only tensors are cut off from the graph; hand on all else as it is.
     """
     return function(copy=lambda arg: detached(arg) if isinstance(arg, Tensor) else copy.deepcopy(arg))(
@@ -264,8 +266,8 @@ def autocast_only_on(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def tensors_expected(fn: Fn, *args: Any) -> Tensor:
-    """fn may have arguments that are no tensors: None, numbers, names. They have no detach() and cannot be
-    saved with save_for_backward: keep them beside it.
+    """With arguments that are no tensors it raised: perhaps they were treated as tensors are. None, numbers and names have no
+    detach() and cannot be saved with save_for_backward: keep them beside it, each in its place.
     """
     return function(copy=lambda arg: arg.detach().requires_grad_(arg.requires_grad))(fn, *args)
 
@@ -313,3 +315,67 @@ checkpointed.variant(autocast_forgotten)(function(how={"autocast": False, "back"
 checkpointed.variant("parameters_lost")(
     function(run_backward=grads_of_inputs, how={"rng": False, "autocast": False, "back": "never"})
 )
+
+
+@checkpointed.mistake(breaks="fn gets its arguments as they are, both times")
+def arguments_left_out(fn: Fn, *args: Any) -> Tensor:
+    """fn got fewer arguments than it was given: perhaps those that are None, or false, were left out. Each has its place,
+    None too.
+    """
+    return function(second_run=lambda fn, copies: fn(*(each for each in copies if each is not None)))(
+        fn, *args
+    )
+
+
+@checkpointed.variant(arguments_left_out)
+def _(fn: Fn, *args: Any) -> Tensor:
+    return function(second_run=lambda fn, copies: fn(*(each for each in copies if isinstance(each, Tensor))))(
+        fn, *args
+    )
+
+
+@checkpointed.variant(copied_arguments)
+def _(fn: Fn, *args: Any) -> Tensor:
+    """Before the first run."""
+    return function()(fn, *(arg if isinstance(arg, Tensor) else copy.deepcopy(arg) for arg in args))
+
+
+@checkpointed.variant(copied_arguments)
+def _(fn: Fn, *args: Any) -> Tensor:
+    """Lists, before the first run."""
+    return function()(fn, *(list(arg) if isinstance(arg, list) else arg for arg in args))
+
+
+@checkpointed.mistake(breaks="That error comes out.")
+def error_swallowed(fn: Fn, *args: Any) -> Tensor:
+    """fn raised in its second run, and backward ended as if nothing had been: perhaps an `except` that does not raise again.
+    Gradients are missing then, and nobody knows.
+    """
+
+    def second_run(fn: Fn, copies: list) -> Tensor:
+        try:
+            return fn(*copies)
+        except Exception:
+            return torch.zeros(())
+
+    return function(second_run=second_run)(fn, *args)
+
+
+@checkpointed.mistake(breaks="also if fn raises in its second run")
+def not_back_after_an_interrupt(fn: Fn, *args: Any) -> Tensor:
+    """After a KeyboardInterrupt in the second run of fn the generator is not back: perhaps `except Exception`, which does not
+    catch it. `finally` is there for all.
+    """
+
+    class Caught(Around):
+        @contextlib.contextmanager
+        def again(self, *args: Any, **kwargs: Any) -> Iterator[None]:
+            now = torch.get_rng_state()
+            try:
+                with Around.again(self, back="unless it raises"):
+                    yield
+            except Exception:
+                torch.set_rng_state(now)
+                raise
+
+    return function(around=Caught)(fn, *args)

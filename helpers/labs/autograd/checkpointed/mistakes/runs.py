@@ -430,3 +430,14 @@ def torchs_checkpoint(fn: Fn, *args: Any) -> Tensor:
         return torch.utils.checkpoint.CheckpointFunction.forward(own, fn, True, *args)
 
     return function(first_run=first_run)(fn, *args)
+
+
+@checkpointed.mistake(breaks="fn runs once in forward and once in backward, not more.")
+def twice_in_forward(fn: Fn, *args: Any) -> Tensor:
+    """fn ran twice in forward: perhaps once to see whether its result needs a gradient. That costs a whole forward more;
+    the second run, in backward, tells it, too.
+    """
+    state = torch.get_rng_state()
+    fn(*args)
+    torch.set_rng_state(state)
+    return function()(fn, *args)

@@ -82,8 +82,8 @@ def flipped_in_one_direction():
 
 @built.mistake()
 def padded_for_a_square_kernel():
-    """F.pad begins with the last dimension: (left, right, up, down). With the height's number first, only
-    square kernels come out right.
+    """With a kernel that is not square the gradient of x has not the shape of x. Perhaps one number pads both ways, or the
+    two changed places: F.pad begins with the last dimension, (left, right, up, down).
     """
     return plain(
         lambda g, x, w: F.conv2d(
@@ -112,6 +112,20 @@ class _(Function):
         return slope_x, slope_w
 
 
+@built.variant(padded_for_a_square_kernel)
+def _():
+    return plain(
+        lambda g, x, w: F.conv2d(F.pad(g, (w.shape[2] - 1,) * 4), w.transpose(0, 1).flip(2, 3)), right_w
+    )
+
+
+@built.variant(padded_for_a_square_kernel)
+def _():
+    return plain(
+        lambda g, x, w: F.conv2d(F.pad(g, (w.shape[3] - 1,) * 4), w.transpose(0, 1).flip(2, 3)), right_w
+    )
+
+
 @built.mistake()
 def channels_left_swapped():
     """Batch and channels change places for the gradient of w, and must change back at the end: the result has
@@ -124,6 +138,24 @@ def channels_left_swapped():
 def gradients_in_the_wrong_order():
     """backward returns one gradient for each argument of forward, in the order of the arguments."""
     return plain(right_w, right_x)
+
+
+class _ReturnedInTheWrongOrder(Function):
+    """Each is computed where it is needed, and returned in the place of the other."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(x, w)
+        return F.conv2d(x, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        (x, w), (needs_x, needs_w) = ctx.saved_tensors, ctx.needs_input_grad
+        return by_w(grad_out, x) if needs_w else None, by_x(grad_out, w) if needs_x else None
+
+
+conv2d.variant(gradients_in_the_wrong_order)(_ReturnedInTheWrongOrder)
 
 
 @built.mistake()
@@ -157,8 +189,8 @@ def none_for_w():
 
 @built.mistake()
 def torch_does_it():
-    """`torch.nn.grad`, and autograd on a convolution computed again, hand the whole task to torch's
-    convolution_backward.
+    """torch's convolution_backward ran, which is the whole task. Perhaps it was called itself, or by `torch.nn.grad`, or by
+    autograd on a convolution that is computed again.
     """
     return plain(
         lambda g, x, w: torch.nn.grad.conv2d_input(x.shape, w, g),

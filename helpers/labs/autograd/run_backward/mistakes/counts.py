@@ -124,10 +124,48 @@ def edges_counted_per_path(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake(breaks="when all its gradients have come")
 def the_root_waits(root: Tensor, grad_out: Tensor) -> Gradients:
-    """Not one node was called, and the dict is empty: perhaps the root waits for a gradient that no edge brings,
-    since grad_out is not counted.
+    """The dict is empty: perhaps not one node was called, and the root waits for a gradient that no edge brings, since
+    grad_out is not counted.
     """
     return {}
+
+
+@run_backward.mistake(breaks="Each other node is called once")
+def zeros_passed_over(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A leaf without entries is missing in the dict. Perhaps a gradient without a number other than 0 counts as none:
+    zeros are a gradient, and the leaf gets them.
+    """
+
+    def call(node: Node, grads: list) -> tuple:
+        if any(grad is not None and grad.any() for grad in grads):
+            return call_node(node, grads)
+        return (None,) * len(node.next_functions)
+
+    return engine(root, grad_out, call=call)
+
+
+@run_backward.variant(zeros_passed_over)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return {leaf: grad for leaf, grad in engine(root, grad_out).items() if grad.any()}
+
+
+@run_backward.mistake(breaks="Each call begins anew, also on a graph that was run before.")
+def kept_from_an_earlier_run(root: Tensor, grad_out: Tensor) -> Gradients:
+    """The first run over a graph is right, and a later one is not. Perhaps something is kept from run to run, under the
+    nodes or in a default argument: all that is counted and collected begins empty in each call.
+    """
+    kept = get_gradient_edge(root).node.metadata
+    return kept.setdefault(("result", root.output_nr), engine(root, grad_out))
+
+
+@run_backward.variant(kept_from_an_earlier_run)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    def call(node: Node, grads: list) -> tuple:
+        if "sent" not in node.metadata:
+            node.metadata["sent"] = call_node(node, grads)
+        return node.metadata["sent"]
+
+    return engine(root, grad_out, call=call)
 
 
 @run_backward.mistake(breaks="`grads` has one place for each result of the node")

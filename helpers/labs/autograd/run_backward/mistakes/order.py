@@ -85,6 +85,31 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return each_once(root, grad_out, adds=True)
 
 
+@run_backward.variant(first_come)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return when_met(root, grad_out, leaves_last=False)
+
+
+@run_backward.variant(first_come)
+def _(root: Tensor, grad_out: Tensor) -> Gradients:
+    return when_met(root, grad_out, leaves_last=True)
+
+
+def when_met(root: Tensor, grad_out: Tensor, leaves_last: bool) -> Gradients:
+    """In the order in which a walk level by level meets the nodes. leaves_last: or leaves after all others."""
+    edge = get_gradient_edge(root)
+    order, met = [edge.node], {edge.node}
+    for node in order:
+        new = dict.fromkeys(
+            after for after, _ in node.next_functions if after is not None and after not in met
+        )
+        order += new
+        met |= new.keys()
+    if leaves_last:
+        order.sort(key=lambda node: hasattr(node, "variable"))
+    return in_order(order, edge, grad_out)
+
+
 def each_once(root: Tensor, grad_out: Tensor, adds: bool = False) -> Gradients:
     """Level by level; leaves, too, take what came first. adds: all that came until then, leaves until the end."""
     edge = get_gradient_edge(root)

@@ -208,8 +208,8 @@ class _(Function):
 
 @square.mistake()
 class SavedAnIntermediate(Function):
-    """A tensor was kept that is neither input nor output (perhaps 2 * x, or a copy of x): it costs memory.
-    forward runs without a graph, so a backward that uses it takes it for a constant: no second derivative.
+    """A tensor was kept that is neither input nor output, perhaps 2 * x, or a copy of x: it costs memory. What was computed
+    of x in forward, where no graph is recorded, is also a constant for the second derivative.
     """
 
     @staticmethod

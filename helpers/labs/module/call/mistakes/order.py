@@ -147,3 +147,36 @@ class _(Call):
             self.post(id, hook)
         for id, hook in list(self.module._forward_hooks.items()):
             self.post(id, hook)
+
+
+@call.mistake(breaks="First come the pre-hooks: those of `module_py._global_forward_pre_hooks`")
+class NoGlobalPreHooks(Call):
+    """The global pre-hooks were not called: only those of the module. register_module_forward_pre_hook is for all modules."""
+
+    def pre_hooks(self) -> Listed:
+        return list(self.module._forward_pre_hooks.items())
+
+
+@call.mistake(breaks="A pre-hook is called as hook(module, args).")
+class KwargsForEachPreHook(Call):
+    """A pre-hook without with_kwargs was called with three arguments: perhaps whenever there are keyword arguments. Its id
+    decides, and not what the call was given.
+    """
+
+    def pre(self, id: int, hook: Any) -> None:
+        if self.kwargs or id in self.module._forward_pre_hooks_with_kwargs:
+            got = hook(self.module, self.args, self.kwargs)
+            if self.is_value(got):
+                self.replace_both(got)
+        else:
+            Call.pre(self, id, hook)
+
+
+@call.variant(KwargsForEachPreHook)
+class _(Call):
+    """In each call."""
+
+    def pre(self, id: int, hook: Any) -> None:
+        got = hook(self.module, self.args, self.kwargs)
+        if self.is_value(got):
+            self.replace_both(got)

@@ -117,8 +117,8 @@ class _(Right):
 
 @mini_module.mistake()
 class AnythingOverABuffer(Right):
-    """Under the name of a buffer something was accepted that is neither a tensor nor None. .to() and state_dict() expect one
-    of these among the buffers.
+    """Under the name of a buffer something was accepted that is neither a tensor nor None. Among the buffers .to() and
+    state_dict() expect one of these, and an assignment does not make a plain attribute of a buffer.
     """
 
     def over_buffer(self, name: str, value: Any) -> None:

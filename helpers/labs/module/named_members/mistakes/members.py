@@ -242,3 +242,42 @@ class UnsavedBuffersLeftOut(Walk):
     def entries(self, module: nn.Module) -> Any:
         found = Walk.entries(self, module)
         return [(name, member) for name, member in found if name not in module._non_persistent_buffers_set]
+
+
+@walks.mistake(breaks="First a module's own, in the order of its dict")
+class SortedByName(Walk):
+    """The members came in the order of their names. Their order is that of the dict, in which they were registered, and
+    optimizers go by it.
+    """
+
+    def entries(self, module: nn.Module) -> Any:
+        return sorted(Walk.entries(self, module), key=lambda entry: entry[0])
+
+
+@walks.variant(SortedByName)
+class _(Walk):
+    """The whole list."""
+
+    def __call__(self, *args: Any, **options: Any) -> Pairs:
+        yield from sorted(Walk.__call__(self, *args, **options), key=lambda entry: entry[0])
+
+
+@walks.variant(SortedByName)
+class _(Walk):
+    """Members and children."""
+
+    def entries(self, module: nn.Module) -> Any:
+        return sorted(Walk.entries(self, module), key=lambda entry: entry[0])
+
+    def children(self, module: nn.Module) -> Any:
+        return sorted(Walk.children(self, module), key=lambda entry: entry[0])
+
+
+@named_members.mistake(breaks="recurse: False: only the root's own parameters or buffers")
+def options_in_another_order(
+    module: nn.Module, kind: str, prefix: str = "", remove_duplicate: bool = True, recurse: bool = True
+) -> Pairs:
+    """By position the options mean something else: perhaps recurse and remove_duplicate changed places. The order is that
+    of the signature: prefix, recurse, remove_duplicate.
+    """
+    return Walk()(module, kind, prefix, recurse, remove_duplicate)

@@ -26,8 +26,8 @@ class AttributesSearched(Walk):
 
 @walks.mistake()
 class TiedListedTwice(Walk):
-    """A tied weight came under both names although remove_duplicate is True: an optimizer that gets this list
-    would step it twice, and a count of parameters is too large.
+    """A tied weight came under both names where remove_duplicate is True, said or by default: an optimizer that gets this
+    list would step it twice, and a count of parameters is too large.
     """
 
     def is_new(self, member: Any) -> bool:
@@ -44,8 +44,8 @@ class _(Walk):
 
 @walks.mistake()
 class SeenInOneModuleOnly(Walk):
-    """What has been seen is forgotten at each module. Weights are mostly tied across modules: one set for the
-    whole walk is needed.
+    """A member that had come from one module came again from a different one: perhaps each module, or each child, has a
+    memory of its own. Weights are mostly tied across modules: one set for the whole walk is needed.
     """
 
     def own(self, module: nn.Module, prefix: str) -> Pairs:
@@ -245,7 +245,7 @@ class _(Walk):
 @named_members.mistake()
 def all_at_once(*args: Any, **options: Any) -> list[tuple[str, Any]]:
     """Modules further on had been read before the first member came: perhaps a list of all members, or of all modules, is
-    filled first. next(model.parameters()) asks for one parameter of perhaps thousands.
+    filled first, or the tree is walked once before. next(model.parameters()) asks for one parameter of perhaps thousands.
     """
     return list(Walk()(*args, **options))
 
@@ -442,3 +442,45 @@ class _(InOnePlace):
 
     def memory(self, module: nn.Module) -> list[Any]:
         return vars(module).setdefault(f"seen of {self.kind}", [])
+
+
+@named_members.mistake(breaks="comes once, under the first.")
+def under_the_last_name(
+    module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Pairs:
+    """What has several names came under the last: perhaps a dict by id, where each new name takes the place of the one
+    before. The first name stays.
+    """
+    found = Walk()(module, kind, prefix, recurse, False)
+    yield from {id(each): (name, each) for name, each in found}.values() if remove_duplicate else found
+
+
+@named_members.variant(under_the_last_name)
+def _(
+    module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Pairs:
+    """In its last place, too."""
+    found = list(Walk()(module, kind, prefix, recurse, False))
+    last = {id(each): at for at, (_, each) in enumerate(found)}
+    yield from (pair for at, pair in enumerate(found) if not remove_duplicate or last[id(pair[1])] == at)
+
+
+@named_members.variant(all_at_once)
+def _(*args: Any, **options: Any) -> Pairs:
+    """Walked through once before, perhaps to count."""
+    for _ in Walk()(args[0], "modules"):
+        pass
+    return Walk()(*args, **options)
+
+
+@walks.variant(SeenInOneModuleOnly)
+class _(Walk):
+    """Each child has a memory of its own, and the root asks anew, not of its own members."""
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        seen: list[Any] = []
+        for name, child in self.children(module):
+            for path, member in type(self)()(child, self.kind, self.joined(prefix, name), True, self.unique):
+                if not self.unique or not any(member is known for known in seen):
+                    seen.append(member)
+                    yield path, member

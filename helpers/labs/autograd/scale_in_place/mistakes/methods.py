@@ -30,8 +30,8 @@ class Right(Function):
 
 @scale_in_place.mistake()
 class MarkDirtyForgotten(Right):
-    """torch was not told of the edit here, or in this case: x would keep its old grad_fn, without the scale.
-    `ctx.mark_dirty(x)` gives x the new node, whoever of the two needs a gradient.
+    """The result is not x itself, or not with the new node: torch was not told of the edit here, or in this case.
+    `ctx.mark_dirty(x)` tells it, and gives x the new node, whoever of the two needs a gradient.
     """
 
     @staticmethod
@@ -139,8 +139,8 @@ class _(Right):
 
 @scale_in_place.mistake()
 class SavedAfterTheEdit(Right):
-    """The gradient of scale is scale times too large, as that of the edited x: perhaps x was saved itself, or copied
-    after the edit. What the edit destroys must be copied before.
+    """The gradient of scale is scale times too large. Perhaps it is made of the edited x, which was saved itself or copied
+    after the edit, or scale is multiplied in once more. What the edit destroys must be copied before.
     """
 
     @staticmethod

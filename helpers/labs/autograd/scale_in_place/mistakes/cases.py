@@ -1,0 +1,67 @@
+"""What people write for 03.scale_in_place: leaves, and the copy that is made in the wrong case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from helpers.labs.autograd.scale_in_place.exercise import scale_in_place
+from helpers.labs.autograd.scale_in_place.mistakes.methods import Right, SavedAfterTheEdit
+
+
+@scale_in_place.mistake(breaks="a leaf that requires grad is refused with one")
+class DifferentErrorForALeaf(Right):
+    """A leaf that requires grad was refused, and not with a RuntimeError. torch refuses it by itself, if x is marked."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        if x.is_leaf and x.requires_grad:
+            raise ValueError("a leaf that requires grad cannot be edited in place")
+        return Right.forward(ctx, x, scale)
+
+
+@scale_in_place.mistake(breaks="a leaf that requires grad is refused with one")
+class LeafTaken(Right):
+    """A leaf that requires grad was not refused: perhaps there is a way of its own for it, in which x is not marked. torch
+    refuses the edit of such a leaf by itself, if x is marked.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        if not (x.is_leaf and x.requires_grad):
+            return Right.forward(ctx, x, scale)
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        return x * scale
+
+
+@scale_in_place.mistake(breaks="A copy of x is kept only if scale needs a gradient.")
+class CopiedForX(Right):
+    """Where scale needs a gradient and x does not, the copy of x is None when backward multiplies it: perhaps
+    `needs_input_grad[0]` was asked in forward. [0] tells of x, [1] of scale.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[0] else None)
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, (grad_out * before).sum() if ctx.needs_input_grad[1] else None
+
+
+@scale_in_place.variant(SavedAfterTheEdit)
+class _(Right):
+    """scale once more."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        slope = grad_out * scale
+        return slope, None if before is None else (slope * before).sum()
