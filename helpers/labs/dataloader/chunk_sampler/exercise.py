@@ -294,8 +294,10 @@ def _(answer: type, trial: Trial) -> None:
             repeats = (first, got) == (first_again, found_again[word])
             trial.true(
                 got == first,
-                (f"The order is a different one {word}." if got else f"No index came {word}.")
-                + " Where ranks shuffle differently, or a run is resumed, some samples are seen twice.",
+                f"The order is a different one {word}. Where ranks shuffle differently, or a run is resumed, some samples "
+                "are seen twice."
+                if got
+                else f"The sampler was right at first, and then no index came: {word}.",
                 expected=f"the same order, for these lengths, this seed and this epoch{_begins(first, repeats)}",
                 got=f"a different order{_begins(got, repeats)}" if got else "no index",
                 observed=(

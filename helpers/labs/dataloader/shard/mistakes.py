@@ -560,6 +560,10 @@ def count_kept_between_calls(dataset: Any) -> Iterator[Any]:
     call has to count from 0.
     """
     id, workers = id_and_workers()
+    if (
+        get_worker_info() is None
+    ):  # so that what is told of it does not depend on what ran before in this process
+        count_kept_between_calls.count = 0
     for item in dataset:
         mine = count_kept_between_calls.count % workers == id
         count_kept_between_calls.count += 1

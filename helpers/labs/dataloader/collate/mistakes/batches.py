@@ -480,39 +480,17 @@ class _(Right):
         return batch.long() if whole else batch
 
 
-@objects.mistake(breaks="ints an int64 one")
-class IntsBecomeFloats(Right):
-    """Ints give a tensor of floats: labels and indices have to be ints, and a float32 holds whole numbers only up to 2**24."""
-
+@objects.variant(AllNumbersBecomeFloats)
+class _(Right):
     def numbers(self, samples: Sequence[Any]) -> Any:
         if type(samples[0]) is int:
             return torch.tensor(samples, dtype=torch.float32)
         return super().numbers(samples)
 
 
-@objects.variant(IntsBecomeFloats)
+@objects.variant(NumpyNumbersAsPythons)
 class _(Right):
-    def numbers(self, samples: Sequence[Any]) -> Any:
-        return (
-            torch.tensor(samples, dtype=torch.float64)
-            if type(samples[0]) is int
-            else super().numbers(samples)
-        )
-
-
-@objects.mistake(breaks="So do NumPy's numbers")
-class NumpysNumbersThroughFloat(Right):
-    """NumPy's numbers come with a different dtype than theirs. Perhaps they went through float(), which has 64 bits: the dtype
-    of the data is then lost.
-    """
-
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         if samples[0].dtype.kind in "iuf":
             return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
         return super().numpy_numbers(samples)
-
-
-@objects.variant(NumpysNumbersThroughFloat)
-class _(Right):
-    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
-        return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
