@@ -436,7 +436,10 @@ def _require_unchanged(
             f"{name}: {'as the block left it' if undone else 'as before'} ({old})"
             for name, (old, _) in moved.items()
         ),
-        got=", ".join(f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()),
+        got=", ".join(
+            f"{name}: {new if new != 'a state' else 'put back' if undone else 'moved'}"
+            for name, (_, new) in moved.items()
+        ),
         observed=(case, where, _in_short(moved)),
     )
 

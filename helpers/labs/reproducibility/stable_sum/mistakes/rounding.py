@@ -476,8 +476,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake(breaks="with the same bits for every order of them")
 def short_parts_rounded_first(x: Tensor) -> Tensor:
-    """A few numbers that cancel give the same bits in every order, and some hundred do not. Perhaps they are summed in short
-    parts, each rounded: what stands in which part follows from the order.
+    """The sum of many numbers changes with their order. Perhaps they are summed in short parts, each rounded: what stands in
+    which part follows from the order.
     """
     if not_finite(x):
         return special_sum(x)
