@@ -25,6 +25,7 @@ from helpers.labs.dataloader.chunk_sampler.orders import (
     order,
     orders_for,
     owners,
+    places,
     shuffling,
     some_seed,
 )
@@ -47,6 +48,7 @@ chunk_sampler = Exercise(
     ],
 )
 
+# Of these one property asks; the others look away, so that its sentence is quoted.
 GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
 
 
@@ -57,10 +59,11 @@ GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
         "Iterating gives each index once, as a Python int.",
         "The list `lengths` stays as it is.",
     ),
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     found: dict[str, tuple[str, list[Any], int]] = {}
-    local, alike = True, False
+    local, alike, only_empty = True, False, True
     for lengths in ([3, 1, 4], [5], [2, 0, 3], [], [0], [1, 1, 1, 1], [4, 4, 4]):
         seed, total = some_seed(trial), sum(lengths)
         for epoch in (None, 3):
@@ -71,17 +74,24 @@ def _(answer: type, trial: Trial) -> None:
             for kind in faults(got, total):
                 found.setdefault(kind, (given, got, total))
                 alike = alike or lengths in ([5], [4, 4, 4])
+                only_empty = only_empty and 0 in lengths
     if found:
         kind, (given, got, total) = next(iter(found.items()))
         trial.given(given)
         wanted = f"the numbers 0 to {total - 1} in some order, each an int" if total else "no index"
+        where = (
+            "only where a chunk is empty" if only_empty else "several lists" if alike else "unequal lengths"
+        )
         trial.fail(
-            f"{kind.capitalize()}.", expected=wanted, got=shown(got), observed=(local, alike, sorted(found))
+            f"{kind.capitalize()}.", expected=wanted, got=shown(got), observed=(local, where, sorted(found))
         )
 
 
 @chunk_sampler.property(
-    "len() is the number of indices", asks="len() is the number of indices.", once_right=True
+    "len() is the number of indices",
+    asks="len() is the number of indices.",
+    once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     for lengths in ([3, 1, 4], [2, 0, 3], []):
@@ -104,6 +114,7 @@ def _(answer: type, trial: Trial) -> None:
     "a chunk is read to its end before the next: as many switches as chunks, less one",
     asks="All indices of one chunk come before those of the next one.",
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     found: dict[str, tuple[str, str, list[Any]]] = {}
@@ -143,6 +154,7 @@ def _(answer: type, trial: Trial) -> None:
         "Chooses the epoch for the next iterations; a new sampler stands at epoch 0.",
     ),
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [4, 5, 3], some_seed(trial)
@@ -155,7 +167,7 @@ def _(answer: type, trial: Trial) -> None:
         (f"seeds {seeds}, no set_epoch", [(seed, None) for seed in seeds]),
         (f"seeds {seeds}, epoch 3", [(seed, 3) for seed in seeds]),
     ):
-        trial.given(f"ChunkSampler({lengths}, seed): {description}")
+        trial.given(f"ChunkSampler({lengths}, seed), a new one for each: {description}")
         orders = orders_for(answer, trial, lengths, runs)
         if len(set(orders)) == 1:
             found.append((description, orders[:2]))
@@ -167,8 +179,8 @@ def _(answer: type, trial: Trial) -> None:
             if set(orders_for(answer, trial, lengths, [(s, epoch) for s in seeds])) == {plain}
         ]
         description, orders = found[0]
-        trial.given(f"ChunkSampler({lengths}, seed): {description}")
-        message = f"All of these give one order: {description}."
+        trial.given(f"ChunkSampler({lengths}, seed), a new one for each: {description}")
+        message = f"New samplers give one order for all of these: {description}."
         kinds = [each.split(",")[0].partition(" ")[0] + each.partition(",")[2] for each, _ in found]
         trial.fail(
             message, expected="a different order each time", got=shown(orders), observed=(kinds, unshuffled)
@@ -179,6 +191,7 @@ def _(answer: type, trial: Trial) -> None:
     "the chunks come in every order, and in a different one in each epoch",
     asks="The order of the chunks is random, and so is the order within each chunk, which differs from chunk to chunk.",
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [2, 3, 2, 4], some_seed(trial)
@@ -201,6 +214,7 @@ def _(answer: type, trial: Trial) -> None:
     "inside a chunk every order comes, a different one in each epoch and in each chunk",
     asks="The order of the chunks is random, and so is the order within each chunk, which differs from chunk to chunk.",
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [4, 4, 4], some_seed(trial)
@@ -234,6 +248,7 @@ def _(answer: type, trial: Trial) -> None:
     "each epoch has an order of its own, and so has each seed",
     asks="The orders differ from epoch to epoch and from seed to seed.",
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = (
@@ -264,75 +279,173 @@ def _(answer: type, trial: Trial) -> None:
     "lengths, seed and epoch decide alone: again, later, and in every process",
     asks=(
         "The order depends on lengths, seed and epoch alone: it is the same in every process, and comes again.",
-        "No global generator is used or moved.",
     ),
     changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
-    lengths, seed = [6, 4, 7, 3, 5, 2], some_seed(trial)
-    total = sum(lengths)
+    lengths, salt = [6, 4, 7, 3, 5, 2], trial.random.getrandbits(60)
+    seed = some_seed(trial)
+    for kind, number, epoch in (("", seed, 2), ("seed 0", 0, 2), ("epoch 0", seed, 0)):
+        trial.given(f"ChunkSampler({lengths}, {number}), set_epoch({epoch})")
+        first, found, next_epoch, kept = came(answer, lengths, number, epoch, salt)
+        # Once more, as it was: what comes by chance, or by an address, differs. `kept` keeps its addresses taken.
+        first_again, found_again, *_ = came(answer, lengths, number, epoch, salt)
+        for word, got in found.items():
+            repeats = (first, got) == (first_again, found_again[word])
+            trial.true(
+                got == first,
+                f"The order is a different one {word}. Where ranks shuffle differently, or a run is resumed, some samples "
+                "are seen twice."
+                if got
+                else f"The sampler was right at first, and then no index came: {word}.",
+                expected=f"the same order, for these lengths, this seed and this epoch{_begins(first, repeats)}",
+                got=f"a different order{_begins(got, repeats)}" if got else "no index",
+                observed=(
+                    kind,
+                    word,
+                    bool(got),
+                    repeats,
+                    found["after set_epoch(5) and back"] == first,
+                    found["gone through a second time"] == next_epoch,
+                    found["of a second sampler with the same arguments"] == first,
+                ),
+            )
+        del kept
 
-    def made_at(epoch: int) -> Any:
+
+def _begins(order: list[Any], repeats: bool) -> str:
+    """The first indices; of an order that never comes again there are none to be shown."""
+    return f": {shown(order[:8])} and so on" if repeats else ""
+
+
+def came(
+    answer: type, lengths: list[int], seed: int, epoch: int, salt: int
+) -> tuple[list[Any], dict[str, list[Any]], list[Any], list[Any]]:
+    """The order, what came in its place later and elsewhere, the order of the next epoch, and all samplers."""
+    total, kept = sum(lengths), []
+
+    def made_anew() -> Any:
         sampler = answer(list(lengths), seed)
         sampler.set_epoch(epoch)
+        kept.append(sampler)
         return sampler
 
-    here = trial.random.getrandbits(60)
-    with elsewhere(here):
-        sampler = made_at(2)
+    found: dict[str, list[Any]] = {}
+    with elsewhere(salt):
+        sampler = made_anew()
         first = order(sampler, total)
         again = order(sampler, total)
         sampler.set_epoch(5)
         order(sampler, total)
-        sampler.set_epoch(2)
+        sampler.set_epoch(epoch)
         back = order(sampler, total)
-        new = made_at(2)
-        other_object = order(new, total)
-        new.set_epoch(3)
+        new = made_anew()
+        found["of a second sampler with the same arguments"] = order(new, total)
+        new.set_epoch(epoch + 1)
         next_epoch = order(new, total)
-    with elsewhere(here, rank=1):
-        other_rank = order(made_at(2), total)
-    with elsewhere(here, process=4242):
-        other_id = order(made_at(2), total)
-    with elsewhere(here, worker=1):
-        in_a_worker = order(made_at(2), total)
-    with elsewhere(trial.random.getrandbits(60)):
-        other_process = order(made_at(2), total)
-    for word, got in (
-        ("of a second sampler with the same arguments", other_object),
-        ("gone through a second time", again),
-        ("after set_epoch(5) and set_epoch(2)", back),
-        ("on a different rank", other_rank),
-        ("in a process of a different number", other_id),
-        ("in a worker of a DataLoader", in_a_worker),
-        ("in a different process", other_process),
+    found["gone through a second time"] = again
+    found["after set_epoch(5) and back"] = back
+    for word, other in (
+        ("on a different rank", {"rank": 1}),
+        ("in a process of a different number", {"process": 4242}),
+        ("in a worker of a DataLoader", {"worker": 1}),
+        ("where the program has seeded its own generators differently", {"seeded": 77}),
+        ("at a different time", {"hours": 5}),
+        ("where Python salts its hashes of text differently", {"salt": salt + 1}),
     ):
-        trial.given(f"ChunkSampler({lengths}, {seed}), set_epoch(2)")
-        trial.true(
-            got == first,
-            f"The order is a different one {word}. Where ranks shuffle differently, or a run is resumed, some samples "
-            "are seen twice.",
-            expected="the same order, for these lengths, this seed and this epoch",
-            got="a different order",
-            observed=(word, bool(got), back == first, again == next_epoch, other_object == first),
-        )
+        with elsewhere(**{"salt": salt} | other):
+            found[word] = order(made_anew(), total)
+    return first, found, next_epoch, kept
+
+
+@chunk_sampler.property(
+    "no global generator is moved",
+    asks="No global generator is used or moved.",
+    once_right=True,
+    changes=GLOBAL,
+)
+def _(answer: type, trial: Trial) -> None:
+    lengths, seed = [3, 5, 2], some_seed(trial)
+    trial.given(f"ChunkSampler({lengths}, {seed}), set_epoch(1), gone through once")
+    moved, ends = set(), []
+    for number in (trial.random.getrandbits(30), trial.random.getrandbits(30)):
+        with elsewhere(0, seeded=number):
+            before = places()
+            order(made(answer, trial, lengths, seed, 1), sum(lengths))
+            ends.append(places())
+        moved |= {name for name, place in before.items() if ends[-1][name] != place}
+    names = [name for name in before if name in moved]
+    seeded = [name for name in names if ends[0][name] == ends[1][name]]
+    trial.true(
+        not names,
+        f"The global generator of {' and '.join(names)} was "
+        + ("seeded: it starts over." if seeded else "moved: the program draws other numbers after it."),
+        expected="each global generator where it was before",
+        got="; ".join(f"{name}: {'seeded' if name in seeded else 'moved'}" for name in names),
+        observed="seeded" if seeded else "moved",
+    )
+
+
+@chunk_sampler.property(
+    "set_epoch leaves an iteration that runs as it is",
+    asks="Chooses the epoch for the next iterations; a new sampler stands at epoch 0.",
+    once_right=True,
+    changes=GLOBAL,
+)
+def _(answer: type, trial: Trial) -> None:
+    lengths, seed = [5, 6, 4, 7, 3], some_seed(trial)
+    total = sum(lengths)
+    trial.given(
+        f"ChunkSampler({lengths}, {seed}), set_epoch(1), one index taken, set_epoch(2), and on to the end"
+    )
+    want, following = orders_for(answer, trial, lengths, [(seed, 1), (seed, 2)])
+    sampler = made(answer, trial, lengths, seed, 1)
+    running = iter(sampler)
+    got = [next(running)]
+    sampler.set_epoch(2)
+    got += itertools.islice(running, total + 4)
+    trial.true(
+        tuple(got) == want,
+        "set_epoch changed the rest of an iteration that was under way: it chooses the epoch of the next ones.",
+        expected=want,
+        got=got,
+        observed=("running", bool(faults(got, total))),
+    )
+    got = order(sampler, total)
+    trial.true(
+        tuple(got) == following,
+        "After set_epoch in the middle of an iteration, the next one does not have the order of the new epoch.",
+        expected=following,
+        got=got,
+        observed="next",
+    )
 
 
 @chunk_sampler.property(
     "a new sampler stands at epoch 0",
     asks="Chooses the epoch for the next iterations; a new sampler stands at epoch 0.",
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [5, 6, 4, 7, 3], some_seed(trial)
     trial.given(f"ChunkSampler({lengths}, {seed}), and one of the same after set_epoch(0)")
     new, want = orders_for(answer, trial, lengths, [(seed, None), (seed, 0)])
+    other = made(answer, trial, lengths, seed, 7)
+    beside = tuple(order(made(answer, trial, lengths, seed), sum(lengths)))
+    of_other = tuple(order(other, sum(lengths)))
+    shared = beside != new or of_other != orders_for(answer, trial, lengths, [(seed, 7)])[0]
+    if shared:
+        trial.given(f"two of ChunkSampler({lengths}, {seed}): set_epoch(7) for one, the other is new")
     trial.true(
-        new == want,
-        "Before set_epoch was called the order is not that of epoch 0: a run that sets its epoch and one that does not differ.",
+        not shared and new == want,
+        "The order of a new sampler depends on the epoch of a different sampler."
+        if shared
+        else "Before set_epoch was called the order is not that of epoch 0: a run that sets its epoch and one that does "
+        "not differ.",
         expected=want,
-        got=new,
-        observed="not epoch 0",
+        got=beside if shared else new,
+        observed="shared" if shared else "not epoch 0",
     )
 
 
@@ -340,6 +453,7 @@ def _(answer: type, trial: Trial) -> None:
     "two iterations at once do not disturb each other, and a DataLoader takes it",
     asks="Iterations do not disturb each other.",
     once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [3, 5, 2], some_seed(trial)
@@ -365,7 +479,10 @@ def _(answer: type, trial: Trial) -> None:
 
 
 @chunk_sampler.property(
-    "an index is a Python int", asks="Iterating gives each index once, as a Python int.", once_right=True
+    "an index is a Python int",
+    asks="Iterating gives each index once, as a Python int.",
+    once_right=True,
+    changes=GLOBAL,
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [3, 5, 2], some_seed(trial)

@@ -152,17 +152,20 @@ def shuffling(
 
 
 @contextmanager
-def elsewhere(salt: int, rank: int = 0, process: int = 4241, worker: int | None = None) -> Iterator[None]:
+def elsewhere(
+    salt: int, rank: int = 0, process: int = 4241, worker: int | None = None, hours: int = 0, seeded: int = 0
+) -> Iterator[None]:
     """As if in a process of its own: a salt in the hashes of text, a time, global generators, a rank, a number.
 
     worker: the process is a DataLoader's worker of this id.
+    seeded: how the program has seeded its global generators.
     """
     usual, now, number, environ = builtins.hash, time.time, os.getpid, dict(os.environ)
-    random.seed(salt)
-    np.random.seed(salt % 2**32)
-    torch.default_generator.manual_seed(salt)
+    random.seed(seeded)
+    np.random.seed(seeded % 2**32)
+    torch.default_generator.manual_seed(seeded)
     builtins.hash = lambda value: usual((salt, value)) if _holds_text(value) else usual(value)
-    time.time = lambda: 1.7e9 + salt % 10**6
+    time.time = lambda: 1.7e9 + 3600 * hours
     os.getpid = lambda: process
     if worker is not None:
         torch_worker._worker_info = torch_worker.WorkerInfo(
@@ -176,6 +179,16 @@ def elsewhere(salt: int, rank: int = 0, process: int = 4241, worker: int | None 
         torch_worker._worker_info = None
         os.environ.clear()
         os.environ |= environ
+
+
+def places() -> dict[str, Any]:
+    """Where each global generator stands."""
+    _, key, *rest = np.random.get_state(legacy=True)
+    return {
+        "random": random.getstate(),
+        "NumPy": (key.tobytes(), *rest),
+        "torch": torch.default_generator.get_state().numpy().tobytes(),
+    }
 
 
 def _holds_text(value: Any) -> bool:

@@ -109,7 +109,12 @@ def _(answer: Any, trial: Trial) -> None:
     r = trial.random
     floats = [[r.random() for _ in range(3)], [r.random()]]
     ints = [[r.randrange(-9, 9) for _ in range(4)], [2**40 + r.randrange(9), -1], [0]]
-    compared(answer, trial, [*floats, *ints, [True, False, True], [False]])
+    compared(
+        answer,
+        trial,
+        [*floats, *ints, [True, False, True], [False]]
+        + [[2.0, -1.0, float(r.randrange(3, 9))], [0.0], [1, 0, 1]],  # the type decides, and not the value
+    )
 
 
 ARRAYS = (((2, 3), "float64"), ((3,), "float32"), ((2,), "uint8"), ((1, 2), "int16"), ((3,), "bool"))
@@ -340,7 +345,12 @@ def _(answer: Any, trial: Trial) -> None:
         how = how_changed(samples, given, before)
         trial.true(
             outline(samples) == outline(before) and list(map(id, samples)) == list(map(id, given)),
-            f"After the call {how}: they are the dataset's own objects, and the next epoch reads something else there.",
+            f"After the call {how}: "
+            + (
+                "the list is the caller's."
+                if how.startswith(("the list", "the samples stand"))
+                else "they are the dataset's own objects, and the next epoch reads something else there."
+            ),
             expected=f"samples = {text}",
             got=described(samples),
             observed=("samples changed", how),

@@ -354,7 +354,8 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         reads, bulk = index[:count], [values[one] for one in sorted(index[:count], reverse=True)]
         for kind, gives in (("a list", bulk), ("a dict", {"x": torch.zeros(2)}), ("a tuple", tuple(bulk))):
             odd = f"a dataset whose __getitems__ gives {kind}"
-            trial.given(f"{odd}; index = {reads}, auto_collation = True")
+            own = ", in an order of its own" if count > 1 and kind != "a dict" else ""
+            trial.given(f"{odd}{own}; index = {reads}, auto_collation = True")
             log = ManyAtOnce(values)
             log.bulk = gives
             fetched(trial, answer, log, reads, True, [("many", reads)], gives, odd=odd)

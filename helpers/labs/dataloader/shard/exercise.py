@@ -11,6 +11,7 @@ import torch
 import torch.utils.data._utils.worker as torch_worker
 from torch.utils.data import DataLoader, IterableDataset
 
+from helpers.check import guard
 from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.shared.taken import taken
@@ -172,7 +173,9 @@ def _(answer: Any, trial: Trial) -> None:
             + ".",
             expected="each item in one worker",
             got="\n".join(f"worker {id}: {each}" for id, each in enumerate(parts)),
-            observed="by the worker's seed"
+            observed="kept between calls"
+            if _kept(answer, trial, length, num_workers)
+            else "by the worker's seed"
             if _by_seed(answer, trial, parts[0], start, length, num_workers)
             else (
                 kind_of(parts, want, start),
@@ -239,6 +242,15 @@ def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_worke
     """Whether worker 0 gets other items as part of a different rank."""
     with as_rank(1, 2):
         return part(answer, trial, Counted(length, first[0] if first else 0), 0, num_workers) != first
+
+
+def _kept(answer: Any, trial: Trial, length: int, num_workers: int) -> bool:
+    """Whether worker 0 gets other items in the next call, though every generator stands where it stood."""
+    state, parts = guard.snapshot(), []
+    for _ in range(3):
+        parts.append(part(answer, trial, Counted(length), 0, num_workers))
+        guard.restore(state)
+    return parts != parts[:1] * 3
 
 
 def _by_seed(answer: Any, trial: Trial, first: list[int], start: int, length: int, num_workers: int) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import os
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import torch
@@ -116,8 +116,8 @@ def blocks_by_length(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def blocks_by_counting(dataset: Any) -> Iterator[Any]:
-    """Each worker gets a block of neighbours, and the blocks are not of equal size. Blocks need the length, which a stream
-    does not have: to count it is to read it.
+    """Each worker gets a block of neighbours, and the blocks are not of equal size. Perhaps the stream was counted, which
+    reads all of it, or dealt in blocks of many items: deal single items in turn.
     """
     info = get_worker_info()
     if info is None:
@@ -128,8 +128,8 @@ def blocks_by_counting(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_random_choice(dataset: Any) -> Iterator[Any]:
-    """Some items come twice and some never, as if each worker drew for each item whether it is its own: each draws for
-    itself.
+    """Some items come twice or never, and which ones depends on the worker's seed. Perhaps each worker draws for each item
+    whether it is its own: each draws for itself.
     """
     info = get_worker_info()
     if info is None:
@@ -552,3 +552,37 @@ def _(dataset: Any) -> Any:
             if item is not last:
                 yield item
             last = item
+
+
+@shard.mistake(breaks="Over the workers of one loader each item comes once")
+def count_kept_between_calls(dataset: Any) -> Iterator[Any]:
+    """The next call gives a worker other items than the first. Perhaps the count of the items is kept outside of the call: each
+    call has to count from 0.
+    """
+    id, workers = id_and_workers()
+    if (
+        get_worker_info() is None
+    ):  # so that what is told of it does not depend on what ran before in this process
+        count_kept_between_calls.count = 0
+    for item in dataset:
+        mine = count_kept_between_calls.count % workers == id
+        count_kept_between_calls.count += 1
+        if mine:
+            yield item
+
+
+count_kept_between_calls.count = 0
+
+
+@shard.mistake(breaks="Over the workers of one loader each item comes once")
+def step_forgotten(dataset: Any) -> Iterator[Any]:
+    """Each worker gets all items from a place on, and most come more than once. Perhaps the slice has a start and no step."""
+    return islice(dataset, id_and_workers()[0], None)
+
+
+@shard.mistake(breaks="Over the workers of one loader each item comes once")
+def filled_up_with_none(dataset: Any) -> Iterator[Any]:
+    """A worker gets a None at the end that the stream does not hold. Perhaps zip_longest fills up the last round."""
+    id, workers = id_and_workers()
+    for several in zip_longest(*[iter(dataset)] * workers):
+        yield several[id]

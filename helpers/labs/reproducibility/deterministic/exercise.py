@@ -185,7 +185,10 @@ def on_inside(answer: Answer, trial: Trial) -> None:
     "after the block, a fresh Python is as fresh as before",
     changes=SLOTS,
     once_right=True,
-    asks="A variable that was not set is then not set.",
+    asks=(
+        "After the block all of these are as they were before it,",
+        "A variable that was not set is then not set.",
+    ),
 )
 def off_after(answer: Answer, trial: Trial) -> None:
     turn(FRESH)
@@ -405,7 +408,7 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
         trial.given("a block that draws numbers and turns other switches" + (" and raises" if ending else ""))
         with contextlib.suppress(Stop), block_of(answer, trial):
             random.random(), np.random.rand(), torch.rand(())
-            torch.set_num_threads(3)
+            torch.set_num_threads(4)
             torch.set_float32_matmul_precision("highest")
             left = global_state(but)
             if ending:
@@ -423,11 +426,20 @@ def _require_unchanged(
 ) -> None:
     """Wrong if something else than the block's own switches differs."""
     moved = changed(before, after)
+    undone = where.startswith("By the end")  # what the block itself did is to stay
     trial.true(
         not moved,
-        f"{where} this is changed, too: {', '.join(moved)}.",
-        expected=", ".join(f"{name}: {old}, as before" for name, (old, _) in moved.items()),
-        got=", ".join(f"{name}: {'moved' if new == 'a state' else new}" for name, (_, new) in moved.items()),
+        f"What the code inside the block did to this is undone after it: {', '.join(moved)}."
+        if undone
+        else f"{where} this is changed, too: {', '.join(moved)}.",
+        expected=", ".join(
+            f"{name}: {'as the block left it' if undone else 'as before'} ({old})"
+            for name, (old, _) in moved.items()
+        ),
+        got=", ".join(
+            f"{name}: {new if new != 'a state' else 'put back' if undone else 'moved'}"
+            for name, (_, new) in moved.items()
+        ),
         observed=(case, where, _in_short(moved)),
     )
 

@@ -39,8 +39,8 @@ def product_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_too_small(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Late samples of one epoch share the streams of early samples of the next. Perhaps the key is epoch * n + index: that
-    tells only n samples apart.
+    """Late samples of one epoch share the streams of samples of the next. Perhaps the key is epoch * n + index, which tells
+    only n samples apart, or the bits of a large index run into those of the epoch.
     """
     return torch.Generator().manual_seed(seed * 1_000_003 + epoch * 1000 + index)
 
@@ -487,3 +487,20 @@ def largest_is_another(seed: int, epoch: int, index: int) -> torch.Generator:
     """The largest number, 2**63 - 1, shares a stream with a different one. Perhaps a remainder by 2**63 - 1, or a limit."""
     numbers = [number % (2**63 - 1) for number in (seed, epoch, index)]
     return _filled(np.random.SeedSequence(_halves(*numbers)).generate_state(624))
+
+
+@sample_generator.mistake(breaks="Seeds to 255, epochs to 100 and indices to 50,000 are accepted")
+def zero_refused(seed: int, epoch: int, index: int) -> torch.Generator:
+    """A key that holds a 0 is refused. Perhaps `if not seed` or `seed <= 0` tests it: epochs and indices count from 0, and 0 is
+    a seed like any other.
+    """
+    if seed <= 0 or epoch <= 0 or index <= 0:
+        raise ValueError("the numbers must be positive")
+    return torch.Generator().manual_seed(seed << 23 | epoch << 16 | index)
+
+
+@sample_generator.variant(zero_refused)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    if not (seed and epoch and index):
+        raise ValueError("a number is missing")
+    return torch.Generator().manual_seed(seed << 23 | epoch << 16 | index)

@@ -119,6 +119,8 @@ def differences(
             found[part] = UNTOUCHED
         elif part in GENERATORS:
             found[part] = _generator_difference(part, have, wanted, moved[part])
+        elif part == "run.epoch_start" and have is not None:
+            found[part] = "a different state of the generator"
         elif part == "the training mode":
             found[part] = "not as it was, and dropout and batch normalisation follow it"
         else:

@@ -41,7 +41,7 @@ def global_state(but: Collection[str] = ()) -> dict[str, Any]:
 
 
 TURNED = (
-    "default dtype float64, 2 threads, cudnn.enabled False, cudnn.benchmark_limit 7, "
+    "default dtype float64, 3 threads, cudnn.enabled False, cudnn.benchmark_limit 7, "
     "float32_matmul_precision 'high', PYTHONHASHSEED and OMP_NUM_THREADS set, a warning filter of one's own"
 )
 
@@ -74,8 +74,8 @@ STATES = {"2 threads, and float32_matmul_precision 'high'": usual, TURNED: all_t
 
 
 def turn_all() -> None:
-    """All of TURNED but the default dtype."""
-    torch.set_num_threads(2)
+    """All of TURNED but the default dtype. Not as many threads as `usual` has: who sets one of the two is seen."""
+    torch.set_num_threads(3)
     torch.set_float32_matmul_precision("high")
     torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark_limit = False, 7
     torch.set_printoptions(precision=3)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import torch
 from torch.utils.data import get_worker_info
 
 from helpers.labs.dataloader.chunk_sampler.exercise import chunk_sampler
@@ -216,3 +218,194 @@ class _(Right):
         for chunk in self.chunks(rng):
             rng.shuffle(self.kept[chunk])
             yield from self.kept[chunk].tolist()
+
+
+ASKS_ORDER = (
+    "The order depends on lengths, seed and epoch alone: it is the same in every process, and comes again."
+)
+ASKS_EPOCH = "Chooses the epoch for the next iterations"
+
+
+@chunk_sampler.mistake(breaks=ASKS_ORDER)
+class SeedZeroForNone(Right):
+    """With seed 0 the order does not come again, with other seeds it does. Perhaps `if seed` decides, or `seed or ...`: 0 is
+    false there, and counts as no seed.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch) if self.seed else None)
+
+
+@chunk_sampler.variant(SeedZeroForNone)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed or int(np.random.default_rng().integers(2**31)))
+
+
+@chunk_sampler.variant(SeedZeroForNone)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed or random.SystemRandom().getrandbits(31))
+
+
+@chunk_sampler.mistake(breaks=ASKS_ORDER)
+class EpochZeroForNone(Right):
+    """In epoch 0 the order does not come again, in later ones it does. Perhaps `if epoch` decides: 0 is false there, and it is
+    an epoch like any other.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch) if self.epoch else None)
+
+
+@chunk_sampler.variant(EpochZeroForNone)
+class _(Right):
+    def rng(self) -> np.random.Generator:
+        more = self.epoch or int(np.random.default_rng().integers(2**31))
+        return np.random.default_rng((self.seed, more))
+
+
+@chunk_sampler.mistake(breaks=ASKS_ORDER)
+class SeedOfTheProgram(Right):
+    """The order depends on how the program has seeded its global generators, perhaps by torch.initial_seed(): processes that
+    are seeded differently, as ranks often are, have different orders.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch, torch.initial_seed()))
+
+
+@chunk_sampler.variant(SeedOfTheProgram)
+class _(Right):
+    def rng(self) -> np.random.Generator:
+        _, key, *_ = np.random.get_state(legacy=True)
+        return np.random.default_rng((self.seed, self.epoch, int(key[0])))
+
+
+@chunk_sampler.mistake(breaks=ASKS_ORDER)
+class OrderByTime(Right):
+    """The order depends on the time at which it is made: no two ranks have one order, and a run that is resumed does not find
+    its own.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch, int(time.time())))
+
+
+@chunk_sampler.variant(OrderByTime)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed + int(time.time()))
+
+
+@chunk_sampler.mistake(breaks="No global generator is used or moved.")
+class GlobalGeneratorMoved(Right):
+    """The order is right, but a global generator has moved. Perhaps a number was drawn from it and never used: whoever draws
+    next gets other numbers than without the sampler.
+    """
+
+    def rng(self) -> np.random.Generator:
+        torch.empty((), dtype=torch.int64).random_()
+        return super().rng()
+
+
+@chunk_sampler.variant(GlobalGeneratorMoved)
+class _(Right):
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        np.random.permutation(len(self.lengths))
+        return super().chunks(rng)
+
+
+@chunk_sampler.mistake(breaks=ASKS_EPOCH)
+class EpochReadTooLate(Right):
+    """set_epoch changes the rest of an iteration that is under way. Perhaps self.epoch is read anew for each chunk: read it
+    once, when the iteration starts.
+    """
+
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return (
+            np.random.default_rng((self.seed, self.epoch, int(rng.integers(2**31))))
+            .permutation(length)
+            .tolist()
+        )
+
+
+@chunk_sampler.variant(EpochReadTooLate)
+class _(Right):
+    def __iter__(self) -> Iterator[Any]:
+        for chunk in self.chunks(self.rng()):
+            own = np.random.default_rng((self.seed, self.epoch, chunk))
+            yield from (self.start(chunk) + place for place in self.places(own, self.lengths[chunk]))
+
+
+@chunk_sampler.mistake(breaks="a new sampler stands at epoch 0")
+class EpochShared(Right):
+    """set_epoch of one sampler moves other samplers, too. Perhaps the epoch is kept on the class: keep it on self."""
+
+    shared = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        EpochShared.shared = epoch
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, EpochShared.shared))
+
+
+@chunk_sampler.variant(EpochShared)
+class _(Right):
+    kept: dict[str, int] = {"epoch": 0}  # noqa: RUF012
+
+    def set_epoch(self, epoch: int) -> None:
+        self.kept["epoch"] = epoch
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.kept["epoch"]))
+
+
+@chunk_sampler.mistake(breaks="Iterating gives each index once, as a Python int.")
+class IndexOfAnEmptyChunk(Right):
+    """Only where a chunk is empty an index comes that is not the chunk's. Perhaps each chunk gives one index or more, by
+    max(1, length): a length of 0 gives none.
+    """
+
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return rng.permutation(max(1, length)).tolist()
+
+
+@chunk_sampler.variant(IndexOfAnEmptyChunk)
+class _(Right):
+    def places(self, rng: np.random.Generator, length: int) -> list[int]:
+        return rng.permutation(length or 1).tolist()
+
+
+@chunk_sampler.mistake(breaks="and comes again")
+class UsedUp(Right):
+    """The second iteration of one sampler gives nothing. Perhaps the order is kept, and the first iteration uses it up: make
+    it anew in each __iter__.
+    """
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.left = list(super().__iter__())
+
+    def __iter__(self) -> Iterator[Any]:
+        while self.left:
+            yield self.left.pop(0)
+
+
+@chunk_sampler.variant(UsedUp)
+class _(Right):
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.running = iter(list(super().__iter__()))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.running

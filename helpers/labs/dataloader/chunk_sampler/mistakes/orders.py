@@ -344,7 +344,7 @@ class FirstEpochNotShuffled(Right):
 
 @chunk_sampler.mistake()
 class GlobalGeneratorDrawnFrom(Right):
-    """The order hangs on what else the program has drawn: two ranks, or a run that is resumed, get other
+    """The order depends on what else the program has drawn: two ranks, or a run that is resumed, get other
     orders.
     """
 
@@ -381,8 +381,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class GlobalGeneratorSeeded(Right):
-    """The order is right, but the program's own generator starts over in each epoch: dropout and augmentation
-    repeat. Use a generator of your own.
+    """The order is right, but a global generator of the program starts over in each epoch: what the program draws from it
+    repeats. Use a generator of your own.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -419,7 +419,7 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class GeneratorKept(Right):
-    """A generator that is kept moves on with each iteration: the order hangs on how often the sampler was
+    """A generator that is kept moves on with each iteration: the order depends on how often the sampler was
     used before, and a resumed run does not find its place.
     """
 
@@ -464,7 +464,7 @@ class EpochsAddedUp(Right):
 
 @chunk_sampler.mistake()
 class SaltedHash(Right):
-    """Python salts the hash of text anew in each process: each rank shuffles in its own way."""
+    """The order depends on the hash of a text, which Python salts anew in each process: each rank shuffles in its own way."""
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(hash(f"{self.seed}-{self.epoch}") % 2**63)

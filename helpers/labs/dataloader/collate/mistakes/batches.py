@@ -458,3 +458,39 @@ class _(Right):
 class _(Right):
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
         return torch.as_tensor(np.vstack(samples))
+
+
+@objects.mistake(breaks="Floats give a float64 tensor of shape (B,)")
+class WholeFloatsBecomeInts(Right):
+    """Floats that are all whole give ints, other floats give floats: the dtype then changes from batch to batch. The type of
+    the samples decides, not their values.
+    """
+
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        if type(samples[0]) is float and all(sample.is_integer() for sample in samples):
+            return torch.tensor([int(sample) for sample in samples])
+        return super().numbers(samples)
+
+
+@objects.variant(WholeFloatsBecomeInts)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        batch = super().numbers(samples)
+        whole = batch.is_floating_point() and torch.equal(batch, batch.round())
+        return batch.long() if whole else batch
+
+
+@objects.variant(AllNumbersBecomeFloats)
+class _(Right):
+    def numbers(self, samples: Sequence[Any]) -> Any:
+        if type(samples[0]) is int:
+            return torch.tensor(samples, dtype=torch.float32)
+        return super().numbers(samples)
+
+
+@objects.variant(NumpyNumbersAsPythons)
+class _(Right):
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        if samples[0].dtype.kind in "iuf":
+            return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
+        return super().numpy_numbers(samples)

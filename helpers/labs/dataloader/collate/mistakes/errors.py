@@ -158,7 +158,9 @@ class _(Right):
 
 @objects.mistake()
 class AnyIterableIsASequence(Right):
-    """A set can be iterated, but it has no first item: from sample to sample the order is another one."""
+    """A set raised nothing. Perhaps all that can be iterated is taken for a sequence: a set has no first item, and the order
+    in which its items come says nothing.
+    """
 
     def others(self, samples: Sequence[Any]) -> Any:
         return self.sequences(samples) if hasattr(samples[0], "__iter__") else super().others(samples)

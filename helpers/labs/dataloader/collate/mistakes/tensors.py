@@ -71,6 +71,21 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
+@objects.variant(JoinedNotStacked)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return (torch.cat if samples[0].dim() else torch.stack)(list(samples))
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
+
+
+@objects.variant(JoinedNotStacked)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        return (torch.cat if samples[0].dim() else torch.stack)(list(samples))
+
+
 @objects.mistake()
 class BatchDimensionNotFirst(Right):
     """The samples do not stand along the first dimension, perhaps by dim=-1 or dim=1: the batch's dimension is the first one."""
@@ -122,6 +137,17 @@ class UnequalTensorsPadded(Right):
 class _(Right):
     def tensors(self, samples: Sequence[Tensor]) -> Any:
         return torch.stack(torch.broadcast_tensors(*samples))
+
+
+@objects.variant(UnequalTensorsPadded)
+class _(Right):
+    def tensors(self, samples: Sequence[Tensor]) -> Any:
+        if samples[0].dim() == 1:
+            return nn.utils.rnn.pad_sequence(list(samples), batch_first=True)
+        return torch.stack(list(samples))
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return torch.as_tensor(np.stack(samples))
 
 
 @objects.mistake()

@@ -114,7 +114,7 @@ def torch_by_its_seed() -> Iterator[None]:
 @contextmanager
 def moved_around_the_block() -> Iterator[None]:
     """A generator stands neither where it stood nor where the block took it. Perhaps a number was drawn, or a seed set,
-    before the state was kept, or after it came back.
+    before the state was kept, or after it came back. Or the state is kept once for all blocks, and not at the start of each.
     """
     seed = int(torch.randint(2**31, ()))
     with kept():

@@ -211,3 +211,20 @@ def older_file_moved_away_first() -> Any:
         beside.rename(path)
 
     return save_run, None
+
+
+@pairs.mistake(breaks="No code that a file may hold is run")
+def unpickled_from_a_part() -> Any:
+    """pickle reads a part of the file, and may then run what somebody wrote into it. Perhaps a state went through
+    pickle.dumps into bytes or a tensor: store its numbers as they are.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        version, words, spare = pickle.loads(state["random"].numpy().tobytes())
+        put_back(state | {"random": (version, torch.tensor(words), spare)}, run)
+
+    def change(state: State, run: Run) -> None:
+        state["random"] = torch.frombuffer(bytearray(pickle.dumps(random.getstate())), dtype=torch.uint8)
+
+    return saving(change), resume_run

@@ -251,3 +251,21 @@ def batch_not_counted() -> Any:
 @pairs.variant(optimizer_forgotten)
 def _() -> Any:
     return saving(lambda state, run: state["optimizer"].update(state={})), None
+
+
+@pairs.mistake(breaks="its next batch is the saved run's next batch")
+def model_and_optimizer_only() -> Any:
+    """The model and the optimizer go on, and all else starts anew: the place in the epoch, the learning rate and the generators.
+    Perhaps the file holds these two alone.
+    """
+
+    def resume_run(path: Path, run: Run) -> None:
+        state = torch.load(path, weights_only=True)
+        run.model.load_state_dict(state["model"])
+        run.optimizer.load_state_dict(state["optimizer"])
+
+    def change(state: State, run: Run) -> None:
+        for part in set(state) - {"model", "optimizer"}:
+            del state[part]
+
+    return saving(change), resume_run

@@ -465,3 +465,15 @@ def _(seed: int) -> None:
     if not 0 <= seed < 2**32:
         raise OverflowError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
     seed_all(seed)
+
+
+@seed_everything.variant(threads_too)
+def _(seed: int) -> None:
+    seed_all(tested(seed))
+    torch.set_num_threads(2)
+
+
+@seed_everything.variant(deterministic_too)
+def _(seed: int) -> None:
+    seed_all(tested(seed))
+    torch.use_deterministic_algorithms(True, warn_only=True)

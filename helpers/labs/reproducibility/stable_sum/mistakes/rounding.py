@@ -417,8 +417,8 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def rows_rounded_first(x: Tensor) -> Tensor:
-    """Numbers in one row give the same bits in every order, and in a matrix they do not. Perhaps each row is summed and
-    rounded first: then rounded numbers are added. All elements belong in one exact sum.
+    """Some hundred numbers in one row give the same bits in every order, and in a matrix they do not. Perhaps each row is
+    summed and rounded first: then rounded numbers are added. All elements belong in one exact sum.
     """
     if not_finite(x) or x.ndim < 2:
         return exact_sum(x)
@@ -472,3 +472,23 @@ def _(x: Tensor) -> Tensor:
     if not_finite(x) or not len(values):
         return special_sum(x)
     return torch.tensor(np.add.accumulate(values)[-1], dtype=x.dtype)
+
+
+@stable_sum.mistake(breaks="with the same bits for every order of them")
+def short_parts_rounded_first(x: Tensor) -> Tensor:
+    """The sum of many numbers changes with their order. Perhaps they are summed in short parts, each rounded: what stands in
+    which part follows from the order.
+    """
+    if not_finite(x):
+        return special_sum(x)
+    values = x.flatten().tolist()
+    sums = [math.fsum(values[start : start + 64]) for start in range(0, len(values), 64)]
+    return torch.tensor(math.fsum(sums), dtype=x.dtype)
+
+
+@stable_sum.variant(short_parts_rounded_first)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    values = x.flatten().tolist()
+    return torch.tensor(math.fsum(math.fsum(values[start::5]) for start in range(5)), dtype=x.dtype)
