@@ -106,7 +106,17 @@ def _state(pid: int) -> str:
             helper = b"resource_tracker" in file.read()
     except OSError:
         return ""
+    # A zombie with threads has not ended: they must run once more to die, and until then nobody can bury it.
+    if state == "Z" and _threads(pid) > 1:
+        return "R"
     return "" if helper or state == "X" else state
+
+
+def _threads(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
 
 def ended(pid: int) -> bool:

@@ -569,8 +569,8 @@ class _(Right):
 
 @frozen_backbone.mistake()
 class WeightsLeftTrainable(Right):
-    """The backbone is in eval mode, and its weights still require grad. eval() does not stop a single
-    gradient.
+    """Weights of the backbone still require grad. Perhaps only eval() was called, which does not stop a single gradient; or
+    requires_grad_(False) did not reach them all, or comes too late.
     """
 
     def freeze(self) -> None:

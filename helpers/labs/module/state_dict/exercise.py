@@ -195,6 +195,16 @@ def fresh(answer: Any, trial: Trial) -> None:
         expected="['only'] in the second, and the first as it was",
         observed=("shared dict", second is first, len(second), len(first)),
     )
+    second.clear()
+    again = saved(answer, trial, other)
+    trial.given("state_dict(m) of Node(only) a second time; the first dict was emptied meanwhile")
+    trial.true(
+        again is not second and list(again) == ["only"] and not second,
+        "The second dict of one model is the first one again, or follows what is done to it.",
+        expected="a new dict with 'only'",
+        got=f"{'the same' if again is second else 'a new'} dict with {shown(list(again), 200)}",
+        observed=("the same model twice", again is second, len(again)),
+    )
     empty = saved(answer, trial, nn.Sequential(nn.ReLU()))
     trial.given("state_dict(nn.Sequential(nn.ReLU()))")
     trial.true(

@@ -141,13 +141,18 @@ def has_a_default(answer: Answer, trial: Trial) -> None:
 
 
 @clip_grad_norm_.property(
-    "parameters without a gradient are passed over",
+    "parameters without a gradient are passed over, frozen ones that have one are not",
     asks="The iterable is read once (a generator, too); parameters whose .grad is None are passed over.",
 )
 def passes_over_none(answer: Answer, trial: Trial) -> None:
     params = with_gradients(trial, *SHAPES)
     params[0].grad = params[3].grad = None
     trial.given("five parameters, two of them with .grad None; max_norm a third of the norm")
+    require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
+    params = with_gradients(trial, *SHAPES)
+    for param in params[1:3]:
+        param.requires_grad_(False)
+    trial.given("five parameters with gradients, two of them frozen since; max_norm a third of the norm")
     require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
 
 

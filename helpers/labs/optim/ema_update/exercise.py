@@ -90,9 +90,14 @@ def moved(before: Tensor, theirs: Tensor, decay: float) -> Tensor:
     return decay * before.detach() + (1 - decay) * theirs.detach()
 
 
-def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay: float) -> None:
+def updated(
+    answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay: float, shared_buffer: bool = False
+) -> None:
     """Wrong unless the tensors of these names were moved as is right."""
     ema, model = two_models(trial)
+    if shared_buffer:
+        for each in (ema, model):
+            each.again.register_buffer("table", each.table)
     before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model))
     was = copy.deepcopy(theirs)
     ran: list[str] = []
@@ -110,7 +115,7 @@ def updated(answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay
         observed=("kind", type(got).__name__),
     )
     now = dict(tensors(ema))
-    found = [(name, how_moved(now[name], before[name], theirs[name], decay)) for name in names]
+    found = [(name, how_moved(now[name], before[name], was[name], decay)) for name in names]
     off = [(name, word if isinstance(word, str) else word[0]) for name, word in found if word != right]
     trial.true(
         not off,
@@ -170,13 +175,15 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @ema_update.property(
-    "a parameter that stands under two names moves once",
+    "a parameter or a buffer that stands under two names moves once",
     asks="A tensor that stands there under two names (a tied weight) moves once.",
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"again.weight is inside.weight; decay = {decay}")
     updated(answer, trial, ("inside.weight",), "moved", decay)
+    trial.given(f"the buffer again.table is table; decay = {decay}")
+    updated(answer, trial, ("table",), "moved", decay, shared_buffer=True)
 
 
 @ema_update.property(

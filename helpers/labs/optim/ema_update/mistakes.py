@@ -145,6 +145,16 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 @ema_update.mistake()
+def shared_buffer_moved_twice(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """A buffer that stands under two names was moved twice in one update, as a table that two layers share. buffers() gives
+    each tensor once.
+    """
+    follow(ema.parameters(), model.parameters(), decay)
+    each = [dict(module.named_buffers(remove_duplicate=False)).values() for module in (ema, model)]
+    follow(*each, decay)
+
+
+@ema_update.mistake()
 def float32_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """Numbers with a point in other dtypes than float32 were copied like counters. Perhaps torch.float32, or a list of
     dtypes, was taken for all that has a point: is_floating_point() asks for what is meant.

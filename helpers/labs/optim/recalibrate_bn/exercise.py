@@ -225,6 +225,12 @@ def kinds_of_batches(answer: Any, trial: Trial) -> None:
 
         trial.call(answer, loader(), model)
         _measured(trial, model, want, ways, kind.__name__)
+    model = Model(trial.generator)
+    batches = [torch.randn(3, FEATURES, generator=trial.generator) + place / 20 for place in range(120)]
+    trial.given("a list of 120 batches")
+    want, ways = one_pass(model, batches), wrong_ways(model, batches)
+    trial.call(answer, batches, model)
+    _measured(trial, model, want, ways, "120 batches")
 
 
 class Pair(NamedTuple):

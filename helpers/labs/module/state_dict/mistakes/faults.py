@@ -239,8 +239,8 @@ class _(Load):
 
 @loads.mistake()
 class StrictIgnored(Load):
-    """With strict=True a missing or an unexpected key raised nothing: a model that got none of the file's weights trains
-    on from random numbers, and nobody is told.
+    """A missing or an unexpected key raised nothing where strict was not given, so that it is True: a model that got none of
+    the file's weights trains on from random numbers, and nobody is told.
     """
 
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:

@@ -63,6 +63,18 @@ class _(Save):
 
 
 @saves.mistake()
+class KeptOnTheModule(Save):
+    """A second call gave the dict of the first call again, with what its owner has done to it. Perhaps it is kept on the
+    module, or in a cache: each call makes a new one.
+    """
+
+    def __call__(self, module: nn.Module) -> Any:
+        if id(module) not in (kept := module.__dict__.setdefault("_kept_state", {})):
+            kept[id(module)] = super().__call__(module)
+        return kept[id(module)]
+
+
+@saves.mistake()
 class ChildrenLeftOut(Save):
     """Entries of deeper modules are not saved: only the root's own, perhaps its children's. The walk must go on in each child."""
 

@@ -101,7 +101,7 @@ def raised(answer: Any, trial: Trial, module: nn.Module, sd: State, when: str, *
 def strict(answer: Any, trial: Trial) -> None:
     module, (sd, missing, unexpected) = model(trial.generator), faulty(trial)
     trial.given(
-        f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; strict=True"
+        f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; strict is not given"
     )
     text = raised(answer, trial, module, sd, "for missing and unexpected keys")
     fitting = {key: sd[key] for key in KEYS if key not in missing}
@@ -111,7 +111,9 @@ def strict(answer: Any, trial: Trial) -> None:
     more["conv.w2"] = more["conv.w"]
     for description, sd in (("a missing", less), ("an unexpected", more), ("no", {})):
         trial.given(
-            f"a file with {description} key only; strict=True" if sd else "an empty file; strict=True"
+            f"a file with {description} key only; strict is not given"
+            if sd
+            else "an empty file; strict is not given"
         )
         raised(answer, trial, model(trial.generator), sd, f"for {description} key")
 

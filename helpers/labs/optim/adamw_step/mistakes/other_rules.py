@@ -50,8 +50,8 @@ def looks_ahead(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> 
 
 @updates.mistake(breaks=TAKES_IN)
 def square_of_the_average(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
-    """The first step is too long, as if the second average took in the square of the first average, and not that of the
-    gradient.
+    """The first step is 1 / (1 - beta1) times torch's. Perhaps the second average took in the square of the first average, and
+    not that of the gradient; or the first average began at the gradient, or took in all of it.
     """
     shrink(param, o)
     if not kept:

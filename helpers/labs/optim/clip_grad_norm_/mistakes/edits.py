@@ -270,6 +270,20 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
 
 @clip_grad_norm_.mistake()
 @torch.no_grad()
+def frozen_left_out(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """A gradient of a parameter that is frozen by now is left out of the norm, or not shortened: perhaps requires_grad was
+    asked. Whatever has a .grad takes part.
+    """
+    grads = [param.grad for param in params if param.requires_grad and param.grad is not None]
+    if not grads:
+        return torch.tensor(0.0)
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm))
+    return total
+
+
+@clip_grad_norm_.mistake()
+@torch.no_grad()
 def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     """Without any gradient the answer fails. Perhaps torch.stack gets an empty list, and raises: the norm of nothing is 0."""
     grads = grads_of(params)

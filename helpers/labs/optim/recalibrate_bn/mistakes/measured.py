@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 import torch
@@ -435,3 +436,21 @@ def lists_forgotten():
     lists.
     """
     return replaced(feed=tuples_alone)
+
+
+@built.mistake()
+def first_batches_only():
+    """The statistics are those of some of the batches: of a long loader not all were read. Perhaps the pass stops after so
+    many, as recipes do that want a good guess quickly; one pass reads them all.
+    """
+    return replaced(feed=lambda loader, model: feed(islice(loader, 32), model))
+
+
+@built.variant(first_batches_only)
+def _():
+    return replaced(feed=lambda loader, model: feed(islice(loader, 100), model))
+
+
+@built.variant(first_batches_only)
+def _():
+    return replaced(feed=lambda loader, model: feed(islice(loader, 10), model))
