@@ -33,6 +33,7 @@ conv2d = Exercise(
     core=False,
     names=("Conv2d",),
     kind="class",
+    version=2,
     hints=[
         "y[n, o, i, j] is a sum of x[n, c, i + a, j + b] * w[o, c, a, b]. Which y does one x reach, and by which w? "
         "Which pairs of x and y does one w meet?",

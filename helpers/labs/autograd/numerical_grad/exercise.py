@@ -21,6 +21,7 @@ numerical_grad = Exercise(
     minutes=15,
     difficulty="easy",
     core=False,
+    version=2,
     hints=[
         "One entry is moved at a time, up and down, and all the others stay. On which tensor do you move it, if x must "
         "stay as it is?",
