@@ -292,14 +292,15 @@ def _(answer: type, trial: Trial) -> None:
         first_again, found_again, *_ = came(answer, lengths, number, epoch, salt)
         for word, got in found.items():
             repeats = (first, got) == (first_again, found_again[word])
+            comes_again = repeats and word != SALTED  # the next process has a salt of its own
             trial.true(
                 got == first,
                 f"The order is a different one {word}. Where ranks shuffle differently, or a run is resumed, some samples "
                 "are seen twice."
                 if got
                 else f"The sampler was right at first, and then no index came: {word}.",
-                expected=f"the same order, for these lengths, this seed and this epoch{_begins(first, repeats)}",
-                got=f"a different order{_begins(got, repeats)}" if got else "no index",
+                expected=f"the same order, for these lengths, this seed and this epoch{_begins(first, comes_again)}",
+                got=f"a different order{_begins(got, comes_again)}" if got else "no index",
                 observed=(
                     kind,
                     word,
@@ -313,9 +314,12 @@ def _(answer: type, trial: Trial) -> None:
         del kept
 
 
-def _begins(order: list[Any], repeats: bool) -> str:
+SALTED = "where Python salts its hashes of text differently"
+
+
+def _begins(order: list[Any], comes_again: bool) -> str:
     """The first indices; of an order that never comes again there are none to be shown."""
-    return f": {shown(order[:8])} and so on" if repeats else ""
+    return f": {shown(order[:8])} and so on" if comes_again else ""
 
 
 def came(
@@ -351,7 +355,7 @@ def came(
         ("in a worker of a DataLoader", {"worker": 1}),
         ("where the program has seeded its own generators differently", {"seeded": 77}),
         ("at a different time", {"hours": 5}),
-        ("where Python salts its hashes of text differently", {"salt": salt + 1}),
+        (SALTED, {"salt": salt + 1}),
     ):
         with elsewhere(**{"salt": salt} | other):
             found[word] = order(made_anew(), total)
