@@ -122,10 +122,15 @@ def knows_other_norms(answer: Answer, trial: Trial) -> None:
     asks="norm_type: above 0, also infinity (the largest entry); 2.0 unless it is given.",
 )
 def knows_infinity(answer: Answer, trial: Trial) -> None:
-    params = with_gradients(trial, *SHAPES)
-    trial.given("five parameters, norm_type inf, max_norm half of the norm")
-    limit = float(norm_of(gradients_of(params), math.inf)) / 2
-    require_clipped(answer, trial, list(params), params, limit, math.inf)
+    for sign, word in ((-1, "below"), (1, "above")):
+        params = with_gradients(trial, *SHAPES)
+        every = torch.cat([grad.flatten() for grad in gradients_of(params)])
+        if every[every.abs().argmax()] * sign < 0:
+            for param in params:
+                param.grad.neg_()
+        trial.given(f"five parameters, the largest entry is {word} 0; norm_type inf, max_norm half of the norm")
+        limit = float(norm_of(gradients_of(params), math.inf)) / 2
+        require_clipped(answer, trial, list(params), params, limit, math.inf)
 
 
 @clip_grad_norm_.property(

@@ -371,7 +371,7 @@ def _remembered_by_the_step(step: int, warmup: int, total: int, floor: float) ->
 
 
 def _counts_its_calls(step: int, warmup: int, total: int, floor: float) -> float:
-    step = next(_CALLS)
+    step = next(_CALLS) % (total + 3)  # so that it does the same wherever its count stands
     return risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
 
 
