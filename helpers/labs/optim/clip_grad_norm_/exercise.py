@@ -128,7 +128,9 @@ def knows_infinity(answer: Answer, trial: Trial) -> None:
         if every[every.abs().argmax()] * sign < 0:
             for param in params:
                 param.grad.neg_()
-        trial.given(f"five parameters, the largest entry is {word} 0; norm_type inf, max_norm half of the norm")
+        trial.given(
+            f"five parameters, the largest entry is {word} 0; norm_type inf, max_norm half of the norm"
+        )
         limit = float(norm_of(gradients_of(params), math.inf)) / 2
         require_clipped(answer, trial, list(params), params, limit, math.inf)
 
