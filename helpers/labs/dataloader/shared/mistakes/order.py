@@ -125,6 +125,28 @@ class AsksForTwo(Loader):
         self.ask()
 
 
+class AsksForTwoAfterwards(Loader):
+    """The same, once the consumer has come back."""
+
+    def refill(self) -> None:
+        pass
+
+    def in_turn(self) -> Any:
+        if self.turn:
+            self.ask()
+            self.ask()
+        return super().in_turn()
+
+
+class RefillByRounds(Loader):
+    """Deals the later tasks out by the number of the round, not by the rest."""
+
+    def queue_of(self, place: int) -> Any:
+        first = self.prefetch_factor * self.num_workers
+        turn = place if place < first else place - first + first // self.num_workers
+        return self.tasks[turn % self.num_workers]
+
+
 class Truth(Loader):
     """Asks a batch whether it is true."""
 
@@ -280,6 +302,7 @@ PREFETCH = [
         "The number of outstanding batches grew: more were asked of the sampler than were handed over. Ask for one as one is "
         "handed over.",
         answer(AsksForTwo),
+        (answer(AsksForTwoAfterwards),),
     ),
     LoaderMistake(
         "added_up",
@@ -306,6 +329,13 @@ PREFETCH = [
         "The queues are filled again when all batches of a round have been handed over: at the end of each round "
         "all workers are idle.",
         answer(Rounds),
+    ),
+    LoaderMistake(
+        "turns_begin_anew",
+        steps.BOUND,
+        "The tasks after the first prefetch_factor * num_workers went to a different worker than batch k's, k % num_workers. "
+        "Perhaps they are counted anew, or from prefetch_factor on: with 2 workers and a factor of 2 nobody sees it.",
+        answer(RefillByRounds),
     ),
     LoaderMistake(
         "workers_leave_early",

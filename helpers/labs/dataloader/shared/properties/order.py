@@ -222,7 +222,7 @@ def bound(answer: Any, trial: Trial) -> None:
         prefetch_factor=FACTOR,
     ) as loading:
         loading.start()
-        for received in range(1, 3):
+        for received in range(1, 4):
             loading.next()
             loading.started.settle()
             asked, done = len(loading.places("asked")), len(loading.places("done"))
@@ -257,6 +257,31 @@ def bound(answer: Any, trial: Trial) -> None:
                 got=f"{done} samples read",
                 observed=("not loaded", received),
             )
+        _to_the_end(loading, trial)
+
+
+def _to_the_end(loading: Loading, trial: Trial) -> None:
+    """Takes the rest of the 40 batches: whose turn it is does not depend on how many are outstanding."""
+    received = [int(batch[0][0]) for batch in loading.rest()]
+    if received != list(range(40)):
+        whole = sorted(received) == list(range(40))
+        trial.fail(
+            f"With {WORKERS} workers the batches come in a different order than the sampler's."
+            if whole
+            else f"With {WORKERS} workers {len(received)} of 40 batches came, or some came twice.",
+            expected="batches 0 to 39 in order",
+            got=str(received),
+            observed=("order", whole),
+        )
+    pids = {index: pid for _, index, pid, *_ in loading.log.events("load")}
+    strange = [k for k in range(40) if pids[k] != pids[k % WORKERS]]
+    if strange:
+        trial.fail(
+            f"Batch {strange[0]} was not loaded by the worker that loaded batch {strange[0] % WORKERS}.",
+            expected=f"worker k % {WORKERS} loads batch k",
+            got=f"{len(strange)} of 40 batches loaded by a different worker",
+            observed=("turns", strange[0]),
+        )
 
 
 def _tensor(samples: Samples, index: Any) -> torch.Tensor:
