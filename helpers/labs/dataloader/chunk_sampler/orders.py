@@ -116,7 +116,7 @@ def faults(got: list[Any], total: int) -> list[str]:
         description
         for description, is_so in (
             ("an index came more than once", any(times > 1 for times in count.values())),
-            ("an index is not in the data set", any(not 0 <= index < total for index in count)),
+            ("an index is not in the dataset", any(not 0 <= index < total for index in count)),
             ("an index did not come", any(index not in count for index in range(total))),
         )
         if is_so

@@ -381,7 +381,7 @@ def _(answer: Any, trial: Trial) -> None:
         )
         trial.true(
             got == "the same error" and came == want,
-            "An error in the data set, in a sampler or in collate_fn did not come through to the training loop as it is."
+            "An error in the dataset, in a sampler or in collate_fn did not come through to the training loop as it is."
             if got != "the same error"
             else f"The error came, and not after the batches before it: {'fewer' if len(came) < len(want) else 'more'} came.",
             expected=f"{want}, then {type(error).__name__}: {error}",

@@ -1,4 +1,4 @@
-"""The data sets on which 02.serial_loader is tried: they write down what is asked of them."""
+"""The datasets on which 02.serial_loader is tried: they write down what is asked of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.utils.data import Dataset, IterableDataset
 
 
 class Table(Dataset):
-    """Map-style; sample i is `start + i`, and what is asked of the data set is written down."""
+    """Map-style; sample i is `start + i`, and what is asked of the dataset is written down."""
 
     def __init__(self, length: int, start: int = 0) -> None:
         self.length, self.start, self.asked = length, start, []
@@ -38,7 +38,7 @@ class Keyed(Table):
     """Its samples have keys, and it has no length: it gives back what it is asked for."""
 
     def __len__(self) -> int:
-        raise TypeError("this data set has no length")
+        raise TypeError("this dataset has no length")
 
     def made(self, index: Any) -> Any:
         return index
@@ -103,7 +103,7 @@ class Promised(Stream):
 
 
 class Failing:
-    """Raises `error` in place of what index 3 would give: as a data set, a stream, a sampler or a collate_fn."""
+    """Raises `error` in place of what index 3 would give: as a dataset, a stream, a sampler or a collate_fn."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -149,7 +149,7 @@ class FailingStream(Stream):
 
 Case = tuple[str, Callable[[int], Any], dict[str, Any]]
 
-# What DataLoader refuses, by rule: in words, for which kind of data set, with which arguments.
+# What DataLoader refuses, by rule: in words, for which kind of dataset, with which arguments.
 TWO_BATCHES: list[Case] = [
     ("batch_sampler=[[0]], batch_size=2", Table, dict(batch_sampler=[[0]], batch_size=2)),
     ("batch_sampler=[[0]], batch_size=None", Table, dict(batch_sampler=[[0]], batch_size=None)),

@@ -23,7 +23,7 @@ MOST = 50  # batches that are taken of a loader which does not end
 
 
 class Run(NamedTuple):
-    """What came of a loader: the batches or the error, what the data set was asked, the draws of each generator."""
+    """What came of a loader: the batches or the error, what the dataset was asked, the draws of each generator."""
 
     batches: Any
     asked: list[Any]
@@ -77,7 +77,7 @@ def _moved(before: torch.Tensor, generator: torch.Generator) -> str:
 
 
 def compare(answer: Any, trial: Trial, make: Callable[[], Any], **options: Any) -> None:
-    """Wrong unless the answer gives what DataLoader gives, and reads the data set as it does."""
+    """Wrong unless the answer gives what DataLoader gives, and reads the dataset as it does."""
     text = ", ".join(f"{name}={_said(value)}" for name, value in options.items())
     trial.given(f"{type(make()).__name__} of length {make().length}; {text or 'no other arguments'}")
     ours = result_of(functools.partial(trial.call, answer), make(), options)
@@ -101,7 +101,7 @@ def compare(answer: Any, trial: Trial, make: Callable[[], Any], **options: Any) 
     )
     trial.true(
         ours.asked == theirs.asked,
-        "The batches are right, but the data set is not read as DataLoader reads it.",
+        "The batches are right, but the dataset is not read as DataLoader reads it.",
         expected=f"asked for {shown(theirs.asked)}",
         got=f"asked for {shown(ours.asked)}",
         observed=("asked", ours.asked[:MOST]),

@@ -1,4 +1,4 @@
-"""One run of a learner's loader under watch: its data set, its sampler, what the consumer received."""
+"""One run of a learner's loader under watch: its dataset, its sampler, what the consumer received."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAVING = 16  # looks: a loader may give its workers a second before it kills th
 
 Act = Callable[["Samples", Any], Any]
 
-# Who may not stand behind a call of the data set, and how the report calls them.
+# Who may not stand behind a call of the dataset, and how the report calls them.
 OTHERS = {
     os.sep.join(("torch", "utils", "data", "dataloader.py")): "DataLoader",
     os.sep.join(("torch", "utils", "data", "_utils", "worker.py")): "DataLoader",

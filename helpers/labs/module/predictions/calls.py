@@ -116,7 +116,7 @@ recall_copy = Prediction(
     {
         "A": Choice(
             "From the next batch on: `eval()` sets an attribute of the same object.",
-            "In this process. Each worker has its own copy of the data set, and of the module in it.",
+            "In this process. Each worker has its own copy of the dataset, and of the module in it.",
             "same_object",
         ),
         "B": Choice(
@@ -125,7 +125,7 @@ recall_copy = Prediction(
         ),
         "C": Choice(
             "From the next epoch on.",
-            "So it is with `persistent_workers=False`: then each epoch starts workers anew, from the data set as it "
+            "So it is with `persistent_workers=False`: then each epoch starts workers anew, from the dataset as it "
             "is at that moment.",
             "told_at_each_epoch",
         ),

@@ -102,7 +102,7 @@ def ignore_index_guessed():
 
 @built.mistake()
 def zero_is_padding():
-    """Targets of 0 do not weigh, as if 0 were padding in every data set; loss_fn.ignore_index says what is."""
+    """Targets of 0 do not weigh, as if 0 were padding in every dataset; loss_fn.ignore_index says what is."""
     return weighted_by(lambda batches, counts: shares(counts_of(batches, 0)))
 
 

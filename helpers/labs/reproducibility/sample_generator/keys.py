@@ -32,7 +32,7 @@ def simple_keys(base: int) -> list[Key]:
     return list(dict.fromkeys([*keys, *side_by_side, *for_zero]))
 
 
-# Data sets and powers by which people multiply an epoch.
+# Datasets and powers by which people multiply an epoch.
 ROUND = (10, 100, 1000, 1024, 10_000, 50_000, 60_000, 65_536, 100_000, 10**6, 2**20, 10**7, 2**24)
 
 

@@ -208,7 +208,7 @@ def _no_shard(samples: Samples, index: Any) -> Any:
 
 
 def own(answer: Any, trial: Trial) -> None:
-    message = "3 batches, one worker; sample 1 raises an exception of a class of the data set's module, made from one text"
+    message = "3 batches, one worker; sample 1 raises an exception of a class of the dataset's module, made from one text"
     with Loading(
         trial, answer, message, [[k] for k in range(3)], acts={1: _no_shard}, num_workers=1
     ) as loading:

@@ -184,7 +184,7 @@ def info(answer: Any, trial: Trial) -> None:
     twin = torch.Generator().set_state(generator.get_state())
     base_seed = torch.empty((), dtype=torch.int64).random_(generator=twin).item()
     threads = torch.get_num_threads()
-    message = "two workers; worker_init_fn asks get_worker_info() and marks the data set; this process has two threads"
+    message = "two workers; worker_init_fn asks get_worker_info() and marks the dataset; this process has two threads"
     with Loading(
         trial, answer, message, [[k] for k in range(4)], usual=_marked, generator=generator
     ) as loading:
@@ -235,7 +235,7 @@ def _see_hooks(trial: Trial, hooks: list[list[Any]], base_seed: int, own: int) -
     trial.true(
         None not in infos,
         "get_worker_info() gives None in a worker while worker_init_fn runs: set_worker_info comes before it.",
-        expected="the worker's id, num_workers, seed and data set",
+        expected="the worker's id, num_workers, seed and dataset",
         observed="no worker info",
     )
     trial.true(

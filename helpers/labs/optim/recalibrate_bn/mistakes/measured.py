@@ -113,7 +113,7 @@ def all_at_once(loader: Iterable[Any], model: nn.Module) -> None:
 
 @built.mistake()
 def one_large_batch():
-    """The statistics are those of one batch that is joined of all: that needs the memory of the whole data set, and the
+    """The statistics are those of one batch that is joined of all: that needs the memory of the whole dataset, and the
     variance between the batches comes in.
     """
     return replaced(feed=all_at_once)
