@@ -42,7 +42,8 @@ def differences(exercise: Exercise) -> list[str]:
 
 
 def _fits(row: Row, each: Named) -> bool:
-    return row.at == each.at and all(map(stored.same, row.outcomes, _seen(each)))
+    seen = _seen(each)
+    return (row.at, len(row.outcomes)) == (each.at, len(seen)) and all(map(stored.same, row.outcomes, seen))
 
 
 def _seen(each: Named) -> list[Any]:

@@ -1,4 +1,8 @@
-"""Runs the answers of a bank: each mistake and each of its variants, once, in processes that share the work."""
+"""Runs the answers of a bank: each mistake and each of its variants, in processes that share the work.
+
+Where the first property that does not hold makes the name, an answer runs up to that one. Those of different mistakes
+that do the same there run once more, at all properties.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,9 @@ from multiprocessing.process import BaseProcess
 import torch
 
 import helpers
-from helpers.check import guard
+from helpers.check import guard, stored
 from helpers.check.judge import OWN_MODULES, Finding
-from helpers.check.naming import Outcomes, written_down
+from helpers.check.naming import Outcomes, known_by_the_first_fall, observed, written_down
 from helpers.course.registry import lab_modules
 from helpers.exercise import Exercise
 from helpers.processes import fork_server
@@ -29,15 +33,42 @@ fork_server.IMPORTED += [__name__, *lab_modules()]
 
 def rows_of(id: str, seed: int) -> Rows:
     """The outcomes of all answers, from processes that share the work."""
+    exercise = helpers.exercises()[id]
+    keys = [
+        [(name, variant) for variant in range(1 + len(mistake.variants))]
+        for name, mistake in exercise.mistakes.items()
+    ]
+    if not known_by_the_first_fall(exercise):
+        return _run(exercise, seed, keys, to_the_end=True)
+    rows = _run(exercise, seed, keys, to_the_end=False)
+    alike = [[key] for key in rows if _shares_its_fall(exercise, rows, key)]
+    return rows | _run(exercise, seed, alike, to_the_end=True)
+
+
+def _shares_its_fall(exercise: Exercise, rows: Rows, key: Key) -> bool:
+    """Whether an answer of a different mistake falls first where this one does, and does the same there."""
+    if exercise.mistakes[key[0]].at:
+        return False
+    place, fall = len(rows[key]), rows[key][-1]
+    return any(
+        len(row) == place
+        and stored.same(observed(row[-1]), observed(fall))
+        and name != key[0]
+        and not exercise.mistakes[name].at
+        for (name, _), row in rows.items()
+    )
+
+
+def _run(exercise: Exercise, seed: int, groups: list[list[Key]], *, to_the_end: bool) -> Rows:
     rows: Rows = {}
-    todo, running = _shares(helpers.exercises()[id]), {}
+    todo, running = _shares(exercise, groups), {}
     try:
         while todo or running:
             while todo and len(running) < own_cores():
-                results, process = _started(id, seed, todo.pop())
+                results, process = _started(exercise.id, seed, todo.pop(), to_the_end)
                 running[results] = process
-            for results in _that_are_done(id, running):
-                rows |= _received(id, results, running[results])
+            for results in _that_are_done(exercise.id, running):
+                rows |= _received(exercise.id, results, running[results])
                 end_tree(running.pop(results).pid)
     finally:
         for process in running.values():
@@ -45,26 +76,23 @@ def rows_of(id: str, seed: int) -> Rows:
     return rows
 
 
-def _shares(exercise: Exercise) -> list[list[Key]]:
+def _shares(exercise: Exercise, groups: list[list[Key]]) -> list[list[Key]]:
     """What each process is to run.
 
-    A mistake with its variants. Answers that start processes run alone, since some leave processes behind.
+    groups: a mistake with its variants. Answers that start processes run alone, since some leave processes behind.
     """
-    groups = [
-        [(name, variant) for variant in range(1 + len(mistake.variants))]
-        for name, mistake in exercise.mistakes.items()
-    ]
     if exercise.processes:
         return [[key] for group in groups for key in group]
-    return [[key for group in groups[part :: own_cores()] for key in group] for part in range(own_cores())]
+    shares = [[key for group in groups[part :: own_cores()] for key in group] for part in range(own_cores())]
+    return [share for share in shares if share]
 
 
-def _started(id: str, seed: int, share: list[Key]) -> tuple[Connection, BaseProcess]:
+def _started(id: str, seed: int, share: list[Key], to_the_end: bool) -> tuple[Connection, BaseProcess]:
     # From the fork server, as where a check runs: what went on in this process before shows in no outcome. No pool of
     # processes: an exercise sees whether one stands behind an answer.
     context = fork_server.fork_server()
     results, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_serve, args=(theirs, id, seed, share), daemon=False)
+    process = context.Process(target=_serve, args=(theirs, id, seed, share, to_the_end), daemon=False)
     with fork_server.no_main_module():
         fork_server.started(process.start)
     theirs.close()
@@ -92,7 +120,7 @@ def own_cores() -> int:
     return max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
-def _serve(results: Connection, id: str, seed: int, share: list[Key]) -> None:
+def _serve(results: Connection, id: str, seed: int, share: list[Key], to_the_end: bool) -> None:
     """Sends the outcomes of these answers."""
     # In a fork torch makes its pool of threads anew at the first call. If that comes from several threads at once, such
     # as those that the autograd engine starts after an export, one of them finds no pool and ends the process.
@@ -104,7 +132,7 @@ def _serve(results: Connection, id: str, seed: int, share: list[Key]) -> None:
     if exercise.prepare is not None:
         exercise.prepare()  # it may import what cannot be imported without standard streams
     _be_quiet()
-    results.send({key: _row(exercise, key, seed) for key in share})
+    results.send({key: _row(exercise, key, seed, to_the_end) for key in share})
 
 
 def _be_quiet() -> None:
@@ -115,9 +143,15 @@ def _be_quiet() -> None:
     os.dup2(nowhere, 2)
 
 
-def _row(exercise: Exercise, key: Key, seed: int) -> tuple[Finding | None, ...]:
+def _row(exercise: Exercise, key: Key, seed: int, to_the_end: bool) -> tuple[Finding | None, ...]:
     name, variant = key
     mistake = exercise.mistakes[name]
     answer = (mistake.answer, *mistake.variants)[variant]
     outcomes = Outcomes(exercise, answer, seed, written_down(mistake))
-    return tuple(outcomes.at(prop) for prop in exercise.properties if mistake.at in ("", prop.description))
+    row = []
+    for prop in exercise.properties:
+        if mistake.at in ("", prop.description):
+            row.append(outcomes.at(prop))
+            if isinstance(observed(row[-1]), list) and not to_the_end:
+                break
+    return tuple(row)

@@ -1,8 +1,9 @@
 """Recognises a known mistake by behaviour, never by name or source.
 
 An answer that does at every property what the mistake does has made it. Most answers have a second fault, or lack one
-that the known mistake has beside the one it is named for. So where no mistake fits at every property, one that falls at
-the same property, and does there what the answer does, gives its name: its sentence tells what is seen there.
+that the known mistake has beside the one it is named for. So where the properties quote the docstring, one that falls
+at the same property, and does there what the answer does, gives its name: its sentence tells what is seen there. Only
+where several mistakes do the same there is more compared.
 
 What the mistakes do at one seed is stored (see stored.py), so the answer runs once more, at that seed, and is looked
 up. Where the store does not decide, since it was made with a different torch, the mistakes themselves run beside
@@ -50,7 +51,7 @@ def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) ->
     properties = exercise.properties
     place = [prop.description for prop in properties].index(at)
     fall = observed(own.at(properties[place]))
-    if not isinstance(fall, list) or not all(prop.asks for prop in properties):
+    if not isinstance(fall, list) or not known_by_the_first_fall(exercise):
         return None
     rows = [row for row in kept.rows if row.first() == place and stored.same(row.outcome(place), fall)]
     if len({row.mistake for row in rows}) > 1:
@@ -60,11 +61,16 @@ def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) ->
     return names.pop() if len(names) == 1 else None
 
 
+def known_by_the_first_fall(exercise: Spec) -> bool:
+    """Whether a mistake's sentence tells what is seen at the first property that does not hold."""
+    return all(prop.asks for prop in exercise.properties)
+
+
 def _explains(row: stored.Row, seen: list[Any]) -> bool:
     return all(
-        stored.same(outcome, each)
-        for outcome, each in zip(row.outcomes, seen, strict=True)
-        if isinstance(each, list)
+        stored.same(row.outcome(place), each)
+        for place, each in enumerate(seen)
+        if isinstance(each, list) and row.knows(place)
     )
 
 
@@ -73,15 +79,17 @@ def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> se
 
     at: the property at which the answer failed. Most mistakes are told apart by it, so the answer runs at the others
     only while there are some left; and a mistake that is known by one property alone is compared at that one.
+    Where the first fall makes the name, one mistake that is left is enough.
     """
+    by_the_fall = known_by_the_first_fall(exercise)
     places = {prop.description: place for place, prop in enumerate(exercise.properties)}
-    left = [row for row in kept.rows if row.at in (None, places[at])]
+    left = [row for row in kept.rows if row.knows(places[at])]
     for place in (places[at], *places.values()):
-        if any(row.at in (None, place) for row in left):
+        if place != places[at] and by_the_fall and len({row.mistake for row in left}) < 2:
+            break
+        if any(row.knows(place) for row in left):
             seen = observed(own.at(exercise.properties[place]))
-            left = [
-                row for row in left if row.at not in (None, place) or stored.same(row.outcome(place), seen)
-            ]
+            left = [row for row in left if not row.knows(place) or stored.same(row.outcome(place), seen)]
     return {row.mistake for row in left}
 
 

@@ -9,8 +9,9 @@
     }
 
 One line for a mistake and for each variant that does something else than it. Of each property: null where it holds;
-what was observed, in a list of one, where it is the first that does not; a digest of that for those behind it. A
-mistake that is known by one property alone has that one only.
+what was observed, in a list of one, where it is the first that does not; a digest of that for those behind it. The
+line may end at the first that does not hold: what comes behind is then not known. A mistake that is known by one
+property alone has that one only.
 
 An answer that did the same at the same seed has made the same mistake. It is so on every machine, up to the last
 digits of a number. `labbook messages` writes the files; the tests compare them with what the mistakes do.
@@ -39,12 +40,16 @@ NOT_ATTEMPTED = "not attempted"
 class Row:
     """What one known mistake, or one variant of it, does.
 
-    outcomes: at each property; where `at` is given, at that property alone (its place among the properties).
+    outcomes: at each property, or up to the first that does not hold; where `at` is given, at that property alone (its
+        place among the properties).
     """
 
     mistake: str
     outcomes: tuple[Any, ...]
     at: int | None = None
+
+    def knows(self, place: int) -> bool:
+        return place < len(self.outcomes) if self.at is None else place == self.at
 
     def outcome(self, place: int) -> Any:
         return self.outcomes[0 if self.at is not None else place]

@@ -44,6 +44,31 @@ def test_errors_of_a_bank_are_named_in_a_line_each(monkeypatch: pytest.MonkeyPat
     )
 
 
+def test_an_answer_runs_up_to_its_first_fall_unless_a_different_mistake_does_the_same_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    double = Exercise("99.double", "Double", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+
+    @double.property("the double of 1", asks="The double.")
+    def _(answer, trial: Trial) -> None:
+        trial.true(answer(1) == 2, "Not the double.", observed=answer(1))
+
+    @double.property("the double of 3", asks="The double.")
+    def _(answer, trial: Trial) -> None:
+        trial.true(answer(3) == 6, "Not the double.", observed=answer(3))
+
+    double.add_mistake("square", lambda number: number**2, why="", breaks="The double.")
+    double.add_mistake("same", lambda number: number, why="", breaks="The double.")
+    double.add_mistake("three_times", lambda number: 3 * number, why="", breaks="The double.")
+    double.add_mistake("two_more", lambda number: number + 1, why="", breaks="The double.")
+    monkeypatch.setattr(helpers, "exercises", lambda: {"99.double": double})
+    monkeypatch.setattr(fork_server, "fork_server", lambda: multiprocessing.get_context("fork"))
+    rows = rows_of("99.double", seed=1)
+    seen = {name: [found and found.observed for found in row] for (name, _), row in rows.items()}
+    assert seen == {"square": [1, 9], "same": [1, 3], "three_times": [3], "two_more": [None, 4]}
+    assert errors(double, seed=1) == []
+
+
 def test_what_went_on_in_this_process_shows_in_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of other things leave what they set; `labbook messages` runs where nothing is set."""
     before = rows_of("01.preserve_rng", seed=1)
