@@ -88,8 +88,8 @@ class _(Call):
 
 @call.mistake()
 class HooksListedTooEarly(Call):
-    """The hooks were listed at the start of the call. A pre-hook may remove one or add one, so the list is
-    made when forward has run.
+    """A hook ran that a pre-hook had removed. The list of the hooks is made when forward has run: perhaps it
+    was made at the start of the call.
     """
 
     def whole(self) -> Any:
@@ -159,8 +159,8 @@ class NoGlobalPreHooks(Call):
 
 @call.mistake(breaks="A pre-hook is called as hook(module, args).")
 class KwargsForEachPreHook(Call):
-    """A pre-hook without with_kwargs was called with three arguments: perhaps whenever there are keyword arguments. Its id
-    decides, and not what the call was given.
+    """A pre-hook without with_kwargs was called with the keyword arguments as well: perhaps each one is
+    whenever there are some. Its id decides, and not what the call was given.
     """
 
     def pre(self, id: int, hook: Any) -> None:
