@@ -383,7 +383,7 @@ class _(Right):
 
 @mini_module.mistake(breaks="TypeError unless a Parameter or None.")
 class MadeAParameter(Right):
-    """register_parameter made a Parameter of what is none. nn.Module raises TypeError: whether a tensor is trained is for the
+    """register_parameter made a Parameter of a plain tensor. nn.Module raises TypeError: whether a tensor is trained is for the
     caller to say.
     """
 
