@@ -39,6 +39,7 @@ class Hook:
     removes: tuple[str, ...] = ()
     same_as: str = ""  # the name of a hook whose function is registered here once more
     at_first: bool = False  # whether it raises in the first call only
+    edits: int | None = None  # what it writes into the kwargs that it is given, as scale
     calls: bool = False  # whether it calls a different module, by what is tried
 
     def __str__(self) -> str:
@@ -53,6 +54,7 @@ class Hook:
             message += f" raises {type(self.raises).__name__}" + (
                 " in the first call only" if self.at_first else ""
             )
+        message += "" if self.edits is None else f" sets kwargs['scale'] = {self.edits}"
         message += ", the same function once more" if self.same_as else ""
         message += " calls a different module (by call)" if self.calls else ""
         return message + (f" removes {' and '.join(self.removes)}" if self.removes else "")
@@ -179,6 +181,8 @@ def _registered(
         log.append(f"{hook.title} at {owner.name} gets {description}")
         for name in hook.removes:
             handles[name].remove()
+        if hook.edits is not None:
+            given[1]["scale"] = hook.edits
         if hook.calls:
             caller(Spy("a different module", log, Inputs([])), 1)
         if hook.raises and not (hook.at_first and module.past):

@@ -77,6 +77,40 @@ class TuplePutIntoATuple(Call):
         return (got,)
 
 
+@call.mistake(breaks="What it returns becomes args,")
+class TupleMadeAnew(Call):
+    """A pre-hook returned a tuple of a class of its own, a NamedTuple, and a plain tuple came of it. What it returns becomes
+    args as it is: perhaps tuple(...) was called on it.
+    """
+
+    def as_args(self, got: Any) -> Any:
+        return tuple(got) if isinstance(got, tuple) else (got,)
+
+
+@call.mistake(breaks="Hooks get args, kwargs and output as those before them have left them.")
+class KwargsCopied(Call):
+    """A hook wrote into the kwargs that it was given, and forward, or the next hook, did not get that. Perhaps each hook is
+    given a copy: it is one dict for all.
+    """
+
+    def pre(self, id: int, hook: Any) -> None:
+        whole, self.kwargs = self.kwargs, dict(self.kwargs)
+        given = self.kwargs
+        super().pre(id, hook)
+        if self.kwargs is given:
+            self.kwargs = whole
+
+
+@call.variant(KwargsCopied)
+class _(Call):
+    """Those after forward."""
+
+    def called(self, id: int, hook: Any) -> Any:
+        if self.takes_kwargs(id):
+            return hook(self.module, self.args, dict(self.kwargs), self.result)
+        return hook(self.module, self.args, self.result)
+
+
 @call.mistake()
 class FalsyValueDropped(Call):
     """A hook returned 0, and it was taken for None. Perhaps `if got:` or `got or result` was asked, which

@@ -121,6 +121,17 @@ class AlwaysHooksAtTheEnd(Call):
         return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))
 
 
+@call.variant(AlwaysHooksAtTheEnd)
+class _(AlwaysHooksAtTheEnd):
+    """And what they return is dropped."""
+
+    def post(self, id: int, hook: Any) -> None:
+        result = self.result
+        super().post(id, hook)
+        if self.is_always(id):
+            self.result = result
+
+
 @call.mistake()
 class ShortCutWithoutGlobalHooks(Call):
     """Global hooks did not run where the module has none of its own: perhaps a short cut to forward asks for own hooks only."""
