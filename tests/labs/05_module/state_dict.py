@@ -124,9 +124,9 @@ def load_by_plan(module: nn.Module, sd: Any, strict: bool = True, assign: bool =
     plan: dict[str, tuple[nn.Module, str]] = {}
     for name, part in module.named_modules(remove_duplicate=False):
         keys = list(save_by_modules(part))
-        own = [
-            key for key in keys if key in part._parameters or key in part._buffers or key == "_extra_state"
-        ]
+        own = [key for key in keys if key in part._parameters or key in part._buffers]
+        if type(part).set_extra_state is not torch.nn.Module.set_extra_state:
+            own.append("_extra_state")
         plan |= {f"{name}.{key}".lstrip("."): (part, key) for key in own}
     missing, unexpected = sorted(plan.keys() - sd.keys()), sorted(sd.keys() - plan.keys())
     bad = []
