@@ -233,9 +233,14 @@ def save_parameters_first(module: nn.Module) -> OrderedDict[str, Any]:
 
 def load_into_own_state(
     module: nn.Module, sd: Any, strict: bool = True, assign: bool = False
-) -> tuple[set[str], set[str]]:
-    """Copies into what its own way out gives; two sets come back."""
+) -> tuple[list[str], list[str]]:
+    """Copies into what its own way out gives; sets of names until the end."""
     own, misfits = save_parameters_first(module), []
+    for path, part in module.named_modules(remove_duplicate=False):
+        key = f"{path}.{EXTRA}" if path else EXTRA
+        own.pop(key, None)
+        if has_own(part, "set_extra_state"):
+            own[key] = part
     missing, unexpected = own.keys() - sd.keys(), sd.keys() - own.keys()
     for key in own.keys() & sd.keys():
         path, _, name = key.rpartition(".")
@@ -252,7 +257,7 @@ def load_into_own_state(
             part._buffers[name] = sd[key]
     if misfits or (strict and (missing or unexpected)):
         raise RuntimeError(f"shapes of {misfits}, missing {missing}, unexpected {unexpected}")
-    return missing, unexpected
+    return list(missing), list(unexpected)
 
 
 RIGHT = [
