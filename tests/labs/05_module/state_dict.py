@@ -124,9 +124,9 @@ def load_by_plan(module: nn.Module, sd: Any, strict: bool = True, assign: bool =
     plan: dict[str, tuple[nn.Module, str]] = {}
     for name, part in module.named_modules(remove_duplicate=False):
         keys = list(save_by_modules(part))
-        own = [
-            key for key in keys if key in part._parameters or key in part._buffers or key == "_extra_state"
-        ]
+        own = [key for key in keys if key in part._parameters or key in part._buffers]
+        if type(part).set_extra_state is not torch.nn.Module.set_extra_state:
+            own.append("_extra_state")
         plan |= {f"{name}.{key}".lstrip("."): (part, key) for key in own}
     missing, unexpected = sorted(plan.keys() - sd.keys()), sorted(sd.keys() - plan.keys())
     bad = []
@@ -233,9 +233,14 @@ def save_parameters_first(module: nn.Module) -> OrderedDict[str, Any]:
 
 def load_into_own_state(
     module: nn.Module, sd: Any, strict: bool = True, assign: bool = False
-) -> tuple[set[str], set[str]]:
-    """Copies into what its own way out gives; two sets come back."""
+) -> tuple[list[str], list[str]]:
+    """Copies into what its own way out gives; sets of names until the end."""
     own, misfits = save_parameters_first(module), []
+    for path, part in module.named_modules(remove_duplicate=False):
+        key = f"{path}.{EXTRA}" if path else EXTRA
+        own.pop(key, None)
+        if has_own(part, "set_extra_state"):
+            own[key] = part
     missing, unexpected = own.keys() - sd.keys(), sd.keys() - own.keys()
     for key in own.keys() & sd.keys():
         path, _, name = key.rpartition(".")
@@ -252,7 +257,7 @@ def load_into_own_state(
             part._buffers[name] = sd[key]
     if misfits or (strict and (missing or unexpected)):
         raise RuntimeError(f"shapes of {misfits}, missing {missing}, unexpected {unexpected}")
-    return missing, unexpected
+    return list(missing), list(unexpected)
 
 
 RIGHT = [

@@ -172,6 +172,7 @@ def falsy_results(answer: Answer, trial: Trial) -> None:
     asks=(
         "If its id is in `module._forward_pre_hooks_with_kwargs`, it is called as hook(module, args, kwargs), and returns None or a tuple of two, args and kwargs;",
         "or as hook(module, args, kwargs, output) if its id is in `module_py._global_forward_hooks_with_kwargs` or `module._forward_hooks_with_kwargs`.",
+        "Hooks get args, kwargs and output as those before them have left them.",
     ),
 )
 def keywords(answer: Answer, trial: Trial) -> None:
@@ -187,6 +188,13 @@ def keywords(answer: Answer, trial: Trial) -> None:
         Hook("g", "post"),
     ]
     for hooks in (inputs[:1], inputs[4:], inputs):
+        require_same(answer, trial, Inputs(hooks, (number(trial),), {"scale": number(trial)}))
+    for kind in ("pre", "post"):  # without returning anything
+        hooks = [
+            Hook("a", kind, with_kwargs=True, edits=number(trial) + 100),
+            Hook("b", kind, with_kwargs=True),
+            Hook("c", "post", with_kwargs=True),
+        ]
         require_same(answer, trial, Inputs(hooks, (number(trial),), {"scale": number(trial)}))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from torch import nn
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
+MISFIT = "called as hook"
 NOTHING = object()  # a hook that returns None
 
 
@@ -36,6 +39,7 @@ class Hook:
     removes: tuple[str, ...] = ()
     same_as: str = ""  # the name of a hook whose function is registered here once more
     at_first: bool = False  # whether it raises in the first call only
+    edits: int | None = None  # what it writes into the kwargs that it is given, as scale
     calls: bool = False  # whether it calls a different module, by what is tried
 
     def __str__(self) -> str:
@@ -50,6 +54,7 @@ class Hook:
             message += f" raises {type(self.raises).__name__}" + (
                 " in the first call only" if self.at_first else ""
             )
+        message += "" if self.edits is None else f" sets kwargs['scale'] = {self.edits}"
         message += ", the same function once more" if self.same_as else ""
         message += " calls a different module (by call)" if self.calls else ""
         return message + (f" removes {' and '.join(self.removes)}" if self.removes else "")
@@ -176,6 +181,8 @@ def _registered(
         log.append(f"{hook.title} at {owner.name} gets {description}")
         for name in hook.removes:
             handles[name].remove()
+        if hook.edits is not None:
+            given[1]["scale"] = hook.edits
         if hook.calls:
             caller(Spy("a different module", log, Inputs([])), 1)
         if hook.raises and not (hook.at_first and module.past):
@@ -199,9 +206,10 @@ def _registered(
     plain, full = (
         (pre_hook, pre_hook_with_kwargs) if hook.kind == "pre" else (post_hook, post_hook_with_kwargs)
     )
-    function = functions.get(hook.same_as) or (full if hook.with_kwargs else plain)
-    functions[hook.name] = function
+    function = full if hook.with_kwargs else plain
     function.__qualname__ = function.__name__.replace("post_", "")  # as errors show it
+    function = functions.get(hook.same_as) or _told_if_misfit(function, hook.title, log)
+    functions[hook.name] = function
     options = {name: True for name in ("with_kwargs", "prepend") if getattr(hook, name)}
     if hook.kind == "pre":
         if hook.place == "global":
@@ -213,6 +221,22 @@ def _registered(
     return module.register_forward_hook(function, **options)
 
 
+def _told_if_misfit(function: Callable[..., Any], title: str, log: list[str]) -> Callable[..., Any]:
+    """The function, with a line in the log if it is called with arguments that it does not take."""
+
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            inspect.signature(function).bind(*given, **named)
+        except TypeError as error:
+            words = ["module" if isinstance(value, Spy) else shown(value) for value in given]
+            words += [f"{name}={shown(value)}" for name, value in named.items()]
+            log.append(f"{title} is {MISFIT}({', '.join(words)}): TypeError, {error}")
+        return function(*given, **named)
+
+    return called
+
+
 def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
     """Wrong unless the answer makes the events that module(...) makes, and ends as it does."""
     trial.given(str(inputs))
@@ -221,7 +245,10 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
         zip([*want.log, "the call ends"], [*got.log, "the call ends"], strict=False), 1
     ):
         if need != have:
-            if _is_own_fault(got, want) or (have == "the call ends" and _is_foreign(got.error)):
+            is_misfit = MISFIT in have  # the line says more than the error
+            if not is_misfit and (
+                _is_own_fault(got, want) or (have == "the call ends" and _is_foreign(got.error))
+            ):
                 raise got.error  # told with the line that raised
             trial.fail(
                 f"Event {at} is a different one than in module(...).",

@@ -276,7 +276,7 @@ def as_they_were(answer: Any, trial: Trial) -> None:
         f"requires_grad of {', '.join(map(repr, off))} has changed.",
         expected=str({name: before[name] for name in off}),
         got=str({name: now.get(name) for name in off}),
-        observed="changed",
+        observed=("changed", sorted((name, before[name]) for name in off)),
     )
 
 

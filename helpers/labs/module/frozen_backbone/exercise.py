@@ -139,12 +139,17 @@ def require_grads(trial: Trial, backbone: nn.Module, head: nn.Module) -> None:
 @frozen_backbone.property("backbone and head are parts of the model", asks=CHILDREN, changes=RNG)
 def parts(answer: Any, trial: Trial) -> None:
     model, backbone, head, _ = setting(answer, trial)
-    have = dict(model.named_children())
+    have, want = dict(model.named_children()), {"backbone": backbone, "head": head}
     trial.true(
         have.get("backbone") is backbone and have.get("head") is head,
         "model.backbone and model.head are not the two modules that were given, registered as children.",
         expected="children 'backbone' and 'head'",
-        got=", ".join(f"{name}: {type(part).__name__}" for name, part in have.items()) or "no children",
+        got=", ".join(
+            f"{name}: {type(part).__name__}"
+            + (", a different object" if name in want and part is not want[name] else "")
+            for name, part in have.items()
+        )
+        or "no children",
         observed=[
             "gone" if name not in have else "given" if have[name] is part else "a different module"
             for name, part in (("backbone", backbone), ("head", head))
@@ -186,8 +191,8 @@ def forward(answer: Any, trial: Trial) -> None:
             "The output in eval mode" + (f", which is {word}" if word != "none of these" else ""),
             observed=(place, word),
         )
-    switched(trial, model.train)
     trial.given("model.train(), then model(x) of two batches of one size")
+    switched(trial, model.train)
     for batch in (x, draw(6)):
         backbone.eval()
         trial.equal(

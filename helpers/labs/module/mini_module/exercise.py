@@ -46,7 +46,8 @@ mini_module = Exercise(
 )
 def parameters(answer: Any, trial: Trial) -> None:
     inputs = Inputs(answer, trial)
-    plays(inputs, trial, [("set", "w", "p1"), ("get", "w"), ("set", "bias", "p2"), ("get", "bias")])
+    steps = [("set", "w", "p1"), ("get", "w"), ("set", "frozen", "p3"), ("get", "frozen")]
+    plays(inputs, trial, [*steps, ("set", "bias", "p2"), ("get", "bias")])
 
 
 @mini_module.property(
@@ -201,6 +202,10 @@ def deleted(answer: Any, trial: Trial) -> None:
     for kind, value in (("parameter", "p1"), ("buffer", "t1"), ("module", "m1")):
         plays(
             inputs, trial, [(f"register_{kind}", "a", value), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
+        )
+    for kind in ("parameter", "buffer", "module"):  # a None is an entry, too
+        plays(
+            inputs, trial, [(f"register_{kind}", "a", "None"), ("del", "a"), ("get", "a"), ("set", "a", "t2")]
         )
     plays(inputs, trial, [("set", "a", "3"), ("del", "a"), ("get", "a"), ("register_buffer", "a", "t1")])
     plays(inputs, trial, [("set", "scale", "3"), ("del", "scale"), ("get", "scale")])

@@ -31,6 +31,7 @@ class Inputs:
         p1, p2 = torch.randn(2, 2, 3, generator=trial.generator)
         t1, t2 = torch.randn(2, 3, generator=trial.generator)
         shared = {"p1": nn.Parameter(p1), "p2": Special(p2, requires_grad=False)}
+        shared["p3"] = nn.Parameter(p1.clone(), requires_grad=False)
         shared |= {"t1": t1, "t2": t2.clone().as_subclass(Other).requires_grad_()}
         shared |= {"None": None, "3": 3, "'text'": "text"}
         self.theirs, self.ours = Side(nn.Module, shared), Side(answer, shared)
@@ -124,6 +125,7 @@ def leaf_of(base: Any) -> Any:
 
 LEGEND = {
     "p2": "p2 is a frozen Parameter of a class below nn.Parameter",
+    "p3": "p3 is a frozen Parameter",
     "t2": "t2 is of a class below Tensor and requires grad",
     "m2": "m2 is a module of a different class than m",
 }

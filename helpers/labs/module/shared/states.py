@@ -38,6 +38,24 @@ class Counted(nn.Module):
         self.set_with.append(state)
 
 
+class Giving(nn.Module):
+    """Has an extra state to be saved, and none to be set."""
+
+    def get_extra_state(self) -> Any:
+        return {"given": 1}
+
+
+class Taking(nn.Module):
+    """Takes an extra state, and gives none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_with: list[Any] = []
+
+    def set_extra_state(self, state: Any) -> None:
+        self.set_with.append(state)
+
+
 class Inheriting(Counted):
     """Has its extra state from the class above."""
 
@@ -93,6 +111,16 @@ def with_extra(g: torch.Generator, *logs: Any) -> Node:
         for place, (kind, log) in enumerate(zip(kinds, logs, strict=True))
     }
     return node({"w": parameter(2, generator=g)}, children={**counted, "plain": node()})
+
+
+def one_way(g: torch.Generator) -> Node:
+    """A module of each of the two classes that have one of the methods only."""
+    return node({"w": parameter(2, generator=g)}, children={"giving": Giving(), "taking": Taking()})
+
+
+ONE_WAY = (
+    "m.giving, whose class has a get_extra_state and no set_extra_state, and m.taking, the other way round"
+)
 
 
 def state_of(module: nn.Module) -> State:

@@ -13,8 +13,8 @@ from helpers.labs.module.activation_recorder.right import Right
 
 @activation_recorder.mistake()
 class NoHookRemoved(Right):
-    """Nobody removed the hooks. The model goes on recording, and its memory grows with each call. Keep the
-    handles and remove() them.
+    """A call after the with was recorded: hooks are left. The model goes on recording, and its memory grows
+    with each call. Keep the handles and remove() them.
     """
 
     def __exit__(self, *error: Any) -> None:
@@ -49,8 +49,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class LastHandleOnly(Right):
-    """One attribute held the handle of each hook in turn, so only the last one was removed. Keep all handles
-    in a list.
+    """Hooks are left on all modules but the last. Perhaps one attribute held the handle of each hook in turn:
+    keep all handles in a list.
     """
 
     def __exit__(self, *error: Any) -> None:
@@ -60,8 +60,8 @@ class LastHandleOnly(Right):
 
 @activation_recorder.mistake()
 class HooksFromTheStart(Right):
-    """The hooks were registered in __init__. They record before the with begins, and a second with finds
-    none.
+    """A call before the with was recorded. Perhaps the hooks were registered in __init__: they record too
+    early, and a second with finds none.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -92,8 +92,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class RegisteredAtEachEnter(Right):
-    """__enter__ registered the hooks without asking whether they are there: entered inside its own with, the
-    recorder notes everything twice.
+    """Entered inside its own with, the recorder notes a call twice, or leaves hooks behind. Perhaps __enter__
+    registers them without asking whether they are there.
     """
 
     def __enter__(self) -> Any:
@@ -119,8 +119,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class SecondWithRecordsNothing(Right):
-    """After the first with the list of handles still holds the removed ones, so the second `if not
-    self.handles` registers nothing. Empty the list when you have removed them.
+    """The call in the second with was not recorded. Perhaps the list of handles still holds the removed ones,
+    so that `if not self.handles` registers nothing. Empty it when you have removed them.
     """
 
     def __enter__(self) -> Any:
@@ -148,8 +148,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class ErrorSwallowed(Right):
-    """__exit__ returned something true, which tells Python that the error has been dealt with. Return
-    nothing.
+    """The error did not come out of the with. Perhaps __exit__ returned something true, which tells Python
+    that it has been dealt with. Return nothing.
     """
 
     def __exit__(self, *error: Any) -> Any:
@@ -173,8 +173,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class AllHooksCleared(Right):
-    """_forward_hooks.clear() takes all hooks off the modules, those of others as well: a profiler, a
-    parametrization, a second recorder. Each handle removes its own.
+    """A hook of the user is gone after the with: of a profiler, a parametrization, a second recorder. Perhaps
+    _forward_hooks.clear() was called. Each handle removes its own.
     """
 
     def __exit__(self, *error: Any) -> None:
@@ -194,7 +194,9 @@ class _(Right):
 
 @activation_recorder.mistake()
 class EmptiedAtTheEnd(Right):
-    """The activations were thrown away in __exit__. People look at them after the with."""
+    """After the with the activations are gone: perhaps __exit__ throws them away. People look at them after
+    the with.
+    """
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
@@ -225,8 +227,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class SharedModuleTwice(Right):
-    """A module that stands in the tree twice got a hook for each place: one call is recorded under both names.
-    named_modules() gives each module once.
+    """One call of a module that stands in the tree twice was recorded under both names. Perhaps it got a hook
+    for each place: named_modules() gives each module once.
     """
 
     def modules(self) -> Any:
@@ -235,8 +237,8 @@ class SharedModuleTwice(Right):
 
 @activation_recorder.mistake()
 class InnerWithEndsTheOuter(Right):
-    """Entered inside its own with, the recorder registers nothing more, and the end of the inner with removes the hooks
-    of the outer one: what runs after it is lost. Count how often it was entered, or raise RuntimeError.
+    """Entered inside its own with, the recorder records nothing after the inner one: perhaps the end of that
+    removes the hooks of the outer one. Count how often it was entered, or raise RuntimeError.
     """
 
     def __enter__(self) -> Any:
@@ -255,7 +257,9 @@ class _(Right):
 
 @activation_recorder.mistake()
 class InnerWithForgetsTheOuter(Right):
-    """Entered inside its own with, the recorder begins anew: what the outer with had recorded is gone."""
+    """Entered inside its own with, the recorder has an entry less than there were calls: perhaps it begins
+    anew, and what the outer with had recorded is gone.
+    """
 
     depth = 0
 
@@ -295,7 +299,9 @@ class _(Right):
 
 @activation_recorder.mistake()
 class SharedByAllRecorders(Right):
-    """All recorders write into one dict, which perhaps belongs to the class. Make it in __init__, one for each."""
+    """A new recorder holds the records of a different one: perhaps the dict belongs to the class, or is a
+    default argument. Make it in __init__, one for each.
+    """
 
     everything: Any = {}
 
@@ -360,8 +366,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class NotedOnTheModules(Right):
-    """The recorder leaves attributes of its own on the modules, their names for example. A hook can be told its name by a
-    function that makes it.
+    """Something else than the hooks is different on the modules after the with: perhaps an attribute of the
+    recorder's own, as their names. A hook can be told its name by a function that makes it.
     """
 
     def register(self) -> None:
@@ -379,8 +385,9 @@ class NotedOnTheModules(Right):
 
 @activation_recorder.mistake()
 class ForwardWrapped(Right):
-    """The modules' forward was replaced in place of a hook. What a hook of the user returns afterwards is not seen, and
-    an attribute `forward` of the instance is left, or taken away.
+    """A hook of the user put something in place of the output, and what forward gave was recorded. Perhaps
+    the modules' forward was replaced in place of a hook: then an attribute `forward` of the instance is left,
+    or taken away.
     """
 
     def register(self) -> None:

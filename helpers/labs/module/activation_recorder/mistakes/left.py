@@ -49,8 +49,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class HeldUntilTheEnd(Right):
-    """Inside the with the outputs are alive though nobody else holds them: the recorder lets go of them at its end only. In a
-    long with the memory of every call, and its graph, is in use.
+    """Inside the with the outputs are alive though nobody else holds them: in a long with the memory of every
+    call, and its graph, is in use. Perhaps the recorder lets go of them at its end only.
     """
 
     def copy(self, output: Tensor) -> Tensor:
@@ -89,8 +89,8 @@ class LastNameOfAShared(Right):
 
 @activation_recorder.mistake()
 class RefusedTooLate(Right):
-    """Entered inside its own with, the recorder raised RuntimeError and had registered its hooks once more already: each call
-    is then recorded twice. Ask before you register.
+    """Entered inside its own with, the recorder raised RuntimeError, and the next call was recorded twice:
+    perhaps it had registered its hooks once more already. Ask before you register.
     """
 
     def __enter__(self) -> Any:

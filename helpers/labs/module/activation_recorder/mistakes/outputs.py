@@ -194,7 +194,7 @@ class _(Choosing):
 
 @activation_recorder.mistake()
 class SubclassesLeftOut(Choosing):
-    """`type(output) is Tensor` leaves out a Parameter, which is a subclass of Tensor. Ask isinstance."""
+    """A Parameter was left out, which is a Tensor, too. Perhaps type(output) is compared: ask isinstance."""
 
     def asks(self, output: Tensor) -> bool:
         return type(output) is Tensor
@@ -210,8 +210,8 @@ class EmptyLeftOut(Choosing):
 
 @activation_recorder.mistake()
 class WithGradientsOnly(Choosing):
-    """An output that does not require grad was left out: a frozen model, or one under no_grad, seems never to be
-    called.
+    """Under no_grad nothing was recorded. Perhaps an output that does not require grad is left out: a frozen
+    model, too, seems never to be called.
     """
 
     def asks(self, output: Tensor) -> bool:

@@ -45,8 +45,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class GraphKept(Right):
-    """A clone without detach() is a part of the graph. As long as the recorder lives, so does the graph, with
-    all that it has saved for a backward.
+    """The records have a graph. As long as the recorder lives, so does the graph, with all that it has saved
+    for a backward. Perhaps they are clones without detach().
     """
 
     def copy(self, output: Tensor) -> Tensor:
@@ -55,8 +55,8 @@ class GraphKept(Right):
 
 @activation_recorder.mistake()
 class OutputItselfKept(Right):
-    """The very tensor that the module returned was kept: with its graph, and with whatever is written into it
-    later. Detach it and clone it.
+    """What was written into an output after the call stands in the record as well, and the record has a
+    graph. Perhaps the very tensor that the module returned was kept. Detach it and clone it.
     """
 
     def copy(self, output: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ class FirstCallOnly(Right):
 
 @activation_recorder.mistake()
 class NoList(Right):
-    """A bare tensor stands under each name. A module can be called more than once: there is a list for each."""
+    """A bare tensor stands under a name. A module can be called more than once: there is a list for each."""
 
     def keep(self, name: str, value: Tensor) -> None:
         self.activations[name] = value
@@ -89,8 +89,8 @@ class NoList(Right):
 
 @activation_recorder.mistake()
 class NamedByClass(Right):
-    """The results were named after the class of the module. All layers of one kind then share a name;
-    named_modules() gives each its own.
+    """No name is one of named_modules(), and there are too few of them. Perhaps each is that of the module's
+    class, which all layers of one kind share.
     """
 
     def modules(self) -> Any:
@@ -109,7 +109,9 @@ class LeavesOnly(Right):
 
 @activation_recorder.mistake()
 class ChildrenOnly(Right):
-    """named_children() gives the direct children and stops there. named_modules() goes all the way down."""
+    """Only the model's direct children were recorded. Perhaps by named_children(), which stops there:
+    named_modules() begins with the model and goes all the way down.
+    """
 
     def modules(self) -> Any:
         return self.model.named_children()
@@ -125,8 +127,8 @@ class ModelItselfLeftOut(Right):
 
 @activation_recorder.mistake()
 class LateBinding(Right):
-    """The hook was made in the loop and reads `name` when it runs. By then the loop is over and name is the
-    last one, for all hooks. Bind it: a function that returns the hook, or a default argument.
+    """Of all names only the last one was recorded. Perhaps the hook was made in the loop and reads `name`
+    when it runs, when the loop is over. Bind it: a function that returns the hook, or a default argument.
     """
 
     def register(self) -> None:
@@ -144,7 +146,9 @@ class LateBinding(Right):
 
 @activation_recorder.mistake()
 class OneListForAll(Right):
-    """dict.fromkeys(names, []) puts one and the same list under every name."""
+    """The list of one module holds an entry for the call of each. Perhaps dict.fromkeys(names, []) put one
+    and the same list under every name.
+    """
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model)
@@ -186,8 +190,8 @@ class _(Right):
 
 @activation_recorder.mistake()
 class OutputReplaced(Right):
-    """What the hook returns takes the place of the output, and it is cut off from the graph: the model runs on without
-    gradients. Let the hook return nothing.
+    """The caller gets a different tensor, one without a graph: the model runs on without gradients. Perhaps
+    the hook returns what it records: let it return nothing.
     """
 
     def hook(self, name: str) -> Callable[..., Any]:
@@ -239,7 +243,7 @@ class _(Right):
 
 @activation_recorder.mistake()
 class WithoutGrad(Right):
-    """The recorder turns gradients off for the whole with. That keeps no graph, and it changes what the model
+    """Gradients are off while the model runs in the with. That keeps no graph, and it changes what the model
     does: nothing can be trained while it is watched.
     """
 
@@ -275,7 +279,7 @@ class _(Right):
 
 @activation_recorder.mistake()
 class NoTensors(Right):
-    """The lists hold something else than tensors: NumPy arrays or plain numbers. A detached clone is a tensor."""
+    """A list holds something else than tensors: NumPy arrays, or plain numbers. A detached clone is a tensor."""
 
     def copy(self, output: Tensor) -> Any:
         return output.detach().cpu().numpy().copy()
@@ -303,8 +307,8 @@ class DeepCopied(Right):
 
 @activation_recorder.mistake()
 class DetachedInPlace(Right):
-    """detach_() cuts the model's own tensor off from its graph: nothing before it is trained any more. detach() gives a
-    second tensor and leaves the first.
+    """The model's own tensor has no graph any more: nothing before it is trained. Perhaps detach_() was
+    called, which cuts off the tensor itself; detach() gives a second tensor and leaves the first.
     """
 
     def copy(self, output: Tensor) -> Tensor:
@@ -333,7 +337,9 @@ class _(Right):
 
 @activation_recorder.mistake()
 class RootRenamed(Right):
-    """The model itself stands under a name that was made up. In named_modules() its name is empty."""
+    """Nothing stands under the empty name, and something under one that named_modules() does not give:
+    perhaps the model itself got a name that was made up. Its name is empty.
+    """
 
     def keep(self, name: str, value: Tensor) -> None:
         super().keep(name or "model", value)
@@ -347,7 +353,9 @@ class _(Right):
 
 @activation_recorder.mistake()
 class NamedByTheLastPart(Right):
-    """The names are those that the parent uses ("0"), without the way to it ("stem.0"): two modules share one."""
+    """Below the direct children the names are not those of named_modules(), and two modules share one.
+    Perhaps it is the name that the parent uses ("0"), without the way to it ("stem.0").
+    """
 
     def keep(self, name: str, value: Tensor) -> None:
         super().keep(name.rpartition(".")[2], value)
@@ -401,8 +409,9 @@ class _(Right):
 
 @activation_recorder.mistake()
 class ForeignModulesRecorded(Right):
-    """Modules that are not the model's were recorded. A global hook sees every module of the program: leave out those
-    that named_modules() did not give.
+    """There are more entries than calls of the model's modules. Perhaps modules that are not the model's were
+    recorded: a global hook sees every module of the program, so leave out those that named_modules() did not
+    give.
     """
 
     def register(self) -> None:
@@ -416,8 +425,8 @@ class ForeignModulesRecorded(Right):
 
 @activation_recorder.mistake()
 class OutputCopied(Right):
-    """The hook returns a copy of the output, and the caller gets that in its place: the numbers are the same, the object
-    is not. Let the hook return nothing.
+    """The caller gets an object that the module did not return: the numbers are the same. Perhaps the hook
+    returns its copy: let it return nothing.
     """
 
     def hook(self, name: str) -> Callable[..., Any]:

@@ -12,8 +12,8 @@ from helpers.labs.module.call.right import Call, Listed
 
 @call.mistake()
 class NoAlwaysCall(Call):
-    """An error ends the call at once. Hooks with always_call=True must see it: they stop timers and close
-    what was opened.
+    """forward raised, and no hook was called. Hooks with always_call=True must see the error: they stop
+    timers and close what was opened.
     """
 
     def failed(self, error: Exception) -> None:
@@ -52,7 +52,9 @@ def reversed_places(self: Call) -> Listed:
 
 @call.mistake()
 class PreHooksOutsideTheTry(Call):
-    """The try begins at forward. When a pre-hook raises, the always_call hooks must run as well."""
+    """A pre-hook raised, and no always_call hook was called: they must run then as well. Perhaps the try
+    begins at forward.
+    """
 
     def whole(self) -> Any:
         self.before()
@@ -102,8 +104,8 @@ class AlwaysHooksRunTwice(Call):
 
 @call.mistake()
 class MarkedAfterTheHook(Call):
-    """An always_call hook was noted as run only after it had returned. If it is the one that raises, it runs
-    a second time: note its id before you call it.
+    """An always_call hook that raised was called a second time. Note its id before you call it: perhaps it is
+    noted when it has returned.
     """
 
     def post(self, id: int, hook: Any) -> None:
@@ -202,8 +204,9 @@ class _(Call):
 
 @call.mistake()
 class HooksOnInterrupt(Call):
-    """KeyboardInterrupt ran the always_call hooks (finally, a bare except, or except BaseException). Who
-    presses stop wants to stop: only an Exception runs them.
+    """An interrupt (KeyboardInterrupt or its like, as SystemExit) ran the always_call hooks: perhaps by
+    finally, a bare except, or except BaseException. Who presses stop wants to stop: only an Exception runs
+    them.
     """
 
     def whole(self) -> Any:
@@ -245,8 +248,8 @@ class _(Call):
 
 @call.mistake()
 class KwargsLostOnError(Call):
-    """On an error with_kwargs was forgotten: the hook is called with one argument too few, and its TypeError
-    is turned into a warning that hardly anybody reads.
+    """On an error an always_call hook with with_kwargs was called without the keyword arguments. Perhaps its
+    TypeError became a warning, which hardly anybody reads.
     """
 
     def last_call(self, id: int, hook: Any) -> None:
@@ -267,8 +270,8 @@ class ErrorAsOutput(Call):
 
 @call.mistake()
 class InterruptBecomesAWarning(Call):
-    """An always_call hook was interrupted, and that became a warning like an error (a bare except, or except
-    BaseException, around it). Who presses stop wants to stop: catch Exception.
+    """An always_call hook was interrupted, and the next one was called all the same: perhaps a bare except,
+    or except BaseException, stands around each. Who presses stop wants to stop: catch Exception.
     """
 
     def last_call(self, id: int, hook: Any) -> None:

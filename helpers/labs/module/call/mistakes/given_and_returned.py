@@ -14,8 +14,8 @@ from helpers.labs.module.call.right import Call
 
 @call.mistake()
 def forward_only(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-    """module.forward(x) runs forward and nothing else. All that is built on hooks (DDP, parametrizations,
-    profilers, recorders) is passed by.
+    """No hook ran, neither the module's own nor a global one. All that is built on hooks (DDP,
+    parametrizations, profilers, recorders) is passed by. Perhaps module.forward(x) was all that was called.
     """
     return module.forward(*args, **kwargs)
 
@@ -33,7 +33,7 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
 
 @call.mistake()
 class PreHooksOnlyLook(Call):
-    """What the pre-hooks return was dropped. A value becomes the new arguments."""
+    """What a pre-hook returned was dropped. A value becomes the new arguments."""
 
     def is_value(self, got: Any) -> bool:
         return False
@@ -41,7 +41,7 @@ class PreHooksOnlyLook(Call):
 
 @call.mistake()
 class HooksOnlyLook(Call):
-    """What the hooks return was dropped. A value becomes the new result of the call."""
+    """What a hook returned was dropped. A value becomes the new result of the call."""
 
     def is_result(self, got: Any) -> bool:
         return False
@@ -77,10 +77,44 @@ class TuplePutIntoATuple(Call):
         return (got,)
 
 
+@call.mistake(breaks="What it returns becomes args,")
+class TupleMadeAnew(Call):
+    """A pre-hook returned a tuple of a class of its own, a NamedTuple, and a plain tuple came of it. What it returns becomes
+    args as it is: perhaps tuple(...) was called on it.
+    """
+
+    def as_args(self, got: Any) -> Any:
+        return tuple(got) if isinstance(got, tuple) else (got,)
+
+
+@call.mistake(breaks="Hooks get args, kwargs and output as those before them have left them.")
+class KwargsCopied(Call):
+    """A hook wrote into the kwargs that it was given, and forward, or the next hook, did not get that. Perhaps each hook is
+    given a copy: it is one dict for all.
+    """
+
+    def pre(self, id: int, hook: Any) -> None:
+        whole, self.kwargs = self.kwargs, dict(self.kwargs)
+        given = self.kwargs
+        super().pre(id, hook)
+        if self.kwargs is given:
+            self.kwargs = whole
+
+
+@call.variant(KwargsCopied)
+class _(Call):
+    """Those after forward."""
+
+    def called(self, id: int, hook: Any) -> Any:
+        if self.takes_kwargs(id):
+            return hook(self.module, self.args, dict(self.kwargs), self.result)
+        return hook(self.module, self.args, self.result)
+
+
 @call.mistake()
 class FalsyValueDropped(Call):
-    """`if got:` and `got or result` take 0, False and an empty list for None (and a tensor of several
-    elements raises). Ask `is not None`.
+    """A hook returned 0, and it was taken for None. Perhaps `if got:` or `got or result` was asked, which
+    drop False and an empty list, too (and a tensor of several elements raises). Ask `is not None`.
     """
 
     def is_value(self, got: Any) -> bool:
@@ -104,7 +138,7 @@ class _(Call):
 
 @call.mistake()
 class NoneIsAResult(Call):
-    """The result was set to what a hook returned, None included. Most hooks only look, and return None."""
+    """A hook returned None, and None became the result: most hooks only look, and return None."""
 
     def is_result(self, got: Any) -> bool:
         return True
@@ -183,8 +217,8 @@ class KwargsLostForForward(Call):
 
 @call.mistake()
 class WithKwargsIgnored(Call):
-    """Hooks that were registered with with_kwargs=True take the keyword arguments as well, after args. Their
-    ids stand in dicts whose names end in _with_kwargs.
+    """A pre-hook that was registered with with_kwargs=True was called without the keyword arguments, which
+    come after args. The ids of these hooks stand in dicts whose names end in _with_kwargs.
     """
 
     def takes_kwargs(self, id: int) -> bool:

@@ -88,8 +88,8 @@ class _(Call):
 
 @call.mistake()
 class HooksListedTooEarly(Call):
-    """The hooks were listed at the start of the call. A pre-hook may remove one or add one, so the list is
-    made when forward has run.
+    """A hook ran that a pre-hook had removed. The list of the hooks is made when forward has run: perhaps it
+    was made at the start of the call.
     """
 
     def whole(self) -> Any:
@@ -119,6 +119,17 @@ class AlwaysHooksAtTheEnd(Call):
 
     def post_hooks(self) -> Listed:
         return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))
+
+
+@call.variant(AlwaysHooksAtTheEnd)
+class _(AlwaysHooksAtTheEnd):
+    """And what they return is dropped."""
+
+    def post(self, id: int, hook: Any) -> None:
+        result = self.result
+        super().post(id, hook)
+        if self.is_always(id):
+            self.result = result
 
 
 @call.mistake()
@@ -159,8 +170,8 @@ class NoGlobalPreHooks(Call):
 
 @call.mistake(breaks="A pre-hook is called as hook(module, args).")
 class KwargsForEachPreHook(Call):
-    """A pre-hook without with_kwargs was called with three arguments: perhaps whenever there are keyword arguments. Its id
-    decides, and not what the call was given.
+    """A pre-hook without with_kwargs was called with the keyword arguments as well: perhaps each one is
+    whenever there are some. Its id decides, and not what the call was given.
     """
 
     def pre(self, id: int, hook: Any) -> None:

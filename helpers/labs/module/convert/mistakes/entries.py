@@ -192,7 +192,9 @@ class _(Convert):
 
 @conversions.mistake()
 class NoneConverted(Convert):
-    """fn was called with None. A layer with bias=False has an entry of that kind; skip it."""
+    """An entry that is None was taken for a tensor: AttributeError. A layer with bias=False has an entry of
+    that kind; skip it.
+    """
 
     def whole(self, module: nn.Module) -> None:
         for part in self.parts(module):
@@ -256,8 +258,8 @@ class PlainTensorsConverted(Convert):
 
 @conversions.mistake()
 def a_copy_converted(module: nn.Module, fn: Fn) -> nn.Module:
-    """A deep copy was converted and given back. .to() changes the module itself, and everything that holds
-    it, an optimizer or a parent, expects that.
+    """The module that was given is not the one that was converted. Perhaps a deep copy was, and given back:
+    .to() changes the module itself, and everything that holds it, an optimizer or a parent, expects that.
     """
     return Convert()(copy.deepcopy(module), fn)
 
@@ -272,7 +274,7 @@ def nothing_returned(module: nn.Module, fn: Fn) -> None:
 
 @conversions.mistake()
 def torchs_apply(module: nn.Module, fn: Fn) -> nn.Module:
-    """The answer calls module._apply(fn): that is the method which is to be built."""
+    """The answer calls module._apply(fn), or a method that is built on it: that is what is to be built."""
     return module._apply(fn)
 
 

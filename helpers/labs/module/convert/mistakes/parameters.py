@@ -259,8 +259,8 @@ class _(Convert):
 
 @conversions.mistake()
 class ThawedByItsGradient(Convert):
-    """A Parameter with a gradient has not the requires_grad that it had. Perhaps who has a gradient was taken for one that
-    learns: a gradient may be left from before it was frozen.
+    """Where there are gradients, a Parameter has not the requires_grad that it had. Perhaps who has a
+    gradient was taken for one that learns: a gradient may be left from before it was frozen.
     """
 
     def gradient(self, param: nn.Parameter) -> None:
@@ -308,8 +308,8 @@ class GradientsDropped(Convert):
 
 @conversions.mistake()
 class NoneGradientsMade(Convert):
-    """A parameter without a gradient has one of zeros now. To an optimizer None means: leave this one alone;
-    zeros still let momentum and weight decay move it.
+    """A parameter without a gradient has one now, perhaps of zeros. To an optimizer None means: leave this
+    one alone; zeros still let momentum and weight decay move it.
     """
 
     def gradient(self, param: nn.Parameter) -> None:

@@ -13,8 +13,8 @@ from helpers.labs.module.mini_module.right import DICTS, Right
 
 @mini_module.mistake()
 class TensorsBecomeBuffers(Right):
-    """Every tensor that is assigned becomes a buffer. Then each mask or cached activation is saved and moved
-    with the model, so torch asks for register_buffer: only what is registered already is a buffer.
+    """A tensor under a new name became a buffer. So each mask or cached activation would be saved and moved
+    with the model: in torch only what is registered already is a buffer.
     """
 
     def set_plain(self, name: str, value: Any) -> None:
@@ -45,9 +45,8 @@ class _(Right):
 
 @mini_module.mistake()
 class OldEntryLeft(Right):
-    """The old entry under the same name was left where it was. Then register_parameter refuses the name as
-    taken; or it stands in two dicts: Python finds what is in __dict__ first, and the name is saved twice.
-    Take the old one out first.
+    """What stood under the name is still there, or the new value was refused as the name is taken. Take the
+    old one out first: no name stands in two places.
     """
 
     def clear(self, name: str, place: str) -> None:
@@ -145,8 +144,8 @@ class _(Right):
 
 @mini_module.mistake()
 class KeptInTwoPlaces(Right):
-    """Besides the entry, the value was stored as a plain attribute by super().__setattr__. Reading works; but
-    after .to() or a load the entry has changed, and forward still reads the old one.
+    """Beside the entry the value stands in __dict__, as a plain attribute. Python finds that one first, also
+    when the entry has become something else. Perhaps super().__setattr__ was called for it, too.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -173,8 +172,8 @@ class _(Right):
 
 @mini_module.mistake()
 class ParametersBecomeBuffers(Right):
-    """A Parameter is a Tensor, too: whoever asks isinstance(value, Tensor) first puts it among the buffers,
-    and no optimizer ever sees it.
+    """A Parameter that was assigned stands among the buffers, where no optimizer sees it. Perhaps
+    isinstance(value, Tensor) is asked first: a Parameter is a Tensor, too.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -197,8 +196,8 @@ class _(Right):
 
 @mini_module.mistake()
 class ModulesStayPlain(Right):
-    """Modules are stored as plain attributes: the call in forward works, and parameters(), state_dict() and
-    .to() of the whole never reach the child.
+    """A module that was assigned became a plain attribute: the call in forward works, and parameters(),
+    state_dict() and .to() of the whole never reach the child.
     """
 
     def add_module_entry(self, name: str, value: Any) -> None:
@@ -207,8 +206,8 @@ class ModulesStayPlain(Right):
 
 @mini_module.mistake()
 class RequiresGradMakesAParameter(Right):
-    """Whether a tensor is trained was read from requires_grad. It is the type nn.Parameter that counts: a
-    frozen Parameter is one, and the result of a computation is none.
+    """A frozen Parameter became no entry. It is the type nn.Parameter that counts. Perhaps requires_grad was
+    asked: the result of a computation has it, too, and is no Parameter.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -241,8 +240,9 @@ class _(Right):
 
 @mini_module.mistake()
 class WrittenThrough(Right):
-    """A tensor over a Parameter was copied into it. That hides a slip, such as self.w = self.w * 2 in
-    forward; torch refuses it, and asks for copy_ where copying is meant.
+    """A tensor over a Parameter was accepted, and a Parameter stands there still. Perhaps the tensor was
+    copied into it, or a new Parameter made of it. That hides a slip, such as self.w = self.w * 2 in forward;
+    torch refuses it, and asks for copy_ where copying is meant.
     """
 
     def over_parameter(self, name: str, value: Any) -> None:
@@ -378,8 +378,9 @@ class _(Right):
 
 @mini_module.mistake()
 class BufferWrittenThrough(Right):
-    """A tensor over a buffer was copied into the old one, in place of becoming the entry itself. torch stores the tensor
-    that is assigned: its shape may differ, and who holds the old one keeps the old numbers.
+    """A tensor over a buffer did not become the entry itself: the old one is still there, or it was an error.
+    Perhaps the numbers were copied into the old one. Its shape may differ, and who holds the old one keeps
+    the old numbers.
     """
 
     def over_buffer(self, name: str, value: Any) -> None:

@@ -57,7 +57,9 @@ class _(Right):
 
 @mini_module.mistake()
 class EntriesCannotBeDeleted(Right):
-    """`del m.weight` looked into __dict__ only, where no entry stands."""
+    """`del` of an entry was an AttributeError. Perhaps not all three dicts were looked into: no entry stands
+    in __dict__.
+    """
 
     __delattr__ = object.__delattr__
 
@@ -78,23 +80,59 @@ class DeletedLeavesNone(Right):
 
 @mini_module.mistake()
 class EntriesNotInDir(Right):
-    """dir() shows only what is in __dict__ and the class. Entries are in neither, and Tab in a notebook
-    offers none.
+    """dir() lists no entry: they stand neither in __dict__ nor in the class, and Tab in a notebook offers
+    none.
     """
 
     __dir__ = object.__dir__
 
 
-@mini_module.variant(EntriesNotInDir)
+for places in (("_parameters", "_buffers"), ("_parameters", "_modules"), ("_buffers", "_modules")):
+    # `del` forgets one of the dicts
+
+    def _delete(self: Any, name: str, places: tuple[str, ...] = places) -> None:
+        for place in places:
+            if name in vars(self)[place]:
+                del vars(self)[place][name]
+                return
+        object.__delattr__(self, name)
+
+    mini_module.variant(EntriesCannotBeDeleted)(type("_", (Right,), {"__delattr__": _delete}))
+
+
+@mini_module.mistake(breaks="`del self.name`: an entry, or else a plain attribute;")
+class NoneCannotBeDeleted(Right):
+    """`del` of an entry that is None was an AttributeError, or left it there. None makes an entry as well: ask `name in
+    entries`.
+    """
+
+    asked: Any = DICTS
+
+    def __delattr__(self, name: str) -> None:
+        for place in DICTS:
+            if name in vars(self)[place] and not (place in self.asked and vars(self)[place][name] is None):
+                del vars(self)[place][name]
+                return
+        object.__delattr__(self, name)
+
+
+for place in DICTS[1:]:
+    mini_module.variant(NoneCannotBeDeleted)(type("_", (NoneCannotBeDeleted,), {"asked": (place,)}))
+
+
+@mini_module.variant(NoneCannotBeDeleted)
 class _(Right):
-    def __dir__(self) -> list[str]:
-        return [name for place in DICTS for name in vars(self)[place]]
+    """Without an error."""
+
+    def __delattr__(self, name: str) -> None:
+        if getattr(self, name) is not None:
+            Right.__delattr__(self, name)
 
 
 @mini_module.mistake()
 class AssignedWithoutACheck(Right):
-    """Assignment put the Parameter into _parameters past register_parameter, whose rules for names hold
-    there, too: self.forward = nn.Parameter(...) is a KeyError.
+    """A Parameter was accepted under a name that the class has: self.forward = nn.Parameter(...) is a
+    KeyError. Perhaps assignment goes past register_parameter, whose rules for names hold there, too.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -124,7 +162,7 @@ class _(Right):
 
 @mini_module.mistake()
 class SomeNotInDir(Right):
-    """dir() leaves out entries that it should list: more than the names which begin with a digit."""
+    """dir() leaves out some of the entries. It lists those of all three dicts, whatever their names."""
 
     def __dir__(self) -> list[str]:
         return [name for name in Right.__dir__(self) if not any(letter.isdigit() for letter in name)]
@@ -132,7 +170,9 @@ class SomeNotInDir(Right):
 
 @mini_module.mistake()
 class PlainNotInDir(Right):
-    """dir() leaves out plain attributes, or what stands in the class. It lists all that can be asked for."""
+    """dir() leaves out plain attributes, or what stands in the class, or both. It lists all that can be asked
+    for.
+    """
 
     def __dir__(self) -> list[str]:
         return [*dir(type(self)), *(name for place in DICTS for name in vars(self)[place])]
@@ -142,6 +182,23 @@ class PlainNotInDir(Right):
 class _(Right):
     def __dir__(self) -> list[str]:
         return [*vars(self), *(name for place in DICTS for name in vars(self)[place])]
+
+
+@mini_module.variant(PlainNotInDir)
+class _(Right):
+    """Nothing but entries."""
+
+    def __dir__(self) -> list[str]:
+        return [name for place in DICTS for name in vars(self)[place]]
+
+
+for place in DICTS:
+    # one of the dicts is left out
+
+    def _listed(self: Any, place: str = place) -> list[str]:
+        return [name for name in Right.__dir__(self) if name not in vars(self)[place]]
+
+    mini_module.variant(SomeNotInDir)(type("_", (Right,), {"__dir__": _listed}))
 
 
 @mini_module.variant(AnyNameAccepted)

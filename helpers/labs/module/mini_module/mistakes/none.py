@@ -13,7 +13,7 @@ from helpers.labs.module.mini_module.right import DICTS, Right
 @mini_module.mistake()
 class NoneDeletesTheEntry(Right):
     """None took the entry away. In torch a name with None is an entry that is switched off, as the bias of
-    Linear(bias=False): forward can ask for it, and only a Parameter may take its place.
+    Linear(bias=False): forward can ask for it, and it is kept free for a value of its kind.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -95,8 +95,9 @@ class _(Right):
 
 @mini_module.mistake()
 class NoneReadsAsMissing(Right):
-    """An entry that is None was taken for no entry: get(name) gives None for both. Ask `name in entries`,
-    else `self.bias is None` in forward fails for the layer without a bias.
+    """To read an entry that is None was an AttributeError. Perhaps get(name) was asked, which gives None for
+    what is missing, too. Ask `name in entries`, else `self.bias is None` in forward fails for the layer
+    without a bias.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -121,7 +122,9 @@ class MissingReadsAsNone(Right):
 
 @mini_module.mistake()
 class MissingIsKeyError(Right):
-    """A missing name raised KeyError. hasattr() and getattr() with a default know AttributeError only."""
+    """To read a name that is nowhere raised KeyError. hasattr() and getattr() with a default know
+    AttributeError only.
+    """
 
     def __getattr__(self, name: str) -> Any:
         for place in DICTS[:2]:
@@ -132,8 +135,9 @@ class MissingIsKeyError(Right):
 
 @mini_module.mistake()
 class NoneAssignedOver(Right):
-    """For an assignment an entry that is None was no entry: a tensor or a number took its name, as a plain attribute or an
-    entry elsewhere. Ask `name in entries`: only what fits the dict, or None, may follow.
+    """Over an entry that is None a tensor or a number was accepted, and went elsewhere: it is a plain
+    attribute now, or an entry of a different dict. Ask `name in entries`: only what fits the dict, or None,
+    may follow.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

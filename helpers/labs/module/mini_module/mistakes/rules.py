@@ -12,8 +12,9 @@ from helpers.labs.module.mini_module.right import DICTS, Right
 
 @mini_module.mistake()
 class LookupNeverEnds(Right):
-    """__getattr__ reads self._parameters. Where there is no such dict yet (a forgotten super().__init__(),
-    deepcopy, pickle), that calls __getattr__ again, without end.
+    """To read a missing name before __init__ never ended. Perhaps __getattr__ reads self._parameters: where
+    there is no such dict yet (a forgotten super().__init__(), deepcopy, pickle), that calls __getattr__
+    again.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -35,8 +36,8 @@ class _(Right):
 
 @mini_module.mistake()
 class BeforeInitAccepted(Right):
-    """An entry before super().__init__() was accepted. When __init__ runs it makes new dicts, and the layer
-    assigned before is lost: torch tells that at once.
+    """A Parameter or a module was accepted before super().__init__() had run. In nn.Module __init__ makes new
+    dicts, and what was assigned before would be lost: torch tells that at once.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -73,8 +74,8 @@ class NothingBeforeInit(Right):
 
 @mini_module.mistake()
 class TensorOverAParameter(Right):
-    """Over a Parameter something else was accepted (perhaps over a child or a buffer, too). self.w = self.w * 0.5 then
-    silently drops the weight from parameters(); torch raises TypeError.
+    """A tensor over a Parameter was accepted. torch raises TypeError: self.w = self.w * 0.5 in forward is a
+    slip, by which an optimizer and forward no longer have the same weight.
     """
 
     def over_parameter(self, name: str, value: Any) -> None:
@@ -100,9 +101,22 @@ class _(Right):
         self._parameters[name] = value
 
 
-@mini_module.variant(TensorOverAParameter)
+@mini_module.mistake(breaks="Where the name is an entry of _buffers, a Tensor or None is stored there,")
+class BufferBecomesPlain(Right):
+    """A tensor over a buffer became a plain attribute: it is not saved with the model, nor moved. It is stored in _buffers,
+    where the name stands.
+    """
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            object.__setattr__(self, name, value)
+        else:
+            self.register_buffer(name, value)
+
+
+@mini_module.variant(BufferBecomesPlain)
 class _(Right):
-    """Modules and buffers, too, can be overwritten by anything."""
+    """Modules and parameters, too, can be overwritten by anything."""
 
     def over_parameter(self, name: str, value: Any) -> None:
         for place in DICTS:
@@ -137,8 +151,8 @@ class _(Right):
 
 @mini_module.mistake()
 class AnythingOverAModule(Right):
-    """Over a child something was accepted that is neither a module, a Parameter nor None: the child is gone, or its dict
-    holds what is no module. torch raises TypeError.
+    """Over a child something was accepted that is neither a module, a Parameter nor None. torch raises
+    TypeError, and the child stays.
     """
 
     def over_module(self, name: str, value: Any) -> None:
@@ -155,10 +169,34 @@ class _(Right):
         self._modules[name] = value
 
 
-@mini_module.variant(AnythingOverAModule)
-class _(Right):
+@mini_module.mistake(breaks="Where the name is an entry of _modules, None is stored there,")
+class NoneBesideTheEntry(Right):
+    """None over an entry became a plain attribute, and the entry is still there: what is trained and saved is not what
+    forward finds. None is stored in the dict, where the name stands.
+    """
+
     def over_module(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+
+@mini_module.variant(NoneBesideTheEntry)
+class _(Right):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if value is None:
+            object.__setattr__(self, name, value)
+        else:
+            Right.__setattr__(self, name, value)
+
+
+@mini_module.variant(NoneBesideTheEntry)
+class _(Right):
+    """Of the buffers only."""
+
+    def over_buffer(self, name: str, value: Any) -> None:
+        if value is None:
+            object.__setattr__(self, name, value)
+        else:
+            self.register_buffer(name, value)
 
 
 @mini_module.mistake()
@@ -184,8 +222,8 @@ class _(WhatIsCalledIsAModule):
 
 @mini_module.mistake()
 class ModuleOverAParameter(Right):
-    """A module took the name of a Parameter. "Is the name a parameter?" is asked before "is the value a module?", and only
-    a Parameter or None may follow a Parameter.
+    """A module over a Parameter was accepted: only a Parameter or None may follow a Parameter. "Is the name a
+    parameter?" is asked before "is the value a module?".
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -232,8 +270,9 @@ class _(Right):
 
 @mini_module.mistake()
 class AnyKindRegistered(Right):
-    """A register method took a value of the wrong kind: a plain tensor as a parameter, something else than a MiniModule as a
-    module. Then parameters() or modules() holds what nobody expects there, and the error comes far away from this line.
+    """A register method took a value of the wrong kind: a plain tensor as a parameter, or something else than
+    a MiniModule as a module. Then parameters() or modules() holds what nobody expects there, and the error
+    comes far away from this line.
     """
 
     def kind(self, place: str) -> Any:
@@ -260,7 +299,9 @@ class AnNnModule(nn.Module):
 
 @mini_module.mistake()
 class TheVeryClass(Right):
-    """type(value) was compared with Parameter or Tensor. A class below counts as well: ask isinstance."""
+    """A value of a class below nn.Parameter or Tensor was refused, or became no entry: it counts as well.
+    Perhaps type(value) was compared; ask isinstance.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if (
@@ -285,7 +326,9 @@ class _(Right):
 
 @mini_module.mistake()
 class NamesRefusedDifferently(Right):
-    """A name that is taken, or none, was refused with an error of a different type. nn.Module raises KeyError."""
+    """A name that is taken, empty or with a dot was refused with an error of a different type. nn.Module
+    raises KeyError.
+    """
 
     error: Any = ValueError
 
@@ -336,6 +379,20 @@ class _(Right):
 
     def over_module(self, name: str, value: Any) -> None:
         self.register("_modules", name, value)
+
+
+@mini_module.mistake(breaks="TypeError unless a Parameter or None.")
+class MadeAParameter(Right):
+    """register_parameter made a Parameter of a plain tensor. nn.Module raises TypeError: whether a tensor is trained is for the
+    caller to say.
+    """
+
+    def register_parameter(self, name: str, value: Any) -> None:
+        plain = isinstance(value, Tensor) and not isinstance(value, nn.Parameter)
+        self.register("_parameters", name, nn.Parameter(value) if plain else value)
+
+    def over_parameter(self, name: str, value: Any) -> None:
+        self.register("_parameters", name, value)
 
 
 @mini_module.variant(TheVeryClass)

@@ -16,8 +16,8 @@ walks = named_members.bank(of)
 
 @walks.mistake()
 class LevelByLevel(Walk):
-    """The modules are taken from a queue: all children first, then all grandchildren. torch goes down each
-    branch to its end before the next one, and an optimizer's file depends on that order.
+    """All children come first, then all grandchildren: perhaps the modules are taken from a queue. torch goes
+    down each branch to its end before the next one, and an optimizer's file depends on that order.
     """
 
     def walk(self, module: nn.Module, prefix: str) -> Pairs:
@@ -36,7 +36,7 @@ class LevelByLevel(Walk):
 
 @walks.mistake()
 class LastChildFirst(Walk):
-    """The modules are taken from the end of a stack, so that the last child comes first. Put the children on
+    """The last child comes first. Perhaps the modules are taken from the end of a stack: put the children on
     it in reverse.
     """
 
@@ -73,7 +73,9 @@ class _(Walk):
 
 @walks.mistake()
 class NamesWithoutTheirPath(Walk):
-    """The names lack the way to the module: two layers have a `weight` each, and nobody can tell which."""
+    """The names lack the way to the module, or a part of it: two layers have a `weight` each, and nobody can
+    tell which.
+    """
 
     def below(self, module: nn.Module, prefix: str) -> Pairs:
         for name, child in self.children(module):
@@ -246,8 +248,8 @@ class UnsavedBuffersLeftOut(Walk):
 
 @walks.mistake(breaks="First a module's own, in the order of its dict")
 class SortedByName(Walk):
-    """The members came in the order of their names. Their order is that of the dict, in which they were registered, and
-    optimizers go by it.
+    """Members came in the order of their names. Their order is that of the dict, in which they were
+    registered, and optimizers go by it.
     """
 
     def entries(self, module: nn.Module) -> Any:

@@ -14,8 +14,8 @@ from helpers.labs.module.named_members.walk import Walk
 
 @walks.mistake()
 class AttributesSearched(Walk):
-    """Members were looked for among the attributes in __dict__. Entries are not there: they stand in the
-    three dicts, and a plain tensor is no buffer.
+    """A plain tensor attribute came as a buffer. Perhaps attributes in __dict__ were searched: buffers stand
+    in _buffers, and nothing else is one.
     """
 
     def entries(self, module: nn.Module) -> Any:
@@ -84,9 +84,9 @@ def seen_for_ever(
 
 @walks.mistake()
 class ToldApartByValues(Walk):  # what two members must share to be taken for one
-    """Whether a member was seen is asked of its values. Two biases that both start at zero are two
-    parameters; a tied weight is one object. A set, a dict or `is` compares that; `in` on a list compares
-    values, and fails on tensors.
+    """Members were compared by their values. Two biases that both start at zero are two parameters; a tied
+    weight is one object. A set, a dict or `is` compares that; `in` on a list compares values, and fails on
+    tensors.
     """
 
     def are_one(self, member: Any, known: Any) -> bool:
@@ -120,8 +120,8 @@ class _(ToldApartByValues):
 
 @walks.mistake()
 class ToldApartByAddress(ToldApartByValues):
-    """Members were told apart by data_ptr(). All empty tensors have the address 0, and a view of a buffer
-    begins where the buffer does: they are objects of their own all the same.
+    """A member was left out that is an object of its own, beside one that has its address: all empty tensors
+    have the address 0, and a view of a buffer begins where the buffer does. Perhaps data_ptr() was compared.
     """
 
     def are_one(self, member: Any, known: Any) -> bool:
@@ -209,8 +209,8 @@ class _(Walk):
 
 @walks.mistake()
 class RecurseOneLevel(Walk):
-    """recurse was not handed on to the children, or the call for them stood without it: the grandchildren are
-    missing.
+    """The grandchildren are missing. Perhaps recurse was not handed on to the children, or the call for them
+    stands without it.
     """
 
     def below(self, module: nn.Module, prefix: str) -> Pairs:
@@ -259,7 +259,7 @@ def _(*args: Any, **options: Any) -> Pairs:
 def torchs_own_called(
     module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
 ) -> Pairs:
-    """The answer hands the work to named_parameters and its kin: that is the walk which is to be built."""
+    """The answer calls named_parameters or one of its kin: that is the walk which is to be built."""
     if kind == "modules" and not recurse:
         yield prefix, module
     elif kind == "modules":
@@ -297,7 +297,9 @@ def _(*args: Any, **options: Any) -> Pairs:
 
 
 @named_members.variant(all_at_once)
-def _(module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, unique: bool = True) -> Pairs:
+def _(
+    module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Pairs:
     """The modules are listed first, their members are not."""
 
     class ListedFirst(Walk):
@@ -305,8 +307,10 @@ def _(module: nn.Module, kind: str, prefix: str = "", recurse: bool = True, uniq
             yield from self.own(found, path)
 
     walk = ListedFirst()
-    modules = list(Walk()(module, "modules", prefix, recurse, False if kind != "modules" else unique))
-    walk.kind, walk.unique, walk.seen = kind, unique, []
+    modules = list(
+        Walk()(module, "modules", prefix, recurse, False if kind != "modules" else remove_duplicate)
+    )
+    walk.kind, walk.unique, walk.seen = kind, remove_duplicate, []
     for path, found in modules:
         if kind == "modules":
             yield path, found

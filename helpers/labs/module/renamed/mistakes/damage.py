@@ -14,8 +14,9 @@ from helpers.labs.module.renamed.right import MOVED, Base, Right
 
 @renamed.mistake()
 class CallersDictEdited(AtTheRoot):
-    """load_state_dict was overridden and moves the keys in the very dict that it was given. torch makes its
-    copy only later: what reaches _load_from_state_dict may be edited, what reaches load_state_dict may not.
+    """The dict that was given has different keys after the load. Perhaps load_state_dict was overridden and
+    moves them there. torch makes its copy only later: what reaches _load_from_state_dict may be edited, what
+    reaches load_state_dict may not.
     """
 
     def own(self, state_dict: Any) -> Any:
@@ -36,8 +37,9 @@ class _(Base):
 
 @renamed.mistake()
 class StrictFalse(Base):
-    """strict=False makes no file load. It only says nothing about the keys that found no place, and so a
-    damaged file loads as quietly as an old one, and the weights of the moved keys are never read.
+    """Nothing was refused, and the weights under old names were not read. Perhaps strict=False was given: it
+    makes no file load, but says nothing about the keys that found no place, and so a damaged file loads as
+    quietly.
     """
 
     def load_state_dict(self, state_dict: Any, strict: bool = False, assign: bool = False) -> Any:
@@ -348,8 +350,8 @@ class VersionOfTheRoot(Right):
 
 @renamed.mistake()
 class SuperForgotten(Right):
-    """_load_from_state_dict of the class above is what reads the values, and it was not called: the module's
-    own weight and count keep what they held, without an error.
+    """The module's own weight and count keep what they held, without an error. _load_from_state_dict of the
+    class above is what reads the values: perhaps it was not called.
     """
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
@@ -358,8 +360,8 @@ class SuperForgotten(Right):
 
 @renamed.mistake()
 class MovedAfterTheLoad(Right):
-    """super() was called first. It reads the values and writes down what is missing; keys that are moved
-    after that come too late.
+    """The module itself met old keys, and its child the key of today. Perhaps super() was called first: it
+    reads the values and writes down what is missing, and keys that are moved after that come too late.
     """
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
@@ -431,8 +433,8 @@ class _(Right):
 
 @renamed.mistake()
 class CountForgotten(Right):
-    """The keys were moved, and the buffer that version 3 added was forgotten: an older file has no count to
-    give.
+    """The keys were moved, and no count was put there: an older file has none to give. Perhaps the buffer
+    that version 3 added was forgotten.
     """
 
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -441,8 +443,9 @@ class CountForgotten(Right):
 
 @renamed.mistake()
 class FileMarkedAsMigrated(Right):
-    """The version was written into local_metadata after the move. That dict belongs to the caller's file, not
-    to torch's copy: the second load of the same file finds old keys under today's version.
+    """The _metadata of the file was changed: perhaps the version was written into local_metadata after the
+    move. That dict belongs to the caller's file, not to torch's copy: the second load of the same file finds
+    old keys under a different version.
     """
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *args: Any) -> None:
@@ -452,8 +455,9 @@ class FileMarkedAsMigrated(Right):
 
 @renamed.mistake()
 class ParameterReplaced(Right):
-    """self.weight became a new Parameter, made from the tensor of the file. The optimizer still holds the old
-    one: hand the value to super(), which writes it into the Parameter that is there.
+    """Loaded a second time, weight is what the module held before. Perhaps self.weight became a new
+    Parameter, made from the tensor of the file: then writing into one writes into the other. Hand the value
+    to super(), which writes it into the Parameter that is there.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:

@@ -48,8 +48,8 @@ class _(Right):
 
 @renamed.mistake()
 class MovesWithoutALook(Right):
-    """The old keys are popped from each file, also from one that never had them or has them under the new
-    name already. Ask the version, and look whether the old key is there.
+    """An old key was taken out of a file that does not have it. Perhaps the old keys are popped from each
+    file: ask the version, and look whether the old key is there.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -127,8 +127,8 @@ class LostVersionTakenAsTheOldest(Right):
 
 @renamed.mistake()
 class EveryStepForEveryOldFile(Right):
-    """Every file older than today went through every step. A file of version 2 has its `weight` already: each
-    step has a version of its own.
+    """`gamma` was looked for in a file of version 2, which has its `weight` already. Perhaps every file older
+    than today goes through every step: each step has a version of its own.
     """
 
     def version(self, state_dict: dict, local_metadata: dict) -> int:
@@ -153,8 +153,8 @@ class _(Right):
 
 @renamed.mistake()
 class OneStepOnly(Right):
-    """The steps exclude each other (elif): a file of version 1 was led to version 2 and left there. It must
-    go through all later steps as well, so each step has an `if` of its own.
+    """A file of version 1 was led to version 2 and left there. It must go through all later steps as well, so
+    each step has an `if` of its own: perhaps they exclude each other (elif).
     """
 
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -247,8 +247,8 @@ class _(Right):
 
 @renamed.mistake()
 class PrefixForgotten(Right):
-    """The keys were looked up without prefix. At the root it is empty; as a part of a model the module's keys
-    begin with its path.
+    """As a part of a model the module does not find its old keys. Perhaps they were looked up without prefix:
+    at the root it is empty, and in a model the module's keys begin with its path.
     """
 
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:

@@ -60,8 +60,8 @@ class _(Load):
 
 @loads.mistake()
 class OneFaultTold(Load):
-    """All that fits was loaded, and then the error names one fault of several. Put all of them into one message:
-    whoever loads a renamed checkpoint wants the whole list.
+    """All that fits was loaded, and then the error names one fault of a kind, where there are several. Put
+    all of them into one message: whoever loads a renamed checkpoint wants the whole list.
     """
 
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
@@ -95,8 +95,8 @@ class _(Load):
 
 @loads.mistake()
 class OneKindTold(Load):
-    """The error names faults of one kind and leaves out those of a different one. Missing keys, unexpected keys and
-    different shapes belong into one error: whoever mends one kind at a time runs the program many times.
+    """The error leaves out all faults of a kind. Missing keys, unexpected keys and different shapes belong
+    into one error: whoever mends one kind at a time runs the program many times.
     """
 
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
@@ -199,7 +199,7 @@ class _(Load):
 
 @loads.mistake()
 class KeysNotNamed(Load):
-    """The error says that something is wrong, and names no key. With 300 keys in the file, the names are what is needed."""
+    """The error names none of the keys. With 300 of them in a file, the names are what is needed."""
 
     def misfit(self, key: str) -> None:
         self.errors.append("size mismatch")
@@ -331,9 +331,28 @@ class MissingUnseen(Load):
         pass
 
 
-@loads.variant(MissingUnseen)
+@loads.variant(UnexpectedUnseen)
 class _(Load):
-    """An unexpected key, too."""
+    """Only below a child that is there."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        children = {name for name, _ in module.named_children()}
+        return [key for key in Load.unexpected(self, module, sd) if key.split(".")[0] in children]
+
+
+@loads.variant(UnexpectedUnseen)
+class _(Load):
+    """Only below a child, or a None in its place."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in Load.unexpected(self, module, sd) if key.split(".")[0] in module._modules]
+
+
+@loads.mistake(breaks="(missing, unexpected), two lists of names in any order:")
+class NoNameReported(Load):
+    """With strict=False neither what the file lacks nor what only the file has was reported: nobody is told that the module has
+    got nothing.
+    """
 
     def lacks(self, key: str) -> None:
         pass
@@ -408,8 +427,8 @@ class _(Load):
 
 @loads.mistake()
 class NumbersCounted(Load):
-    """A tensor of a different shape was loaded where it has as many numbers: a (3, 2) went into a (2, 3), and each row
-    holds numbers of two rows. Compare the shapes.
+    """A tensor of a different shape was loaded where it has as many numbers: a (3, 2) went into a (2, 3).
+    Compare the shapes.
     """
 
     def fits(self, old: Tensor, new: Any) -> bool:
@@ -529,3 +548,20 @@ def returns_nothing(*args: Any, **options: Any) -> None:
     the caller what happened.
     """
     load(*args, **options)
+
+
+@loads.mistake(breaks="All faults come in one RuntimeError at the end, when all that fits has been loaded.")
+class FaultsRaisedDifferently(Load):
+    """For keys that are missing or unexpected an error of a different type came. torch raises RuntimeError for all faults."""
+
+    error: Any = KeyError
+
+    def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
+        try:
+            Load.complain(self, missing, unexpected, strict)
+        except RuntimeError as error:
+            raise self.error(str(error)) from None
+
+
+for other in (ValueError, TypeError):
+    loads.variant(FaultsRaisedDifferently)(type("_", (FaultsRaisedDifferently,), {"error": other}))

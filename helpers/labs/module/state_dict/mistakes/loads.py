@@ -13,8 +13,8 @@ from helpers.labs.module.state_dict.right import Keys, Load, load, loads, module
 
 @loads.mistake()
 class ParametersReplaced(Load):
-    """After the load different Parameters stand in the module. The optimizer goes on with the old ones, and the model it
-    should train never moves again. copy_ puts the numbers into those that are there.
+    """The load puts different Parameters into the module. The optimizer goes on with the old ones, and the
+    model it should train never moves again. copy_ puts the numbers into those that are there.
     """
 
     def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -141,7 +141,7 @@ class PlainTensorSet(Load):
 
 @loads.mistake()
 def by_place(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
-    """With a file in the reverse order, values did not arrive under their names: perhaps they were taken in the order of
+    """A file in the reverse order was not loaded by its names: perhaps the values were taken in the order of
     the file. One key more, and each tensor is in the wrong layer.
     """
     entries = {prefix + name: value for prefix, part in modules(module) for name, value in own(part)}
@@ -360,10 +360,29 @@ class NoneFilled(Load):
             Load.lacks(self, key)
 
 
+@loads.variant(NoneFilled)
+class _(NoneFilled):
+    """Parameters only."""
+
+    def own(self, module: nn.Module) -> Any:
+        yield from module._parameters.items()
+        for name, value in module._buffers.items():
+            if value is not None and name not in module._non_persistent_buffers_set:
+                yield name, value
+
+
+@loads.variant(NoneFilled)
+class _(NoneFilled):
+    """And called unexpected."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in sd if key not in self.saved and not key.endswith("_extra_state")]
+
+
 @loads.mistake()
 class EntryNamesTakenForExpected(Load):
-    """A key of the file that names an entry which is None, or a buffer that is not persistent, was passed over in silence.
-    Expected is what a state dict holds, so these keys are unexpected.
+    """A key was passed over in silence that names an entry which is None, a buffer that is not persistent, or
+    something below a child that is None. Expected is what a state dict holds, so these keys are unexpected.
     """
 
     def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
@@ -422,6 +441,8 @@ class NoneExpected(Load):
 
 @loads.mistake()
 def torchs_load(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
-    """The answer calls module.load_state_dict(): that is the method which is to be built."""
+    """The answer calls module.load_state_dict(), or the method on which it is built: that is what is to be
+    built.
+    """
     found = module.load_state_dict(sd, strict=strict, assign=assign)
     return found.missing_keys, found.unexpected_keys

@@ -14,8 +14,9 @@ from helpers.labs.module.state_dict.right import Save, modules, save, saves
 
 @saves.mistake()
 class PathLost(Save):
-    """The keys are not the names on the way, joined by dots: the way to the module is missing in whole or in part, or a dot
-    is too many. Where it is missing, `conv.w` and `conv2.w` are both `w`, and one overwrites the other.
+    """The keys are not the names on the way, joined by dots: the way to the module is missing in whole or in
+    part, or a dot is missing or too many. `conv.w` and `conv2.w` would both be `w` without the way, and one
+    overwrites the other.
     """
 
     def key(self, prefix: str, name: str) -> str:
@@ -103,6 +104,16 @@ class BuffersForgotten(Save):
         return ((name, value) for name, value in module._parameters.items() if value is not None)
 
 
+@saves.mistake(breaks="each parameter and each persistent buffer of the tree under its name,")
+class FrozenLeftOut(Save):
+    """A frozen parameter is not saved. It is part of the model: without it the loaded model computes with other numbers."""
+
+    def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
+        for name, value in Save.own(self, module):
+            if value.requires_grad or name in module._buffers:
+                yield name, value
+
+
 @saves.mistake()
 class UnsavedBuffersSaved(Save):
     """Buffers that were registered with persistent=False are in the dict, of some modules or of all. They are what can be
@@ -183,8 +194,8 @@ class _(Save):
 
 @saves.mistake()
 class NoneSaved(Save):
-    """Entries that are None are in the dict. The bias that is switched off has no value; a model without the key would call
-    it unexpected.
+    """Entries that are None are in the dict, or were taken for tensors. The bias that is switched off has no
+    value; a model without the key would call it unexpected.
     """
 
     def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
@@ -327,7 +338,7 @@ class _(Save):
 
 @saves.mistake()
 def torchs_state_dict(module: nn.Module) -> Any:
-    """The answer calls module.state_dict(): that is the method which is to be built."""
+    """The answer calls module.state_dict(), or the method on which it is built: that is what is to be built."""
     return module.state_dict()
 
 

@@ -10,7 +10,18 @@ from torch import nn
 
 from helpers.check.spec import returned
 from helpers.labs.module.state_dict.exercise import state_dict
-from helpers.labs.module.state_dict.right import Load, Save, load, loading, loads, save, saves, saving
+from helpers.labs.module.state_dict.right import (
+    Keys,
+    Load,
+    Save,
+    has_own,
+    load,
+    loading,
+    loads,
+    save,
+    saves,
+    saving,
+)
 
 built = state_dict.bank(returned)
 
@@ -166,13 +177,13 @@ class FalsyExtraTakenForMissing(Load):
     """
 
     def extra(self, module: nn.Module, key: str, sd: Any) -> None:
-        Load.extra(self, module, key, {name: value for name, value in sd.items() if value})
+        Load.extra(self, module, key, sd if sd.get(key) else {})
 
 
 @loads.variant(FalsyExtraTakenForMissing)
 class _(Load):
     def extra(self, module: nn.Module, key: str, sd: Any) -> None:
-        Load.extra(self, module, key, {name: value for name, value in sd.items() if value is not None})
+        Load.extra(self, module, key, sd if sd.get(key) is not None else {})
 
 
 @saves.mistake()
@@ -277,3 +288,99 @@ class _(Load):
 
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
         Load.complain(self, [key for key in missing if not key.endswith("_extra_state")], unexpected, strict)
+
+
+class Nameless(Save):
+    """Extra states without the name of the module."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        sd = Save.__call__(self, module)
+        for key in [key for key in sd if key.endswith("._extra_state")]:
+            sd["_extra_state"] = sd.pop(key)
+        return sd
+
+
+@built.mistake(breaks='what it gives stands under "_extra_state" after the module\'s name and a dot.')
+def extra_without_the_name():
+    """Extra states stand under "_extra_state" without the name of the module, so that one overwrites the other."""
+    return (saving(Nameless), load)
+
+
+class BothAsked(Save):
+    """Extra states of modules that have both methods."""
+
+    def extra(self, module: nn.Module) -> Iterator[Any]:
+        if has_own(module, "get_extra_state") and has_own(module, "set_extra_state"):
+            yield module.get_extra_state()
+
+
+@built.mistake(breaks="Where a module's class has, or inherits, a get_extra_state that is not nn.Module's,")
+def extra_by_the_other_method():
+    """Of a module whose class has one of get_extra_state and set_extra_state, the extra state was saved, expected or set as the
+    other one would have it. For saving get_extra_state counts, for loading set_extra_state.
+    """
+    return (saving(BothAsked), load)
+
+
+@loads.variant(extra_by_the_other_method)
+class _(Load):
+    """The first is asked for."""
+
+    def has_extra(self, module: nn.Module) -> bool:
+        return has_own(module, "get_extra_state")
+
+
+@loads.variant(extra_by_the_other_method)
+class _(Load):
+    """Both are."""
+
+    def has_extra(self, module: nn.Module) -> bool:
+        return has_own(module, "get_extra_state") and has_own(module, "set_extra_state")
+
+
+@loads.variant(extra_by_the_other_method)
+class _(Load):
+    """One of them."""
+
+    def has_extra(self, module: nn.Module) -> bool:
+        return has_own(module, "get_extra_state") or has_own(module, "set_extra_state")
+
+
+@loads.mistake(breaks="All faults come in one RuntimeError at the end, when all that fits has been loaded.")
+class ExtraSetAfterTheFaults(Load):
+    """When the error came, the extra states of the file had not been set. They fit: all that fits is loaded first. Perhaps
+    set_extra_state is called at the very end.
+    """
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        self.later: list[tuple[nn.Module, Any]] = []
+        found = Load.__call__(self, module, sd, strict, assign)
+        for part, state in self.later:
+            part.set_extra_state(state)
+        return found
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            if key in sd:
+                self.later.append((module, sd[key]))
+            else:
+                self.lacks(key)
+
+
+@loads.mistake(breaks="(missing, unexpected), two lists of names in any order:")
+class SetsReturned(Load):
+    """The names came as sets, not as lists. torch gives lists."""
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Any:
+        missing, unexpected = Load.__call__(self, module, sd, strict, assign)
+        return set(missing), set(unexpected)
+
+
+@loads.variant(SetsReturned)
+class _(Load):
+    """The unexpected ones."""
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Any:
+        missing, unexpected = Load.__call__(self, module, sd, strict, assign)
+        return missing, set(unexpected)

@@ -12,7 +12,14 @@ from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import KEYS, State, copied, file_of, model
 from helpers.labs.module.state_dict.exercise import seeded, state_dict
-from helpers.labs.module.state_dict.properties.loads import BACK, first_off, loaded, names_of, off_values
+from helpers.labs.module.state_dict.properties.loads import (
+    BACK,
+    first_off,
+    given_back,
+    loaded,
+    names_of,
+    off_values,
+)
 
 ONE_ERROR = (
     "All faults come in one RuntimeError at the end, when all that fits has been loaded.",
@@ -87,6 +94,15 @@ def not_strict(answer: Any, trial: Trial) -> None:
     trial.given("an empty file; strict=False")
     got = loaded(answer, trial, model(trial.generator), {}, strict=False)
     trial.equal(got, (sorted(KEYS), []), "(missing, unexpected), sorted", observed=("empty file", got))
+    kinds = [
+        type(part).__name__ for part in given_back(answer, trial, model(trial.generator), {}, strict=False)
+    ]
+    trial.true(
+        kinds == ["list", "list"],
+        f"missing is of type {kinds[0]}, unexpected of type {kinds[1]}.",
+        expected="two lists of names",
+        observed=("no lists", sorted({*kinds} - {"list"})),
+    )
 
 
 def raised(answer: Any, trial: Trial, module: nn.Module, sd: State, when: str, **options: Any) -> str:

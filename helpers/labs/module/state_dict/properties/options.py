@@ -14,11 +14,13 @@ from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
     KEYS,
+    ONE_WAY,
     State,
     copied,
     file_of,
     holders,
     model,
+    one_way,
     same,
     state_of,
     with_extra,
@@ -248,11 +250,15 @@ def extra_saved(answer: Any, trial: Trial) -> None:
         got=shown(have),
         observed="another state",
     )
+    module = one_way(trial.generator)
+    got = saved(answer, trial, module)
+    trial.given(f"m with {ONE_WAY}")
+    has_keys(trial, got, tuple(state_of(module)))
 
 
 @state_dict.property(
     "load: a module's extra state is set, and is missing or unexpected as any other key",
-    asks=SET_EXTRA,
+    asks=(SET_EXTRA, ONE_ERROR[0]),
     after=BEFORE_EXTRA,
 )
 def extra_loaded(answer: Any, trial: Trial) -> None:
@@ -288,6 +294,8 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
         observed="set without it",
     )
     trial.given("the same file; strict=True")
+    parts = [module.get_submodule(f"counted{place}") for place in range(1, len(LOGS))]
+    earlier = [len(part.set_with) for part in parts]
     text = raised(answer, trial, module, sd, "for a missing and an unexpected extra state")
     unnamed = [key for keys in want for key in keys if key not in text]
     trial.true(
@@ -295,6 +303,26 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
         f"The error does not name {names_of(unnamed)}.",
         got=shown(text, 400),
         observed=("unnamed", unnamed),
+    )
+    calls = [len(part.set_with) - before for part, before in zip(parts, earlier, strict=True)]
+    trial.true(
+        calls == [1] * len(parts),
+        "When the error came, set_extra_state had not been called once in each of counted1 to counted4, whose states fit.",
+        expected=f"calls: {[1] * len(parts)}",
+        got=f"calls: {calls}",
+        observed=("set before the error", calls),
+    )
+    module = one_way(trial.generator)
+    trial.given(f"m with {ONE_WAY}; a file with an extra state for each; strict=False")
+    sd = {"w": torch.zeros(2), "giving._extra_state": 5, "taking._extra_state": 6}
+    got = loaded(answer, trial, module, sd, strict=False)
+    trial.equal(got, ([], ["giving._extra_state"]), "(missing, unexpected)", observed=("one way", got))
+    trial.true(
+        module.taking.set_with == [6],
+        "set_extra_state of m.taking was not called once with the file's extra state.",
+        expected="[6]",
+        got=shown(module.taking.set_with),
+        observed=("one way", len(module.taking.set_with)),
     )
 
 

@@ -329,7 +329,9 @@ class _(Right):
 
 @frozen_backbone.mistake()
 class EvalOfItself(Base):
-    """train() calls self.eval(), and eval() is train(False): the two call each other without end."""
+    """train() or eval() calls itself without end. Perhaps train() calls self.eval(), and eval() is
+    train(False).
+    """
 
     def train(self, mode: bool = True) -> Any:
         super().train(mode)
@@ -339,8 +341,8 @@ class EvalOfItself(Base):
 
 @frozen_backbone.mistake()
 class NormsOfTheHeadToo(Right):
-    """Each batch norm of the whole model was put into eval mode, those of the head too, which must learn
-    their statistics. Go through backbone.modules().
+    """A batch norm of the head is in eval mode, and must learn its statistics. Perhaps each one of the whole
+    model was put there: go through backbone.modules().
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -391,8 +393,9 @@ class OuterNormsOnly(Base):
 
 @frozen_backbone.mistake()
 class MomentumZero(Base):
-    """momentum = 0 keeps the running statistics where they are, but a batch norm in training mode normalises
-    by the batch: the features of a sample depend on its neighbours.
+    """After train() of the model the backbone is in training mode. Perhaps momentum = 0 was to keep the
+    running statistics where they are: in training mode a batch norm still normalises by the batch, and the
+    features of a sample depend on its neighbours.
     """
 
     def freeze(self) -> None:
@@ -435,7 +438,7 @@ class _(Right):
 
 @frozen_backbone.mistake()
 class HeadFrozen(Right):
-    """The parameters of the whole model were frozen. Freeze backbone.parameters(); the head is what learns."""
+    """The parameters of the head were frozen, too. Freeze backbone.parameters(); the head is what learns."""
 
     def freeze(self) -> None:
         self.backbone.eval()
@@ -444,8 +447,8 @@ class HeadFrozen(Right):
 
 @frozen_backbone.mistake()
 class HeadUnfrozen(Right):
-    """All parameters of the head were set to require grad, also the one that the user had frozen. The head is
-    none of this module's business.
+    """A parameter of the head that the user had frozen requires grad. The head is none of this module's
+    business.
     """
 
     def freeze(self) -> None:

@@ -1,0 +1,38 @@
+"""What people write for 05.frozen_backbone: a train() that cannot be called, and flags that are set by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.labs.module.frozen_backbone.exercise import frozen_backbone
+from helpers.labs.module.frozen_backbone.mistakes.modes import Base, OuterNormsOnly, Right
+
+
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
+class ModeHasNoDefault(Right):
+    """train() without an argument is a TypeError. Everybody calls it so: its mode is True unless said otherwise."""
+
+    def train(self, mode: bool) -> Any:
+        return super().train(mode)
+
+
+@frozen_backbone.mistake(breaks="The head is an ordinary part: it learns, it follows the mode,")
+class HeadFollowsAtItsTopOnly(Base):
+    """After train() the head itself is in training mode, and what is in it is not: perhaps its flag was set by hand, and
+    nothing goes down from there. Its train(mode) does.
+    """
+
+    def train(self, mode: bool = True) -> Any:
+        self.training = self.head.training = mode
+        return self
+
+
+@frozen_backbone.variant(OuterNormsOnly)
+class _(Base):
+    """The flags of the backbone and of its children, and of nothing below them."""
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        for module in (self.backbone, *self.backbone.children()):
+            module.training = False
+        return self
