@@ -194,6 +194,34 @@ normalize_which = Prediction(
     },
 )
 
+zero_row_in_half = Prediction(
+    "10.zero_row_in_half",
+    "A row of zeros, in half precision",
+    {
+        "A": Choice(
+            "Zeros in both: 0 is exact in every type.",
+            "0 is, and what it is divided by is not: in float16 1e-12 is 0, too, and 0 / 0 is NaN.",
+            "zero_is_exact",
+        ),
+        "B": Choice(
+            "Zeros in bfloat16, NaN in float16.",
+            "The smallest number of float16 is 6e-8, so its eps is 0. bfloat16 has the exponents of float32, and with them "
+            "1e-12.",
+        ),
+        "C": Choice(
+            "NaN in bfloat16, which has fewer digits, and zeros in float16.",
+            "The digits do not count here, the exponents do: bfloat16 has those of float32, float16 has fewer.",
+            "digits_for_exponents",
+        ),
+        "D": Choice(
+            "NaN in both: 1e-12 needs more than 16 bits.",
+            "The size of a number is in its exponent, and 8 bits are enough for 1e-12, as in float32. bfloat16 has 8, "
+            "float16 has 5.",
+            "sixteen_bits_are_sixteen_bits",
+        ),
+    },
+)
+
 softmax_twice = Prediction(
     "10.softmax_twice",
     "A perfect answer, through softmax",

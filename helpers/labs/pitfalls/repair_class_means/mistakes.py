@@ -51,8 +51,8 @@ add_pitfalls(
             MEAN,
         ),
         "counted_once": (
-            "The sums are divided by 1. Perhaps `counts[labels] += 1`: it reads each count once, so no class is ever "
-            "counted higher than 1. bincount counts.",
+            "These are the sums of the classes: they are divided by 1, or by nothing. Perhaps `counts[labels] += 1`: it "
+            "reads each count once, so no class is ever counted higher than 1. bincount counts.",
             MEAN,
         ),
         "chained_write": (
@@ -114,9 +114,8 @@ def divided_by_the_batch(features: Tensor, labels: Tensor, classes: int) -> Tens
     return sums_of(features, labels, classes) / len(labels)
 
 
-@repair_class_means.mistake(breaks=MEAN)
-def not_divided(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """These are the sums of the classes: a class with more samples has longer features."""
+@repair_class_means.variant("counted_once")
+def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     return sums_of(features, labels, classes)
 
 
