@@ -72,7 +72,7 @@ def require_partition(trial: Trial, got: Any, number: int) -> list[list[int]]:
     found = [index for group in got for index in group]
     trial.true(
         all(type(index) is int for index in found),
-        "The sets hold something else than indices.",
+        "The sets hold something other than indices.",
         expected="sets of int",
         got=", ".join(sorted({type(index).__name__ for index in found})),
         observed="no indices",

@@ -247,7 +247,7 @@ def meta_at_0():
 
 @built.mistake(breaks=VIEWS)
 def same_size_and_start():
-    """x and a view of another shape or other strides are apart: a storage is one, however it is looked at. Perhaps the
+    """x and a view of a different shape or other strides are apart: a storage is one, however it is looked at. Perhaps the
     key holds shape or strides.
     """
     return grouped(lambda value, index: (right_key(value, index), as_tensor(value).shape))

@@ -96,7 +96,7 @@ def told_share(share: float, p: float) -> str:
         "p * p": p * p,
     }
     near = [name for name, value in known.items() if abs(share - value) < spread]
-    return near[0] if near else "another share"
+    return near[0] if near else "a different share"
 
 
 def told_scale(ratio: Tensor, p: float) -> str:
@@ -117,7 +117,7 @@ def told_scale(ratio: Tensor, p: float) -> str:
             return name
     if bool(((ratio - ratio[0]).abs() < 1e-6).all()):
         near = abs(float(ratio[0]) * (1 - p) - 1) < 0.1
-        return "nearly 1 / (1 - p)" if near else "another number"
+        return "nearly 1 / (1 - p)" if near else "a different number"
     return "many numbers"
 
 
@@ -203,14 +203,14 @@ def draws_anew(answer: Answer, trial: Trial) -> None:
     trial.true(
         not torch.equal(first == 0, second == 0),
         "Two calls dropped the same entries.",
-        expected="another mask in each call",
+        expected="a different mask in each call",
         observed="the same mask",
     )
     trial.given("torch.manual_seed(s), then dropout(x, 0.5, True); and once more from the same s")
     again = called(answer, trial, x, 0.5, True, seed)
     trial.true(
         torch.equal(first == 0, again == 0),
-        "From the same seed of torch, another mask came. The draws are not from torch's global generator.",
+        "From the same seed of torch, a different mask came. The draws are not from torch's global generator.",
         expected="the same mask, as with F.dropout",
         observed="not from torch's generator",
     )
@@ -255,7 +255,7 @@ def evaluation_draws_nothing(answer: Answer, trial: Trial) -> None:
         "In evaluation random numbers were drawn, and thrown away. Whatever is random afterwards (the next epoch's order) "
         "comes out otherwise than without the evaluation.",
         expected="torch's generator as it was",
-        got="another state of the generator",
+        got="a different state of the generator",
         observed="drawn in evaluation",
     )
 

@@ -189,15 +189,15 @@ def in_float16(answer: Answer, trial: Trial) -> None:
 HALF_TYPES = (torch.float16, torch.bfloat16)
 
 
-def steps_off(got: Tensor, exact: Tensor) -> float:
-    """The largest distance from the exact numbers, in steps of the type of `got`: rounded once it is a half at most.
+def steps_off(got: Tensor, exact: Tensor) -> Tensor:
+    """The distances from the exact numbers, in steps of the type of `got`: rounded once they are a half at most.
 
     What float32 loses on the way, in sums of numbers up to the largest one, does not count.
     """
     kind = torch.finfo(got.dtype)
     step = exact.abs().clamp(min=kind.tiny).log2().floor().exp2() * kind.eps
     lost = 1e-5 * exact.abs().max()
-    return float((((got.double() - exact).abs() - lost).clamp(min=0) / step).max())
+    return ((got.double() - exact).abs() - lost).clamp(min=0) / step
 
 
 def described_types(x: torch.dtype, weight: torch.dtype) -> str:
@@ -216,12 +216,19 @@ def require_rounded_once(
         got=have,
         observed=("dtype", name, types, have),
     )
-    off = steps_off(got, exact) if got.shape == exact.shape else float("nan")
+    trial.equal(tuple(got.shape), tuple(exact.shape), f"The shape of {name}")
+    all_off = steps_off(got, exact).flatten()
+    worst = int(all_off.argmax())
+    off, place = (
+        float(all_off[worst]),
+        [int(at) for at in torch.unravel_index(torch.tensor(worst), got.shape)],
+    )
     trial.true(
         off <= 0.6,
-        f"{name} is off by {off:.1f} steps of {str(dtype).removeprefix('torch.')}. Rounded once it is off by a half at most.",
-        expected=exact.to(dtype),
-        got=got,
+        f"{name} is off by {off:.1f} steps of {str(dtype).removeprefix('torch.')}, at {place}. Rounded once it is off by a "
+        "half at most.",
+        expected=f"the number of {str(dtype).removeprefix('torch.')} that is next to {exact.flatten()[worst]:.7g}",
+        got=f"{got.flatten()[worst]:.7g}",
         observed=("steps", name, types, "large" if not off < 20 else "a step or two" if off < 4 else "some"),
     )
 

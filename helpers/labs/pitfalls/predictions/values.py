@@ -52,7 +52,7 @@ two_roads = Prediction(
             "several it runs Welford's loop in float64.",
         ),
         "D": Choice(
-            "The row's is worse, since the memory of two rows is walked in another order.",
+            "The row's is worse, since the memory of two rows is walked in a different order.",
             "The order changes the last digit at most. The row's variance is the good one: Welford's loop in float64.",
             "order_of_memory",
         ),
@@ -82,7 +82,7 @@ norm_by_hand = Prediction(
         "D": Choice(
             "The root of 7/8, about 0.935, in each entry.",
             "All entries shrink by the same factor, and a trained `weight` would take it up. That is why nobody sees it, "
-            "until weights are loaded from another program.",
+            "until weights are loaded from a different program.",
         ),
     },
 )
@@ -120,7 +120,7 @@ whose_variance = Prediction(
     {
         "A": Choice(
             "1: with momentum 1 the layer has stored exactly this batch.",
-            "It stored this batch's mean. Of the variance it stored another one than it used: 14/3 in place of 14/4.",
+            "It stored this batch's mean. Of the variance it stored a different one than it used: 14/3 in place of 14/4.",
             "one_variance",
         ),
         "B": Choice(

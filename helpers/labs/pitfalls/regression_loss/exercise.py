@@ -18,7 +18,7 @@ regression_loss = Exercise(
     minutes=8,
     difficulty="easy",
     hints=[
-        "What is the shape of pred - target for (4, 1) and (4,)? Which of the two did the caller mean to have another "
+        "What is the shape of pred - target for (4, 1) and (4,)? Which of the two did the caller mean to have a different "
         "shape? You cannot know: so do not guess.",
         "Two shapes can be compared as a whole: `pred.shape != target.shape`. The number of elements, of axes or the "
         "length of the first axis are not enough.",
@@ -66,7 +66,7 @@ def dtypes(answer: Any, trial: Trial) -> None:
         got = trial.call(answer, pred, target)
         keeps_dtype(trial, got, dtype, "the loss")
         near = (pred.double() - target.double()).square().mean()
-        trial.equal(got.double(), near, "The loss", rtol=0.05, observed="another value")
+        trial.equal(got.double(), near, "The loss", rtol=0.05, observed="a different value")
 
 
 def _refused(answer: Any, trial: Trial, one: tuple[int, ...], other: tuple[int, ...]) -> None:
@@ -92,7 +92,7 @@ def _refused(answer: Any, trial: Trial, one: tuple[int, ...], other: tuple[int, 
 
 
 def _tell(trial: Trial, pred: Tensor, target: Tensor, got: Any) -> None:
-    kind, message = "another value", "and a number came back"
+    kind, message = "a different value", "and a number came back"
     if isinstance(got, Tensor) and got.numel() == 1:
         if pred.numel() == target.numel() and torch.allclose(got, _each_with_its_own(pred, target)):
             kind, message = "reshaped", "and one of them was silently brought into the other's shape"
@@ -128,7 +128,7 @@ def stretched(answer: Any, trial: Trial) -> None:
         _refused(answer, trial, one, other)
 
 
-@regression_loss.property("so do equally many entries in another shape", asks=(NONE, AS_MANY, RAISES))
+@regression_loss.property("so do equally many entries in a different shape", asks=(NONE, AS_MANY, RAISES))
 def as_many_entries(answer: Any, trial: Trial) -> None:
     for one, other in (((3, 2), (2, 3)), ((3, 2), (6,))):
         _refused(answer, trial, one, other)

@@ -136,7 +136,7 @@ def count_compared(pred: Tensor, target: Tensor) -> Tensor:
     numel() is compared, which cannot tell these two apart.
     """
     if pred.numel() != target.numel():
-        raise ValueError("another number of elements")
+        raise ValueError("a different number of elements")
     return _mse(pred, target)
 
 
@@ -146,7 +146,7 @@ def length_compared(pred: Tensor, target: Tensor) -> Tensor:
     compared.
     """
     if pred.shape[:1] != target.shape[:1]:
-        raise ValueError("another batch size")
+        raise ValueError("a different batch size")
     return _mse(pred, target)
 
 
@@ -156,7 +156,7 @@ def axes_counted(pred: Tensor, target: Tensor) -> Tensor:
     only ndim is compared.
     """
     if pred.ndim != target.ndim:
-        raise ValueError("another number of axes")
+        raise ValueError("a different number of axes")
     return _mse(pred, target)
 
 
@@ -172,7 +172,7 @@ def sizes_in_any_order(pred: Tensor, target: Tensor) -> Tensor:
 
 @regression_loss.mistake(breaks=AS_MANY)
 def as_many_of_as_many_axes(pred: Tensor, target: Tensor) -> Tensor:
-    """(3, 2) against (2, 3) gives a loss: each number meets one of another place. Perhaps numel() and ndim are
+    """(3, 2) against (2, 3) gives a loss: each number meets one of a different place. Perhaps numel() and ndim are
     compared, and both are flattened then.
     """
     if pred.numel() != target.numel() or pred.ndim != target.ndim:
@@ -215,7 +215,7 @@ def sum_for_mean(pred: Tensor, target: Tensor) -> Tensor:
 
 @regression_loss.mistake(breaks=MEAN)
 def root_taken(pred: Tensor, target: Tensor) -> Tensor:
-    """The root of the mean comes back. That is another loss, with another gradient, and none at 0."""
+    """The root of the mean comes back. That is a different loss, with a different gradient, and none at 0."""
     _refuse(pred, target)
     return _mse(pred, target).sqrt()
 

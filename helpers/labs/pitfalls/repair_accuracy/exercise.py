@@ -42,7 +42,7 @@ def _compared(answer: Any, trial: Trial, batches: list[Batch], about: str) -> No
     hits = sum(int(((logits[:, 0] > 0).long() == target).sum()) for logits, target in batches)
     got = trial.call(answer, batches)
     if isinstance(got, float) or (isinstance(got, Tensor) and got.numel() == 1):
-        got = round(float(got), 6)  # another property asks for the type; float32 on the way is fine
+        got = round(float(got), 6)  # a different property asks for the type; float32 on the way is fine
     trial.equal(got, round(hits / sum(sizes), 6), "The accuracy", rtol=1e-6, atol=2e-6)
 
 

@@ -241,7 +241,7 @@ def values(answer: Any, trial: Trial) -> None:
 
 
 def _kind(got: Any, want: Tensor, module: nn.Module, x: Tensor) -> str:
-    """Which of the steps is another one."""
+    """Which of the steps is a different one."""
     first = _others(module)[0]
     linears, without = _linears(module), x
     for place, linear in enumerate(linears, 1):

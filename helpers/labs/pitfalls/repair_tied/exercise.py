@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.repairs import drawn
@@ -70,14 +71,14 @@ def _done(answer: Any, trial: Trial) -> tuple[Language, dict[str, Tensor], Any]:
 
 @repair_tied.property("the model holds the numbers of the state", asks=LOADS, changes=("torch RNG",))
 def loaded(answer: Any, trial: Trial) -> None:
-    model, state, _ = _done(answer, trial)
+    model, state, got = _done(answer, trial)
     off = [name for name in NAMES if not torch.equal(model.get_parameter(name), state[name])]
     trial.true(
         not off,
         f"{', '.join(off)} of the model {'is' if len(off) == 1 else 'are'} not what the state holds.",
-        expected=state[off[0]] if off else "",
-        got=model.get_parameter(off[0]).detach() if off else "",
-        observed=("off", off),
+        expected=f"{off[0]} begins with {shown(state[off[0]].flatten()[:3])}" if off else "",
+        got=shown(model.get_parameter(off[0]).detach().flatten()[:3]) if off else "",
+        observed=("off", off, type(got).__name__),
     )
 
 

@@ -77,10 +77,13 @@ def padded(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (5, 1, 2), 5, -100)
 
 
-@repair_token_loss.property("padding with another index, which is that of a class, at any place", asks=MEAN)
+@repair_token_loss.property(
+    "padding with a different index, which is that of a class, at any place", asks=MEAN
+)
 def own_pad(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (5, 2, 3), 5, 0)
     _compared(answer, trial, (1, 4), 5, 3)
+    _compared(answer, trial, (0, 1), 3, 2)
 
 
 @repair_token_loss.property(

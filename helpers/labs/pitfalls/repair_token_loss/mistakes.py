@@ -127,7 +127,7 @@ def softmax_first(logits: Tensor, target: Tensor, pad: int) -> Tensor:
 
 @repair_token_loss.mistake(breaks=MEAN)
 def targets_in_another_order(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """Each token is compared with the target of another one. Perhaps the logits were flattened sequence by sequence,
+    """Each token is compared with the target of a different one. Perhaps the logits were flattened sequence by sequence,
     the targets token by token: the counts agree, the pairs do not.
     """
     rows, goals = positions(logits, target.T)

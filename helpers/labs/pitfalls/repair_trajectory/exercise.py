@@ -69,7 +69,7 @@ def positions(answer: Any, trial: Trial) -> None:
     want = _wanted(start, velocity, 4)
     got = _path(answer, trial, start.clone(), velocity.clone(), 4)[
         -4:
-    ]  # of a longer list another property tells
+    ]  # of a longer list a different property tells
     if len(got) == 4 and all(isinstance(item, Tensor) for item in got):
         trial.true(
             any(item.shape != got[0].shape or not torch.equal(item, got[0]) for item in got[1:]),

@@ -162,7 +162,7 @@ def velocity_in_the_graph(start: Tensor, velocity: Tensor, steps: int) -> list[T
 
 @repair_trajectory.mistake(breaks=POSITIONS)
 def vectors_only(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
-    """Points that are vectors are right, and those of another shape are an error or others. Perhaps the steps are
+    """Points that are vectors are right, and those of a different shape are an error or others. Perhaps the steps are
     multiplied as a column, which lines up with vectors only.
     """
     counts = torch.arange(1, steps + 1, dtype=start.dtype)[:, None]

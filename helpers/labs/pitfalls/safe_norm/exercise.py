@@ -62,7 +62,7 @@ def require_tensor(trial: Trial, got: Any, shape: tuple[int, ...]) -> Tensor:
 def told_at_zero(answer: Answer, value: float) -> str:
     """How eps came into the norm, if the norm of zeros is not 0, seen at a row whose norm is that value."""
     if not 0 < value < 1e3:
-        return "NaN" if value != value else "another number"
+        return "NaN" if value != value else "a different number"
     unit = torch.tensor([[0.6, 0.0, -0.8]], dtype=torch.float64)
     ratios = [float(answer(scale * value * unit, 1)[0].detach()) / value for scale in (1.0, 0.5)]
     known = {
@@ -74,7 +74,7 @@ def told_at_zero(answer: Answer, value: float) -> str:
     for name, factors in known.items():
         if all(abs(ratio - factor) < 1e-3 for ratio, factor in zip(ratios, factors, strict=True)):
             return name
-    return "another number"
+    return "a different number"
 
 
 @safe_norm.property("the norm of zeros is 0", asks=(ZEROS, SHAPE))
@@ -105,7 +105,7 @@ def values(answer: Answer, trial: Trial) -> None:
         x = scale * drawn(trial, 4, 3)
         trial.given(f"safe_norm(x, 1), x of shape (4, 3), of about {scale:g}")
         got, want = trial.call(answer, x, 1).detach(), norm_of(x, 1)
-        kind = "0" if not got.any() else "NaN" if got.isnan().any() else "another number"
+        kind = "0" if not got.any() else "NaN" if got.isnan().any() else "a different number"
         trial.equal(got, want, "The norm", rtol=1e-6, atol=0.0, observed=("tiny", kind))
 
 

@@ -62,7 +62,7 @@ def divided_by(divisor: Callable[[int, int], Any]) -> tuple[Var, Var]:
 @built.mistake(breaks=DIVIDED)
 def always_n():
     """The squares are divided by n, whatever correction says. torch divides by n - correction, and correction
-    is 1 unless somebody says otherwise: numpy.std has another default.
+    is 1 unless somebody says otherwise: numpy.std has a different default.
     """
     return divided_by(lambda n, correction: n)
 
@@ -143,7 +143,7 @@ def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tenso
 
 
 def counted(n: Callable[[Tensor, Dims], int]) -> tuple[Var, Var]:
-    """std and var that count the entries of a sum in another way."""
+    """std and var that count the entries of a sum in a different way."""
 
     def var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
         return squares_of(x, dim, keepdim) / max(n(x, dim) - correction, 0)

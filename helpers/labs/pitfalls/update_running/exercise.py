@@ -190,7 +190,7 @@ def told_weights(weights: list[float | None]) -> Any:
         return ("always", round(weights[0], 6))
     counts = [1 / weight if weight else 0.0 for weight in weights]
     if all(abs(later - first - 1) < 1e-6 for first, later in zip(counts, counts[1:], strict=False)):
-        return ("counts from", 2 if abs(counts[0] - 2) < 1e-6 else "another layer's count")
+        return ("counts from", 2 if abs(counts[0] - 2) < 1e-6 else "a different layer's count")
     return [round(weight, 6) for weight in weights]
 
 
@@ -213,7 +213,7 @@ def cumulative(answer: Answer, trial: Trial) -> None:
         weights.append(weight_of(old, batch[0], mean.detach()))
         wrong = wrong or (count if not torch.allclose(mean.detach(), sums[0] / count) else None)
     trial.given(
-        "after two calls for another layer: a new mean (0) and var (1), momentum None, "
+        "after two calls for a different layer: a new mean (0) and var (1), momentum None, "
         "x of shape (6, 3), then (4, 3), then (9, 3)"
     )
     trial.true(
@@ -265,7 +265,7 @@ def in_place(answer: Answer, trial: Trial) -> None:
         same = all(torch.equal(view, value) for view, value in zip(views, now, strict=True))
         trial.true(
             same and all(value.dtype == torch.float32 for value in now),
-            "mean or var lies in other memory now, or has another dtype. Whoever held the old one (a state_dict, the other "
+            "mean or var lies in other memory now, or has a different dtype. Whoever held the old one (a state_dict, the other "
             "layer that shares it) sees nothing of the update.",
             expected="the same memory, edited",
             got=f"{'the same' if same else 'other'} memory, {now[0].dtype} and {now[1].dtype}",

@@ -135,7 +135,7 @@ layer_norm.variant(eps_left_out)(
 
 
 def with_default(default: float) -> tuple[Forward, Callable]:
-    """The right forward with another eps, where none is given."""
+    """The right forward with a different eps, where none is given."""
 
     def forward(
         x: Tensor,

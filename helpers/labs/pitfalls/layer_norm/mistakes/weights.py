@@ -142,6 +142,6 @@ def _in_place(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, ep
 @built.mistake(breaks=EDITED)
 def dy_edited():
     """dy, or a different argument, holds other numbers after the call. It belongs to whoever called, and may be
-    another node's gradient, too. Perhaps it was multiplied by the weight in place.
+    a different node's gradient, too. Perhaps it was multiplied by the weight in place.
     """
     return (right_forward, _in_place)
