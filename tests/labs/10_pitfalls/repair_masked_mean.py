@@ -31,8 +31,10 @@ def masked_then_mended(x, mask):
     return torch.where(counts > 0, means, torch.zeros_like(means))
 
 
-def masked_nanmean(x, mask):
-    return x.masked_fill(~mask.unsqueeze(-1), float("nan")).nanmean(1).nan_to_num(0.0)
+def masked_product(x, mask):
+    """A product of matrices, one row of weights for each sequence."""
+    weights = mask.to(x.dtype) / mask.sum(1, keepdim=True).clamp(min=1)
+    return torch.bmm(weights.unsqueeze(1), torch.where(mask.unsqueeze(-1), x, 0.0)).squeeze(1)
 
 
-RIGHT = [masked_sum, masked_where, masked_loop, masked_then_mended, masked_nanmean]
+RIGHT = [masked_sum, masked_where, masked_loop, masked_then_mended, masked_product]

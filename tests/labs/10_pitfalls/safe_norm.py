@@ -18,8 +18,8 @@ def input_replaced(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
 
 
 def only_the_others(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """Roots are taken of those squares alone that have one; eps is added under them if it is asked for."""
-    squares = (x * x).sum(dim) + eps
+    """Roots are taken of those squares alone that have one."""
+    squares = (x * x).sum(dim)
     flat = squares.reshape(-1)
     found = (flat > 0).nonzero().squeeze(1)
     result = torch.zeros_like(flat).index_put((found,), flat[found].sqrt())

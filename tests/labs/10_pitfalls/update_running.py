@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -24,35 +21,28 @@ def by_copy(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> Non
         var.copy_((1 - momentum) * var + momentum * sigma2)
 
 
-_counts: dict[int, int] = {}
-
-
-def by_id(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
-    """Detached data, the count in a dictionary by id."""
+def by_data(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    """Detached data; the count is a tensor on the variance."""
     x = x.detach()
     dims = [d for d in range(x.dim()) if d != 1]
     if momentum is None:
-        _counts[id(mean)] = _counts.get(id(mean), 0) + 1
-        momentum = 1 / _counts[id(mean)]
+        if not hasattr(var, "seen"):
+            var.seen = torch.zeros((), dtype=torch.int64)
+        var.seen += 1
+        momentum = 1 / int(var.seen)
     mean += momentum * (x.mean(dims) - mean)
     var += momentum * (x.var(dims, unbiased=True) - var)
 
 
 class Updater:
-    """An object that knows its tensors weakly, and returns what it has moved."""
-
-    def __init__(self) -> None:
-        self.seen: dict[int, tuple[Any, int]] = {}
+    """An object that remembers nothing, and returns what it has moved."""
 
     @torch.no_grad()
     def __call__(self, x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> tuple[Tensor, Tensor]:
-        if momentum is None:
-            ref, count = self.seen.get(id(mean), (lambda: None, 0))
-            count = count + 1 if ref() is mean else 1
-            self.seen[id(mean)] = (weakref.ref(mean), count)
-            weight = 1 / count
-        else:
-            weight = momentum
+        weight = momentum
+        if weight is None:
+            mean.__dict__["count"] = mean.__dict__.get("count", 0) + 1
+            weight = 1 / mean.count
         channels = x.transpose(0, 1).flatten(1)
         new_var, new_mean = torch.var_mean(channels, dim=1)
         return mean.mul_(1 - weight).add_(new_mean, alpha=weight), var.mul_(1 - weight).add_(
@@ -71,4 +61,4 @@ def by_numpy(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> No
         held += (momentum * new).astype(held.dtype)
 
 
-RIGHT = [by_copy, by_id, Updater(), by_numpy]
+RIGHT = [by_copy, by_data, Updater(), by_numpy]

@@ -29,6 +29,16 @@ alias_groups = Exercise(
     ],
 )
 
+SHARED = "Which of these share a storage."
+RETURNED = "Returns a list of sets of indices, each index in exactly one of them, in any order."
+VIEWS = "Views of one storage belong together, of any dtype, also those that have no entry in common."
+COPIES = "Copies are apart."
+ARRAYS = (
+    "A NumPy array belongs to the tensors that were made of it by `from_numpy`, or whose `.numpy()` it is."
+)
+ALONE = "Tensors without memory are each alone:"
+EMPTY, META = "empty ones, as torch.empty(0)", "and those on the meta device."
+LEFT = "Nothing is written into them."
 Array = Tensor | np.ndarray
 Answer = Callable[..., Any]
 
@@ -62,7 +72,7 @@ def require_partition(trial: Trial, got: Any, number: int) -> list[list[int]]:
     found = [index for group in got for index in group]
     trial.true(
         all(type(index) is int for index in found),
-        "The sets hold something else than indices.",
+        "The sets hold something other than indices.",
         expected="sets of int",
         got=", ".join(sorted({type(index).__name__ for index in found})),
         observed="no indices",
@@ -80,18 +90,24 @@ def require_partition(trial: Trial, got: Any, number: int) -> list[list[int]]:
     return sorted(sorted(group) for group in got)
 
 
-def require(answer: Answer, trial: Trial, items: Sequence[Item]) -> None:
+def require(answer: Answer, trial: Trial, items: Sequence[Item], in_tuple: bool = False) -> None:
     """Compares the groups of these items with those of their storages."""
-    trial.given(f"[{', '.join(item.code for item in items)}]")
+    codes = ", ".join(item.code for item in items)
+    trial.given(f"({codes},)" if in_tuple else f"[{codes}]")
     before = [copied(item.value) for item in items]
-    groups = require_partition(trial, trial.call(answer, [item.value for item in items]), len(items))
+    values = [item.value for item in items]
+    groups = require_partition(trial, trial.call(answer, tuple(values) if in_tuple else values), len(items))
     edited = [
         item.code
         for item, old in zip(items, before, strict=True)
         if old is not None and not np.array_equal(old, copied(item.value))
     ]
     trial.true(
-        not edited, "The answer wrote into the tensors.", expected="tensors as they were", observed="edited"
+        not edited,
+        f"The answer wrote into {', '.join(edited)}.",
+        expected="tensors as they were",
+        got="other numbers",
+        observed="edited",
     )
     place = {index: at for at, group in enumerate(groups) for index in group}
     for a, b in combinations(range(len(items)), 2):
@@ -117,23 +133,25 @@ def expected(items: Sequence[Item]) -> list[list[int]]:
 
 def copied(value: Array) -> np.ndarray | None:
     if isinstance(value, Tensor):
-        return None if value.is_meta else value.detach().cpu().numpy().copy()
+        return None if value.is_meta else value.detach().double().numpy().copy()
     return value.copy()
 
 
-def in_order(description: str) -> Callable[..., Any]:
+def in_order(description: str, *asks: str) -> Callable[..., Any]:
     """Adds a property, asked only of answers that have the earlier ones."""
 
     def add(items: Callable[[Trial], list[Item]]) -> Callable[..., None]:
         def check(answer: Answer, trial: Trial) -> None:
             require(answer, trial, items(trial))
 
-        return alias_groups.property(description, once_right=True)(check)
+        return alias_groups.property(description, asks=asks, once_right=True)(check)
 
     return add
 
 
-@in_order("the same tensor, and views of it, belong together; copies do not")
+@in_order(
+    "the same tensor, and views of it, belong together; copies do not", SHARED, RETURNED, VIEWS, COPIES, LEFT
+)
 def views(trial: Trial) -> list[Item]:
     x, y = drawn(trial, 3, 4), drawn(trial, 3, 4)
     return [
@@ -148,7 +166,7 @@ def views(trial: Trial) -> list[Item]:
     ]
 
 
-@in_order("what detach, .data and nn.Parameter give shares the storage")
+@in_order("what detach, .data and nn.Parameter give shares the storage", VIEWS)
 def off_the_graph(trial: Trial) -> list[Item]:
     x = drawn(trial, 3, 4).requires_grad_()
     return [
@@ -161,7 +179,7 @@ def off_the_graph(trial: Trial) -> list[Item]:
     ]
 
 
-@in_order("views that begin elsewhere belong to the storage, too")
+@in_order("views that begin elsewhere belong to the storage, too", VIEWS)
 def with_offset(trial: Trial) -> list[Item]:
     x, y = drawn(trial, 4, 5), drawn(trial, 4, 5)
     return [
@@ -173,7 +191,7 @@ def with_offset(trial: Trial) -> list[Item]:
     ]
 
 
-@in_order("views of one storage belong together, though they have no entry in common")
+@in_order("views of one storage belong together, though they have no entry in common", VIEWS)
 def apart_in_one_storage(trial: Trial) -> list[Item]:
     x, y, z = drawn(trial, 4, 6), drawn(trial, 12), drawn(trial, 6)
     return [
@@ -186,7 +204,7 @@ def apart_in_one_storage(trial: Trial) -> list[Item]:
     ]
 
 
-@in_order("a reshape or a conversion is a copy, or is not: the storage says which")
+@in_order("a reshape or a conversion is a copy, or is not: the storage says which", VIEWS, COPIES)
 def sometimes_copies(trial: Trial) -> list[Item]:
     x = drawn(trial, 3, 4)
     return [
@@ -197,13 +215,14 @@ def sometimes_copies(trial: Trial) -> list[Item]:
         Item("x.T.contiguous()", x.T.contiguous(), "transposed"),
         Item("x.view(torch.int32)", x.view(torch.int32), "x"),
         Item("x.double()", x.double(), "double"),
+        Item("x.bfloat16()", x.bfloat16(), "bfloat16"),
         Item("x[:, :1].expand(3, 5)", x[:, :1].expand(3, 5), "x"),
         Item("x[[0, 1]]", x[[0, 1]], "indexed"),
         Item("torch.tensor(2.0)", torch.tensor(2.0), "number"),
     ]
 
 
-@in_order("NumPy arrays belong to the tensors with which they share memory")
+@in_order("NumPy arrays belong to the tensors with which they share memory", ARRAYS)
 def arrays(trial: Trial) -> list[Item]:
     a = np.array([[trial.random.random() for _ in range(4)] for _ in range(3)])
     x = drawn(trial, 3, 4)
@@ -219,7 +238,7 @@ def arrays(trial: Trial) -> list[Item]:
     ]
 
 
-@in_order("empty tensors are each alone")
+@in_order("empty tensors are each alone", ALONE, EMPTY)
 def empty(trial: Trial) -> list[Item]:
     return [
         Item("torch.empty(0)", torch.empty(0), "first"),
@@ -229,7 +248,7 @@ def empty(trial: Trial) -> list[Item]:
     ]
 
 
-@in_order("tensors of the meta device, which have no memory, are apart if they were made apart")
+@in_order("tensors of the meta device, which have no memory, are apart if they were made apart", ALONE, META)
 def meta(trial: Trial) -> list[Item]:
     return [
         Item("torch.empty(3, device='meta')", torch.empty(3, device="meta"), "first"),
@@ -238,7 +257,10 @@ def meta(trial: Trial) -> list[Item]:
     ]
 
 
-@alias_groups.property("a list of one, and of none", once_right=True)
+@alias_groups.property("a list of one, of none, and a tuple", asks=(SHARED, RETURNED), once_right=True)
 def few(answer: Answer, trial: Trial) -> None:
     require(answer, trial, [Item("x", drawn(trial, 3), "x")])
     require(answer, trial, [])
+    x = drawn(trial, 2, 3)
+    items = [Item("x", x, "x"), Item("x.clone()", x.clone(), "clone"), Item("x[1]", x[1], "x")]
+    require(answer, trial, items, in_tuple=True)

@@ -10,7 +10,18 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.alias_groups.exercise import Array, alias_groups
+from helpers.labs.pitfalls.alias_groups.exercise import (
+    ALONE,
+    ARRAYS,
+    COPIES,
+    LEFT,
+    META,
+    RETURNED,
+    SHARED,
+    VIEWS,
+    Array,
+    alias_groups,
+)
 
 built = alias_groups.bank(returned)
 
@@ -55,9 +66,11 @@ def paired(related: Callable[[Any, Any], bool]) -> Callable[..., Groups]:
     return answer
 
 
-@built.mistake()
+@built.mistake(breaks=VIEWS)
 def same_object():
-    """The Python objects were compared (is, id). Each view is a new object over the old memory."""
+    """x and a view of it are apart: each view is a new object over the old memory. Perhaps the Python objects are
+    compared, by `is` or id.
+    """
     return grouped(lambda value, index: id(value))
 
 
@@ -73,19 +86,21 @@ def equal(a: Array, b: Array) -> bool:
     return a.shape == b.shape and bool((a == b).all())
 
 
-@built.mistake()
+@built.mistake(breaks=COPIES)
 def equal_values():
-    """The values were compared. A clone has the same values, and memory of its own."""
+    """x and its clone are in one set: a clone has the same values, and memory of its own. Perhaps the values are
+    compared.
+    """
     return paired(equal)
 
 
 alias_groups.variant(equal_values)(paired(lambda a, b: a is b or equal(a, b)))
 
 
-@built.mistake()
+@built.mistake(breaks=VIEWS)
 def start_of_the_window():
-    """tensor.data_ptr() is the address of the tensor's first entry, so x and x[1:] look unrelated. The
-    storage begins at tensor.untyped_storage().data_ptr().
+    """x and x[1:] are apart. Perhaps tensor.data_ptr() is compared, which is the address of the tensor's first entry;
+    the storage begins at tensor.untyped_storage().data_ptr().
     """
     return grouped(lambda value, index: as_tensor(value).data_ptr() or ("no memory", index))
 
@@ -106,10 +121,10 @@ def base(value: Any) -> Any:
     return value if value._base is None else value._base
 
 
-@built.mistake()
+@built.mistake(breaks=VIEWS)
 def by_base():
-    """_base is autograd's memory of a view. What detach and .data give has none, and shares the storage all
-    the same.
+    """x and what detach or .data gives are apart, though they share the storage. Perhaps _base is asked: it is
+    autograd's memory of a view, and these have none.
     """
     return grouped(lambda value, index: id(base(value)))
 
@@ -148,10 +163,10 @@ def entries_overlap(a: Array, b: Array) -> bool:
     return np.shares_memory(a.detach().numpy(), b.detach().numpy())
 
 
-@built.mistake()
+@built.mistake(breaks=VIEWS)
 def only_if_they_overlap():
-    """Only windows that have an entry (or an address) in common were joined. Two halves of one storage have
-    none, and are kept alive, saved and moved together all the same.
+    """Two halves of one storage are apart, as they have no entry in common. They are kept alive, saved and moved
+    together all the same. Perhaps addresses that overlap were looked for.
     """
     return paired(entries_overlap)
 
@@ -163,9 +178,11 @@ def _without_arrays(value: Array, index: int) -> Hashable:
     return value.untyped_storage().data_ptr() or ("no memory", index)
 
 
-@built.mistake()
+@built.mistake(breaks=ARRAYS)
 def no_arrays():
-    """A NumPy array has no untyped_storage. Make a tensor over its memory first: torch.from_numpy."""
+    """A NumPy array among the tensors ends the call with an error: it has no untyped_storage. Make a tensor over its
+    memory first: torch.from_numpy.
+    """
     return grouped(_without_arrays)
 
 
@@ -177,10 +194,10 @@ def _by_copy(tensors: Sequence[Array]) -> Groups:
     return grouped(right_key)(kept)
 
 
-@built.mistake()
+@built.mistake(breaks=ARRAYS)
 def arrays_alone():
-    """Arrays were left apart from tensors, or copied. torch.from_numpy(a) and x.numpy() look into the same
-    memory as a and x: writing to one changes the other.
+    """An array and the tensor made of it are apart. Perhaps arrays were copied, or kept from the tensors: what
+    torch.from_numpy(a) and x.numpy() give looks into the memory of a and x.
     """
     return grouped(
         lambda value, index: id(value) if isinstance(value, np.ndarray) else right_key(value, index)
@@ -199,18 +216,18 @@ def _by_storage_object(tensors: Sequence[Array]) -> Groups:
     return grouped(lambda value, index: value.untyped_storage()._cdata)(kept)
 
 
-@built.mistake()
+@built.mistake(breaks=ARRAYS)
 def storage_object():
-    """Storages were compared as objects, not by where they begin. Each from_numpy makes a new one over the
-    same memory.
+    """An array and the tensor made of it are apart, though the arrays were made tensors. Perhaps storages are
+    compared as objects, not by where they begin: each from_numpy makes a new one over the same memory.
     """
     return _by_storage_object
 
 
-@built.mistake()
+@built.mistake(breaks=ALONE)
 def nothing_at_0():
-    """A tensor without memory has the address 0, and so has every other one: all empty tensors (and those of
-    the meta device) were taken for one storage.
+    """All empty tensors are in one set. A tensor without memory has the address 0, and so has every other one: give
+    each a key of its own.
     """
     return grouped(lambda value, index: start_of_storage(value))
 
@@ -218,20 +235,20 @@ def nothing_at_0():
 alias_groups.variant(nothing_at_0)(paired(lambda a, b: start_of_storage(a) == start_of_storage(b)))
 
 
-@built.mistake()
+@built.mistake(breaks=META)
 def meta_at_0():
-    """Empty tensors are kept apart, those of the meta device are not: they have sizes, no memory, and the
-    address 0.
+    """Tensors of the meta device are in one set, and empty ones are not. They have sizes, no memory, and the address
+    0: ask the address, not the number of entries.
     """
     return grouped(
         lambda value, index: start_of_storage(value) if as_tensor(value).numel() else ("no memory", index)
     )
 
 
-@built.mistake()
+@built.mistake(breaks=VIEWS)
 def same_size_and_start():
-    """The key holds the window's shape, dtype or strides as well as the storage. A storage is one, however it
-    is looked at.
+    """x and a view of a different shape or other strides are apart: a storage is one, however it is looked at. Perhaps the
+    key holds shape or strides.
     """
     return grouped(lambda value, index: (right_key(value, index), as_tensor(value).shape))
 
@@ -241,15 +258,17 @@ alias_groups.variant(same_size_and_start)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=VIEWS)
 def dtypes_apart():
-    """The key holds the dtype. x.view(torch.int32) reads the same bytes as other numbers."""
+    """x and x.view(torch.int32), which reads the same bytes as other numbers, are apart. Perhaps the key holds the
+    dtype.
+    """
     return grouped(lambda value, index: (right_key(value, index), as_tensor(value).dtype))
 
 
-@alias_groups.mistake()
+@alias_groups.mistake(breaks=RETURNED)
 def singles_left_out(tensors):
-    """Those that share with nobody were left out. Each index is in one set, if need be alone."""
+    """Those that share with nobody are in no set. Each index is in one, if need be alone."""
     return [group for group in grouped(right_key)(tensors) if len(group) > 1]
 
 
@@ -262,35 +281,66 @@ alias_groups.variant(singles_left_out)(
 )
 
 
-@alias_groups.mistake()
+@alias_groups.mistake(breaks=RETURNED)
 def tensors_for_indices(tensors):
-    """The sets hold the tensors themselves. Indices were asked for, since a tensor in a set is found by id."""
+    """The sets hold something other than indices. Perhaps the tensors themselves: a tensor in a set is found by id."""
     return [
         {tensors[index] if isinstance(tensors[index], Tensor) else str(index) for index in group}
         for group in grouped(right_key)(tensors)
     ]
 
 
-@alias_groups.mistake()
+@alias_groups.mistake(breaks=RETURNED)
 def lists_for_sets(tensors):
-    """The groups are lists. A list of sets was asked for."""
+    """The groups are no sets. Perhaps they are lists, sorted to be read."""
     return [sorted(group) for group in grouped(right_key)(tensors)]
 
 
-@alias_groups.mistake()
+@alias_groups.mistake(breaks=RETURNED)
 def a_dict(tensors):
-    """A dict from the address to the indices came back. Addresses mean nothing outside: give its values, in a
-    list.
+    """A dict came back, not a list. Perhaps from the address to the indices: addresses mean nothing outside. Give its
+    values, in a list.
     """
     return dict(enumerate(grouped(right_key)(tensors)))
 
 
-@built.mistake()
+@built.mistake(breaks=SHARED)
 def all_together():
-    """Everything with one dtype and device was put together: a storage has an address."""
+    """Tensors with storages of their own are in one set. Perhaps dtype or device is the key: a storage has an
+    address.
+    """
     return grouped(lambda value, index: str(as_tensor(value).device))
 
 
 alias_groups.variant(all_together)(
     grouped(lambda value, index: (str(as_tensor(value).device), str(as_tensor(value).dtype)))
 )
+
+
+@alias_groups.mistake(breaks=RETURNED)
+def none_for_nothing(tensors):
+    """For an empty list something other than an empty list came back, or an error. Perhaps the first tensor is
+    taken without asking whether there is one.
+    """
+    first, *_ = tensors
+    return grouped(right_key)([first, *tensors[1:]])
+
+
+@alias_groups.mistake(breaks=LEFT)
+def tried_by_writing(tensors):
+    """A tensor holds other numbers after the call. Perhaps a number was written to see who sees it: that tells
+    which windows have this cell in common, not which share a storage.
+    """
+    groups = grouped(right_key)(tensors)
+    for value in tensors:
+        if isinstance(value, Tensor) and value.numel() and not value.is_meta:
+            value.data.fill_(0)
+    return groups
+
+
+@alias_groups.mistake(breaks=RETURNED)
+def lists_only(tensors):
+    """A tuple of tensors is taken for something else, or ends the call with an error. Perhaps the argument is
+    asked whether it is a list, or extended: any sequence may come.
+    """
+    return grouped(right_key)(tensors + [])

@@ -42,8 +42,19 @@ TORCHS_OWN = Forbidden(
 Answer = Callable[..., Tensor]
 
 
-def property_of_dropout(description: str, once_right: bool = True) -> Callable[..., Any]:
-    return partial(property_by_hand, dropout, TORCHS_OWN, once_right=once_right)(description, ("torch RNG",))
+GIVES = "What `F.dropout` gives: each entry is 0 with probability p, else x / (1 - p)."
+LIKE_X = "Returns a tensor of shape and dtype of x."
+DRAWS = "Each entry has a draw of its own, from torch's global generator, new in each call."
+EDGES = "p = 0 gives x, p = 1 gives zeros."
+EVALUATION = "training=False gives x, and draws nothing."
+GRADIENTS = "Gradients go through the entries that stay, with the same scale."
+LEFT = "x is left as it is."
+OWN = "No dropout function of torch is called."
+
+
+def property_of_dropout(description: str, *asks: str, once_right: bool = True) -> Callable[..., Any]:
+    add = partial(property_by_hand, dropout, TORCHS_OWN, asks=asks, once_right=once_right)
+    return add(description, ("torch RNG",))
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -85,7 +96,7 @@ def told_share(share: float, p: float) -> str:
         "p * p": p * p,
     }
     near = [name for name, value in known.items() if abs(share - value) < spread]
-    return near[0] if near else "another share"
+    return near[0] if near else "a different share"
 
 
 def told_scale(ratio: Tensor, p: float) -> str:
@@ -106,7 +117,7 @@ def told_scale(ratio: Tensor, p: float) -> str:
             return name
     if bool(((ratio - ratio[0]).abs() < 1e-6).all()):
         near = abs(float(ratio[0]) * (1 - p) - 1) < 0.1
-        return "nearly 1 / (1 - p)" if near else "another number"
+        return "nearly 1 / (1 - p)" if near else "a different number"
     return "many numbers"
 
 
@@ -114,7 +125,7 @@ SHAPE = (90, 91)
 SIZE = math.prod(SHAPE)
 
 
-@property_of_dropout("the draws are its own work", once_right=False)
+@property_of_dropout("the draws are its own work", OWN, once_right=False)
 def own_work(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 4)
     trial.given("dropout(x, 0.3, True) and dropout(x, 0.3, False), x of shape (3, 4); calls are watched")
@@ -122,7 +133,7 @@ def own_work(answer: Answer, trial: Trial) -> None:
         run_for_its_calls(answer, x, 0.3, training)
 
 
-@property_of_dropout("each entry has a draw of its own")
+@property_of_dropout("each entry has a draw of its own", DRAWS)
 def a_draw_each(answer: Answer, trial: Trial) -> None:
     for shape in ((24, 25, 2, 26), (40, 50)):  # each dim but one too long to agree by chance
         x = drawn(trial, *shape)
@@ -156,7 +167,7 @@ def require_some_of_each(answer: Answer, trial: Trial, x: Tensor) -> None:
     )
 
 
-@property_of_dropout("in training each entry is 0 or x / (1 - p), and the share of zeros is p")
+@property_of_dropout("in training each entry is 0 or x / (1 - p), and the share of zeros is p", GIVES, LEFT)
 def scaled_survivors(answer: Answer, trial: Trial) -> None:
     for p in (0.2, 0.7):
         x = drawn(trial, *SHAPE)
@@ -166,15 +177,24 @@ def scaled_survivors(answer: Answer, trial: Trial) -> None:
         zero = got == 0
         share, scale = float(zero.double().mean()), told_scale((got / x)[~zero].detach(), p)
         dropped = told_share(share, p)
+        tiny = (got / x).abs() < 1e-3
+        trial.true(
+            int((tiny & ~zero).sum()) < SIZE / 100,
+            f"{int(tiny.sum() - zero.sum())} of {SIZE} entries are nearly 0, and not 0.",
+            expected="0",
+            got=got[tiny & ~zero][:4],
+            observed=("nearly 0", told_share(float(tiny.double().mean()), p)),
+        )
         trial.true(
             dropped == "p" and scale == "1 / (1 - p)",
             f"Of all entries {share:.0%} are 0, and the others are x times {scale}.",
             expected=f"{p:.0%} are 0, and the others are x times 1 / (1 - p)",
+            got=f"{share:.0%} are 0, and the others are x times {scale}",
             observed=(dropped, scale),
         )
 
 
-@property_of_dropout("each call draws anew, from torch's generator")
+@property_of_dropout("each call draws anew, from torch's generator", DRAWS)
 def draws_anew(answer: Answer, trial: Trial) -> None:
     x, seed = drawn(trial, 20, 30), trial.random.randrange(2**31)
     trial.given("dropout(x, 0.5, True) twice, x of shape (20, 30)")
@@ -183,20 +203,20 @@ def draws_anew(answer: Answer, trial: Trial) -> None:
     trial.true(
         not torch.equal(first == 0, second == 0),
         "Two calls dropped the same entries.",
-        expected="another mask in each call",
+        expected="a different mask in each call",
         observed="the same mask",
     )
     trial.given("torch.manual_seed(s), then dropout(x, 0.5, True); and once more from the same s")
     again = called(answer, trial, x, 0.5, True, seed)
     trial.true(
         torch.equal(first == 0, again == 0),
-        "From the same seed of torch, another mask came. The draws are not from torch's global generator.",
+        "From the same seed of torch, a different mask came. The draws are not from torch's global generator.",
         expected="the same mask, as with F.dropout",
         observed="not from torch's generator",
     )
 
 
-@property_of_dropout("the number of zeros is itself random")
+@property_of_dropout("the number of zeros is itself random", GIVES, DRAWS)
 def free_count(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 10, 20)
     trial.given("dropout(x, 0.5, True), x of shape (10, 20), 10 times")
@@ -210,7 +230,7 @@ def free_count(answer: Answer, trial: Trial) -> None:
     )
 
 
-@property_of_dropout("evaluation gives x", once_right=False)
+@property_of_dropout("evaluation gives x", EVALUATION, once_right=False)
 def evaluated(answer: Answer, trial: Trial) -> None:
     for p, shape in ((0.3, SHAPE), (0.0, (8, 9)), (1.0, (8, 9))):
         x = drawn(trial, *shape)
@@ -223,7 +243,7 @@ def evaluated(answer: Answer, trial: Trial) -> None:
         trial.equal(got, x, "The result in evaluation", observed=observed)
 
 
-@property_of_dropout("evaluation draws nothing")
+@property_of_dropout("evaluation draws nothing", EVALUATION)
 def evaluation_draws_nothing(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 5, 6)
     trial.given("dropout(x, 0.3, False), x of shape (5, 6); torch's generator is looked at")
@@ -235,11 +255,12 @@ def evaluation_draws_nothing(answer: Answer, trial: Trial) -> None:
         "In evaluation random numbers were drawn, and thrown away. Whatever is random afterwards (the next epoch's order) "
         "comes out otherwise than without the evaluation.",
         expected="torch's generator as it was",
+        got="a different state of the generator",
         observed="drawn in evaluation",
     )
 
 
-@property_of_dropout("p = 0 gives x")
+@property_of_dropout("p = 0 gives x", EDGES)
 def nothing_dropped(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 8, 9)
     trial.given("dropout(x, 0.0, True), x of shape (8, 9)")
@@ -248,7 +269,7 @@ def nothing_dropped(answer: Answer, trial: Trial) -> None:
     trial.equal(got, x, "The result", observed=("p = 0", bool(got.isnan().any())))
 
 
-@property_of_dropout("p = 1 gives zeros")
+@property_of_dropout("p = 1 gives zeros", EDGES)
 def everything_dropped(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 8, 9)
     trial.given("dropout(x, 1.0, True), x of shape (8, 9)")
@@ -258,11 +279,12 @@ def everything_dropped(answer: Answer, trial: Trial) -> None:
     trial.equal(got, torch.zeros_like(x), "The result", observed=("p = 1", kind))
 
 
-@property_of_dropout("shape and dtype are those of x")
+@property_of_dropout("shape and dtype are those of x", LIKE_X)
 def like_x(answer: Answer, trial: Trial) -> None:
     for shape, dtype in (
         ((2, 3, 4), torch.float32),
         ((5, 8), torch.float16),
+        ((5, 8), torch.bfloat16),
         ((), torch.float32),
         ((0, 3), torch.float32),
     ):
@@ -271,10 +293,16 @@ def like_x(answer: Answer, trial: Trial) -> None:
         got = called(answer, trial, x, 0.5, True)
         require_like(trial, got, x)
         right = bool(((got == 0) | torch.isclose(got, 2 * x)).all())
-        trial.true(right, "An entry is neither 0 nor 2 * x.", expected="0 or 2 * x", got=got)
+        trial.true(
+            right,
+            "An entry is neither 0 nor 2 * x.",
+            expected=2 * x,
+            got=got,
+            observed=("neither", shape, str(dtype)),
+        )
 
 
-@property_of_dropout("gradients go through the entries that stayed, with the same scale")
+@property_of_dropout("gradients go through the entries that stayed, with the same scale", GRADIENTS)
 def gradient(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 12, 9).requires_grad_(), drawn(trial, 12, 9)
     trial.given("(c * dropout(x, 0.4, True)).sum(), x of shape (12, 9); its gradient")
@@ -283,6 +311,7 @@ def gradient(answer: Answer, trial: Trial) -> None:
         isinstance(got, Tensor) and got.requires_grad,
         "The result has no graph: no gradient gets to what stands in front of the dropout.",
         expected="a result that requires grad",
+        got=f"requires_grad={getattr(got, 'requires_grad', None)}",
         observed="no graph",
     )
     (slope,) = torch.autograd.grad(got, x, c)

@@ -11,7 +11,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.dropout.exercise import dropout
+from helpers.labs.pitfalls.dropout.exercise import (
+    DRAWS,
+    EDGES,
+    EVALUATION,
+    GIVES,
+    GRADIENTS,
+    LEFT,
+    LIKE_X,
+    OWN,
+    dropout,
+)
 
 
 def kept(x: Tensor, p: float) -> Tensor:
@@ -35,10 +45,10 @@ def in_training(train: Callable[[Tensor, float], Tensor]) -> Callable[..., Tenso
 masks = dropout.bank(in_training)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def no_scaling(x: Tensor, p: float) -> Tensor:
-    """The survivors were not scaled. Their sum is then (1 - p) times what it is in evaluation, and the next
-    layer was trained for the smaller one.
+    """The survivors are x itself, not x / (1 - p). Their sum is then (1 - p) times what it is in evaluation,
+    and the next layer is trained for the smaller one.
     """
     return x * kept(x, p)
 
@@ -53,34 +63,36 @@ def _(x: Tensor, p: float) -> Tensor:
     return x * torch.bernoulli(torch.full_like(x, 1 - p))
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=GIVES)
 def scaled_in_evaluation_instead(x: Tensor, p: float, training: bool) -> Tensor:
-    """Training leaves the survivors as they are, and evaluation multiplies by 1 - p: so it stood in the first
-    paper. torch divides in training, so that evaluation is x itself.
+    """Training leaves the survivors as they are, and evaluation multiplies by 1 - p, as in the first paper.
+    torch divides in training, so that evaluation is x itself.
     """
     return x * kept(x, p) if training else x * (1 - p)
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=EVALUATION)
 def scaled_in_both(x: Tensor, p: float, training: bool) -> Tensor:
-    """Training divides by 1 - p and evaluation multiplies by it, too. One of the two is enough to make the
+    """Evaluation gives x times 1 - p, and training divides by it, too. One of the two is enough to make the
     means agree.
     """
     return x * kept(x, p) * scale_of(p) if training else x * (1 - p)
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=EVALUATION)
 def divided_in_evaluation_too(x: Tensor, p: float, training: bool) -> Tensor:
-    """Evaluation divides by 1 - p, though nothing was dropped: everything is too large there."""
+    """Evaluation gives x / (1 - p), though nothing was dropped: everything is too large there. Perhaps the
+    scale is applied whatever training is.
+    """
     if not training:
         return x * scale_of(p)
     return x * kept(x, p) * scale_of(p)
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=EVALUATION)
 def drops_in_evaluation(x: Tensor, p: float, training: bool) -> Tensor:
-    """training is not looked at, so evaluation drops, too. F.dropout does the same to whoever forgets to hand
-    training=self.training on: its default is True.
+    """Evaluation drops, too. Perhaps training is not looked at. F.dropout does the same to whoever forgets to
+    hand training=self.training on: its default is True.
     """
     return x * kept(x, p) * scale_of(p)
 
@@ -90,64 +102,66 @@ def _(x: Tensor, p: float, training: bool) -> Tensor:
     return x * kept(x, p)
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=EVALUATION)
 def training_turned_round(x: Tensor, p: float, training: bool) -> Tensor:
-    """The question of training is asked the wrong way round: evaluation drops, and training does not."""
+    """Training gives x, and evaluation drops. Perhaps the question of training is asked the wrong way round."""
     return x if training else x * kept(x, p) * scale_of(p)
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=GIVES)
 def never_drops(x: Tensor, p: float, training: bool) -> Tensor:
-    """x comes back as it was, in training, too."""
+    """In training nothing is dropped and nothing scaled: x comes back as it was."""
     return x
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def p_is_kept(x: Tensor, p: float) -> Tensor:
-    """p was taken for the probability to keep. In torch it is the probability to drop; other libraries and
-    papers have it the other way.
+    """The share of zeros is 1 - p, and the others are x / p. Perhaps p is taken for the probability to keep: in
+    torch it is the probability to drop; other libraries and papers have it the other way.
     """
     return x * (torch.rand_like(x) < p) / p if p else x * 0
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def p_kept_scaled_by_1_p(x: Tensor, p: float) -> Tensor:
-    """The comparison is the wrong way round: rand < p is True for those that are to be dropped. The scale is
-    right.
+    """The share of zeros is 1 - p, and the scale is right. Perhaps the comparison is the wrong way round: rand
+    < p is True for those that are to be dropped.
     """
     return x * (torch.rand_like(x) < p) * scale_of(p)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def scaled_by_p(x: Tensor, p: float) -> Tensor:
-    """The survivors were divided by p. They are divided by the probability to stay, 1 - p."""
+    """The survivors are x / p. They are divided by the probability to stay, 1 - p."""
     return x * kept(x, p) / p
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def multiplied_by_the_rest(x: Tensor, p: float) -> Tensor:
-    """The survivors were multiplied by 1 - p in place of divided: the mean falls twice."""
+    """The survivors are x times 1 - p, where they should be divided by it: the mean falls twice."""
     return x * kept(x, p) * (1 - p)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def normal_numbers(x: Tensor, p: float) -> Tensor:
-    """The draws come from randn, whose numbers are normal: that one is below p has another probability than
-    p. rand draws evenly from 0 to 1.
+    """The share of zeros is that of normal numbers below p. Perhaps the draws come from randn: rand draws
+    evenly from 0 to 1.
     """
     return x * (torch.randn_like(x) >= p) * scale_of(p)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def gaussian_noise(x: Tensor, p: float) -> Tensor:
-    """x was multiplied by normal noise of the same variance. That is Gaussian dropout: nothing is dropped."""
+    """No entry is 0, and each is x times a number of its own. Perhaps x was multiplied by normal noise of the
+    same variance, which is Gaussian dropout.
+    """
     return x * (1 + torch.randn_like(x) * (p * scale_of(p)) ** 0.5)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GIVES)
 def scaled_by_what_was_kept(x: Tensor, p: float) -> Tensor:
-    """The scale was computed from this call's own mask. Then each entry's scale depends on the draws of all
-    others; it is 1 / (1 - p), whatever was drawn.
+    """The scale is nearly 1 / (1 - p), and differs from call to call. Perhaps it is computed from this call's
+    own mask: then each entry's scale depends on the draws of all others.
     """
     mask = kept(x, p)
     return x * mask / mask.to(x.dtype).mean()
@@ -159,7 +173,7 @@ def _(x: Tensor, p: float) -> Tensor:
     return x * mask * (mask.numel() / mask.sum())
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=OWN)
 def torchs_own(x: Tensor, p: float, training: bool) -> Tensor:
     """A dropout of torch does the work here. It is a mask and a factor: two lines."""
     return F.dropout(x, p, training)
@@ -201,46 +215,42 @@ def masked_by(mask: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
     return in_training(lambda x, p: x * (mask(x) >= p) * scale_of(p))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def one_mask_a_batch():
-    """All samples of the batch share one mask. Each sample needs draws of its own, or the whole batch trains
-    the same smaller network.
-    """
+    """All samples of the batch share one mask: the whole batch trains the same smaller network."""
     return masked_by(lambda x: torch.rand(x.shape[1:]))
 
 
 dropout.variant(one_mask_a_batch)(masked_by(lambda x: torch.rand(x[:1].shape) if x.ndim else torch.rand(())))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def whole_samples():
-    """There is one draw for each sample, so whole samples are dropped. That is known as stochastic depth, or
-    DropPath.
-    """
+    """Whole samples are dropped: there is one draw for each. That is known as stochastic depth, or DropPath."""
     return masked_by(lambda x: torch.rand(x.shape[:1] + (1,) * (x.ndim - 1)))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def shared_along_the_last_dim():
     """The entries along the last dim share a draw."""
     return masked_by(lambda x: torch.rand(x.shape[:-1] + (1,)) if x.ndim else torch.rand(()))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def whole_features():
     """There is one draw for each entry of the last dim, and all that stands in front shares it."""
     return masked_by(lambda x: torch.rand(x.shape[-1:]))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def whole_channels():
-    """There is one draw for a channel of an image: so does F.dropout2d. F.dropout draws for each entry."""
+    """There is one draw for a channel of an image, as in F.dropout2d. F.dropout draws for each entry."""
     return masked_by(lambda x: torch.rand(x.shape[:2] + (1,) * (x.ndim - 2)))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def all_or_nothing():
-    """One number was drawn for the whole tensor: all of it stays, or all of it goes."""
+    """All entries stay, or all of them go: one number was drawn for the whole tensor."""
     return masked_by(lambda x: torch.rand(1) if x.ndim else torch.rand(()))
 
 
@@ -249,10 +259,10 @@ def _(x: Tensor, p: float) -> Tensor:
     return x * 0 if torch.rand(()).item() < p else x * scale_of(p)
 
 
-@masks.mistake()
+@masks.mistake(breaks=DRAWS)
 def an_exact_number(x: Tensor, p: float) -> Tensor:
-    """Exactly p of all entries were dropped, chosen by a permutation. So whether one goes depends on the
-    others; the draws are to be independent.
+    """Exactly the same number of entries is dropped in each call, so whether one goes depends on the others.
+    Perhaps they are chosen by a permutation; the draws are to be independent.
     """
     mask = torch.ones(x.numel(), dtype=x.dtype)
     mask[torch.randperm(x.numel())[: round(p * x.numel())]] = 0
@@ -275,10 +285,10 @@ def _remembered(x: Tensor) -> Tensor:
     return _masks.setdefault(tuple(x.shape), torch.rand(x.shape))
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def always_the_same_mask():
-    """The draws are seeded inside the function, or the mask is kept: the same entries are dropped for ever,
-    which is a smaller network and no noise.
+    """The same entries are dropped in every call, which is a smaller network and no noise. Perhaps the draws
+    are seeded inside the function, or the mask is kept.
     """
     return masked_by(_seeded)
 
@@ -293,10 +303,10 @@ def _own_randomness(x: Tensor) -> Tensor:
     return torch.rand(x.shape, generator=generator)
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def draws_of_a_private_generator():
-    """A generator of its own, seeded by the machine, makes the draws. torch.manual_seed has no hold over it,
-    so no run can be repeated.
+    """torch.manual_seed has no hold over the draws, so no run can be repeated. Perhaps a generator of its own
+    makes them, seeded by the machine.
     """
     return masked_by(_own_randomness)
 
@@ -306,10 +316,10 @@ dropout.variant(draws_of_a_private_generator)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=DRAWS)
 def numpys_draws():
-    """The draws come from NumPy's or Python's generator. torch.manual_seed does not reach it, and neither
-    does whoever saves torch's state in a checkpoint.
+    """The draws come from NumPy's or Python's generator. torch.manual_seed does not reach it, and neither does
+    whoever saves torch's state in a checkpoint.
     """
     return masked_by(lambda x: torch.from_numpy(np.asarray(np.random.rand(*x.shape))))
 
@@ -319,18 +329,18 @@ dropout.variant(numpys_draws)(
 )
 
 
-@dropout.mistake()
+@dropout.mistake(breaks=EVALUATION)
 def draws_in_evaluation(x: Tensor, p: float, training: bool) -> Tensor:
-    """The mask is drawn before training is asked for. In evaluation it is thrown away, but torch's generator
-    has moved.
-    """
+    """Evaluation gives x, and moves torch's generator. Perhaps the mask is drawn before training is asked for."""
     mask = kept(x, p)
     return x * mask * scale_of(p) if training else x
 
 
-@masks.mistake()
+@masks.mistake(breaks=EDGES)
 def zero_by_zero(x: Tensor, p: float) -> Tensor:
-    """1 / (1 - p) was computed for p = 1, too: a division by zero, or 0 times infinity, which is NaN."""
+    """p = 1 gives NaN, or a division by zero. Perhaps 1 / (1 - p) is computed for p = 1, too: 0 times infinity
+    is NaN.
+    """
     return x * kept(x, p) / (1 - p)
 
 
@@ -344,10 +354,10 @@ def _(x: Tensor, p: float) -> Tensor:
     return x * (kept(x, p) / (1 - p))
 
 
-@masks.mistake()
+@masks.mistake(breaks=LEFT)
 def in_place(x: Tensor, p: float) -> Tensor:
-    """The zeros were written into x itself. It belongs to whoever called: a skip connection adds the same x
-    later.
+    """x itself holds zeros after the call. It belongs to whoever called: a skip connection adds the same x
+    later. Perhaps they were written into x.
     """
     x.data[~kept(x, p)] = 0
     return x * scale_of(p)
@@ -359,10 +369,10 @@ def _(x: Tensor, p: float) -> Tensor:
     return x
 
 
-@masks.mistake()
+@masks.mistake(breaks=LIKE_X)
 def mask_in_float32(x: Tensor, p: float) -> Tensor:
-    """The mask is a float32 tensor, and float16 times float32 is float32: under mixed precision the
-    activations grow to twice their size.
+    """From float16 a float32 comes out: under mixed precision the activations grow to twice their size. Perhaps
+    the mask is a float32 tensor.
     """
     return x * (torch.rand(x.shape) >= p).float() * scale_of(p)
 
@@ -372,17 +382,41 @@ def _(x: Tensor, p: float) -> Tensor:
     return x * torch.bernoulli(torch.full(x.shape, 1 - p)) * scale_of(p)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GRADIENTS)
 def cut_off_from_the_graph(x: Tensor, p: float) -> Tensor:
-    """x was detached (or .data was taken): the values are right, and nothing in front of the dropout is
-    trained.
+    """The values are right, and nothing in front of the dropout is trained: the result has no graph. Perhaps x
+    was detached, or .data was taken.
     """
     return x.detach() * kept(x, p) * scale_of(p)
 
 
-@masks.mistake()
+@masks.mistake(breaks=GRADIENTS)
 def gradient_of_the_whole(x: Tensor, p: float) -> Tensor:
-    """The mask was worked in behind the graph's back, as x + (result - x).detach(). Gradients then go through
-    the dropped entries, too.
+    """Gradients go through the dropped entries, too. Perhaps the mask was worked in behind the graph's back, as
+    x + (result - x).detach().
     """
     return x + (x * kept(x, p) * scale_of(p) - x).detach()
+
+
+@masks.mistake(breaks=EDGES)
+def zero_taken_for_no_p(x: Tensor, p: float) -> Tensor:
+    """p = 0 drops entries. Perhaps `p or 0.5` (or `if not p`) takes 0.0 for none given: 0 is a probability, too."""
+    p = p or 0.5
+    return x * kept(x, p) * scale_of(p)
+
+
+@masks.mistake(breaks=GIVES)
+def nearly_dropped(x: Tensor, p: float) -> Tensor:
+    """The dropped entries are nearly 0, and not 0. Perhaps a small number stands in the mask, or was added to it: what
+    is dropped still has a gradient and counts in a norm.
+    """
+    return x * kept(x, p).to(x.dtype).clamp(min=1e-8) * scale_of(p)
+
+
+@masks.mistake(breaks=GRADIENTS)
+def gradient_unscaled(x: Tensor, p: float) -> Tensor:
+    """The gradient of the entries that stay lacks the scale 1 / (1 - p), which the values have. Perhaps the scale is
+    applied to what is detached.
+    """
+    masked = x * kept(x, p)
+    return masked + (masked * (scale_of(p) - 1)).detach()

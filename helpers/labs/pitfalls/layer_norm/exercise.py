@@ -58,6 +58,18 @@ BACKWARD = Forbidden(
 property_of_forward = partial(property_by_hand, layer_norm, FORWARD, once_right=True)
 property_of_backward = partial(property_by_hand, layer_norm, BACKWARD, once_right=True)
 
+GIVES = "What `F.layer_norm` gives: x normalised over its last dimensions, then scaled and moved."
+LIKE_X = "Returns a tensor of shape and dtype of x."
+DIVIDED = "The mean is taken away, and the rest divided by the root of the variance (with n) plus eps."
+FAR = "Numbers far from 0 lose nothing: 1e7 + noise (in float64) gives what the noise gives."
+HALF = "float16 and bfloat16 are computed in float32, and the result is rounded once, at the end."
+LEFT = "The arguments are left as they are."
+OWN = "None of torch's normalisation functions is called; its means and variances may be."
+GRADIENTS = "The gradients (dx, dw, db) of `layer_norm` by x, weight and bias, for dy, that of its result."
+SHAPES = "Returns dx of shape and dtype of x, dw and db of shape and dtype of weight, in a tuple."
+HALF_GRADIENTS = "Half types are computed in float32, and each gradient is rounded once, to its own dtype."
+EDITED = "Nothing that is given is edited."
+FORMULA = "By formula: autograd has no part in it, nor have torch's normalisation functions."
 Answer = tuple[Any, Any]
 SEVERAL = (
     ((2, 3, 4), (3, 4)),
@@ -102,20 +114,20 @@ def require_forward(
     trial.equal(got, want, "The result", rtol=rtol, atol=rtol / 100, observed=observed)
 
 
-@property_of_forward("the forward is its own work")
+@property_of_forward("the forward is its own work", asks=OWN)
 def forward_by_hand(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 4)
     trial.given("layer_norm(x, (4,)), x of shape (3, 4); calls are watched")
     run_for_its_calls(answer[0], x, (4,))
 
 
-@property_of_forward("over the last dim, each row on its own")
+@property_of_forward("over the last dim, each row on its own", asks=(GIVES, DIVIDED, LIKE_X, LEFT))
 def over_the_last_dim(answer: Answer, trial: Trial) -> None:
     for shape in ((3, 5), (4, 4), (2, 3, 6)):  # loosely: eps has a property of its own
         require_forward(answer, trial, 2 * drawn(trial, *shape) + 1, shape[-1:], rtol=1e-3)
 
 
-@property_of_forward("eps is added to the variance: seen where the variance is small")
+@property_of_forward("eps is added to the variance: seen where the variance is small", asks=DIVIDED)
 def with_eps(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 5)
     for scale, eps in ((0.02, 0.1), (1, 1e-3)):
@@ -125,14 +137,14 @@ def with_eps(answer: Answer, trial: Trial) -> None:
     )
 
 
-@property_of_forward("over several trailing dims, as one sample")
+@property_of_forward("over several trailing dims, as one sample", asks=(GIVES, DIVIDED))
 def over_several_dims(answer: Answer, trial: Trial) -> None:
     for shape, normalized_shape in SEVERAL:
         require_forward(answer, trial, drawn(trial, *shape), normalized_shape)
     require_forward(answer, trial, drawn(trial, 2, 3, 4), [3, 4])
 
 
-@property_of_forward("weight and bias, together or one of them")
+@property_of_forward("weight and bias, together or one of them", asks=GIVES)
 def with_weight_and_bias(answer: Answer, trial: Trial) -> None:
     for shape, normalized_shape in (((3, 5), (5,)), ((2, 3, 4), (3, 4))):
         x, weight, bias = (drawn(trial, *dims) for dims in (shape, normalized_shape, normalized_shape))
@@ -140,13 +152,13 @@ def with_weight_and_bias(answer: Answer, trial: Trial) -> None:
             require_forward(answer, trial, x, normalized_shape, w, b)
 
 
-@property_of_forward("one feature: its distance from its mean is 0")
+@property_of_forward("one feature: its distance from its mean is 0", asks=DIVIDED)
 def of_one_feature(answer: Answer, trial: Trial) -> None:
     require_forward(answer, trial, drawn(trial, 3, 1), (1,))
     require_forward(answer, trial, drawn(trial, 3, 1), (1,), drawn(trial, 1), drawn(trial, 1))
 
 
-@property_of_forward("numbers far from 0 lose nothing")
+@property_of_forward("numbers far from 0 lose nothing", asks=FAR)
 def far_from_zero(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 6, 5) + 1e7
     trial.given("layer_norm(x, (5,)), x of shape (6, 5) float64: 1e7 plus noise of about 1")
@@ -162,7 +174,7 @@ def halves(trial: Trial, scale: float, offset: float) -> Tensor:
 HALVES = (("of about 500, whose squares are beyond float16", 500, 0), ("100 plus noise of about 1", 1, 100))
 
 
-@property_of_forward("float16 is computed in float32, and rounded once")
+@property_of_forward("float16 is computed in float32, and stays float16", asks=HALF)
 def in_float16(answer: Answer, trial: Trial) -> None:
     weight, bias = drawn(trial, 6, dtype=torch.float16), drawn(trial, 6, dtype=torch.float16)
     for description, scale, offset in HALVES:
@@ -172,6 +184,68 @@ def in_float16(answer: Answer, trial: Trial) -> None:
         want = F.layer_norm(x.float(), (6,), weight.float(), bias.float()).half()
         kind = (description, str(getattr(got, "dtype", "")))
         trial.equal(got, want, "The result", rtol=4e-3, atol=4e-3, observed=kind)
+
+
+HALF_TYPES = (torch.float16, torch.bfloat16)
+
+
+def steps_off(got: Tensor, exact: Tensor) -> Tensor:
+    """The distances from the exact numbers, in steps of the type of `got`: rounded once they are a half at most.
+
+    What float32 loses on the way, in sums of numbers up to the largest one, does not count.
+    """
+    kind = torch.finfo(got.dtype)
+    step = exact.abs().clamp(min=kind.tiny).log2().floor().exp2() * kind.eps
+    lost = 1e-5 * exact.abs().max()
+    return ((got.double() - exact).abs() - lost).clamp(min=0) / step
+
+
+def described_types(x: torch.dtype, weight: torch.dtype) -> str:
+    return " and ".join(str(dtype).removeprefix("torch.") for dtype in dict.fromkeys((x, weight)))
+
+
+def require_rounded_once(
+    trial: Trial, got: Any, exact: Tensor, dtype: torch.dtype, name: str, types: str
+) -> None:
+    """Wrong unless `got` is what is exact, rounded to this type and to no other one on the way."""
+    have = str(getattr(got, "dtype", type(got).__name__))
+    trial.true(
+        have == str(dtype),
+        f"{name} has the dtype {have}.",
+        expected=dtype,
+        got=have,
+        observed=("dtype", name, types, have),
+    )
+    trial.equal(tuple(got.shape), tuple(exact.shape), f"The shape of {name}")
+    all_off = steps_off(got, exact).flatten()
+    worst = int(all_off.argmax())
+    off, place = (
+        float(all_off[worst]),
+        [int(at) for at in torch.unravel_index(torch.tensor(worst), got.shape)],
+    )
+    trial.true(
+        off <= 0.6,
+        f"{name} is off by {off:.1f} steps of {str(dtype).removeprefix('torch.')}, at {place}. Rounded once it is off by a "
+        "half at most.",
+        expected=f"the number of {str(dtype).removeprefix('torch.')} that is next to {exact.flatten()[worst]:.7g}",
+        got=f"{got.flatten()[worst]:.7g}",
+        observed=("steps", name, types, "large" if not off < 20 else "a step or two" if off < 4 else "some"),
+    )
+
+
+@property_of_forward(
+    "the half types are rounded once, whatever the dtype of weight and bias", asks=(HALF, LIKE_X)
+)
+def rounded_once(answer: Answer, trial: Trial) -> None:
+    for dtype in HALF_TYPES:
+        for other in (dtype, torch.float32):
+            x = drawn(trial, 40, 6, dtype=dtype)
+            weight, bias = drawn(trial, 6, dtype=other), 0.1 * drawn(trial, 6, dtype=other)
+            types = described_types(dtype, other)
+            trial.given(f"layer_norm(x, (6,), weight, bias), x of shape (40, 6), {types} (weight, bias)")
+            got = trial.call(answer[0], x, (6,), weight, bias)
+            exact = F.layer_norm(x.double(), (6,), weight.double(), bias.double())
+            require_rounded_once(trial, got, exact, dtype, "The result", types)
 
 
 Gradients = tuple[Tensor, Tensor, Tensor]
@@ -223,30 +297,32 @@ def require_gradients(
             trial.equal(have, need, name, rtol=1e-7, atol=1e-9 / scale)
 
 
-@property_of_backward("the backward is by formula: autograd has no part in it")
+@property_of_backward("the backward is by formula: autograd has no part in it", asks=FORMULA)
 def backward_by_hand(answer: Answer, trial: Trial) -> None:
     x, dy, weight = drawn(trial, 3, 4), drawn(trial, 3, 4), drawn(trial, 4)
     trial.given("layer_norm_backward(dy, x, (4,), weight, 1e-5), x of shape (3, 4); calls are watched")
     run_for_its_calls(answer[1], dy, x, (4,), weight, 1e-5)
 
 
-@property_of_backward("dx: by the three ways from x to the result")
+@property_of_backward("dx: by the three ways from x to the result", asks=(GRADIENTS, SHAPES, EDITED))
 def gradient_of_x(answer: Answer, trial: Trial) -> None:
     for shape in ((4, 5), (2, 3, 6)):
         require_gradients(answer, trial, shape, shape[-1:], ["dx"])
 
 
-@property_of_backward("dw: the gradient of weight")
+@property_of_backward("dw: the gradient of weight", asks=(GRADIENTS, SHAPES))
 def gradient_of_weight(answer: Answer, trial: Trial) -> None:
     require_gradients(answer, trial, (4, 5), (5,), ["dw"])
 
 
-@property_of_backward("db: the gradient of bias")
+@property_of_backward("db: the gradient of bias", asks=(GRADIENTS, SHAPES))
 def gradient_of_bias(answer: Answer, trial: Trial) -> None:
     require_gradients(answer, trial, (4, 5), (5,), ["db"])
 
 
-@property_of_backward("all three gradients, for any number of leading and trailing dims")
+@property_of_backward(
+    "all three gradients, for any number of leading and trailing dims", asks=(GRADIENTS, SHAPES)
+)
 def gradients_over_dims(answer: Answer, trial: Trial) -> None:
     for shape, normalized_shape in (
         ((2, 3, 5), (5,)),
@@ -257,13 +333,15 @@ def gradients_over_dims(answer: Answer, trial: Trial) -> None:
         require_gradients(answer, trial, shape, normalized_shape)
 
 
-@property_of_backward("eps counts in the gradients, too")
+@property_of_backward("eps counts in the gradients, too", asks=GRADIENTS)
 def gradients_with_eps(answer: Answer, trial: Trial) -> None:
     require_gradients(answer, trial, (4, 5), (5,), eps=0.1)
     require_gradients(answer, trial, (4, 5), (5,), scale=1e-3)
 
 
-@property_of_backward("the gradients of float16 are computed in float32, and rounded once")
+@property_of_backward(
+    "the gradients of float16 are computed in float32, and stay float16", asks=HALF_GRADIENTS
+)
 def gradients_in_float16(answer: Answer, trial: Trial) -> None:
     weight = drawn(trial, 6, dtype=torch.float16)
     for description, scale, offset in HALVES:
@@ -276,3 +354,26 @@ def gradients_in_float16(answer: Answer, trial: Trial) -> None:
             kind = (description, name, str(have.dtype))
             atol = 4e-3 * float(need.double().abs().max())
             trial.equal(have, need, name, rtol=4e-3, atol=atol, observed=kind)
+
+
+@property_of_backward(
+    "the gradients of the half types are rounded once, each to its own dtype", asks=(HALF_GRADIENTS, SHAPES)
+)
+def gradients_rounded_once(answer: Answer, trial: Trial) -> None:
+    for dtype in HALF_TYPES:
+        for other in (dtype, torch.float32):
+            x, dy = drawn(trial, 40, 6, dtype=dtype), drawn(trial, 40, 6, dtype=dtype)
+            weight = drawn(trial, 6, dtype=other)
+            types = described_types(dtype, other)
+            trial.given(
+                f"layer_norm_backward(dy, x, (6,), weight, 1e-5), x of shape (40, 6), {types} (weight)"
+            )
+            got = three_gradients(answer, trial, dy, x, (6,), weight, 1e-5)
+            exact = right_gradients(dy.double(), x.double(), (6,), weight.double())
+            for name, have, need, own in zip(NAMES, got, exact, (dtype, other, other), strict=True):
+                if own == torch.float32:
+                    trial.equal(
+                        have, need.float(), name, rtol=1e-4, atol=1e-5, observed=("float32", name, types)
+                    )
+                else:
+                    require_rounded_once(trial, have, need, own, name, types)

@@ -52,7 +52,7 @@ two_roads = Prediction(
             "several it runs Welford's loop in float64.",
         ),
         "D": Choice(
-            "The row's is worse, since the memory of two rows is walked in another order.",
+            "The row's is worse, since the memory of two rows is walked in a different order.",
             "The order changes the last digit at most. The row's variance is the good one: Welford's loop in float64.",
             "order_of_memory",
         ),
@@ -82,7 +82,7 @@ norm_by_hand = Prediction(
         "D": Choice(
             "The root of 7/8, about 0.935, in each entry.",
             "All entries shrink by the same factor, and a trained `weight` would take it up. That is why nobody sees it, "
-            "until weights are loaded from another program.",
+            "until weights are loaded from a different program.",
         ),
     },
 )
@@ -120,7 +120,7 @@ whose_variance = Prediction(
     {
         "A": Choice(
             "1: with momentum 1 the layer has stored exactly this batch.",
-            "It stored this batch's mean. Of the variance it stored another one than it used: 14/3 in place of 14/4.",
+            "It stored this batch's mean. Of the variance it stored a different one than it used: 14/3 in place of 14/4.",
             "one_variance",
         ),
         "B": Choice(
@@ -190,6 +190,34 @@ normalize_which = Prediction(
             "Nothing: with three dimensions it raises.",
             "It takes any number of dimensions from two on. Only a vector raises, since it has no dim=1.",
             "refuses_three_dimensions",
+        ),
+    },
+)
+
+zero_row_in_half = Prediction(
+    "10.zero_row_in_half",
+    "A row of zeros, in half precision",
+    {
+        "A": Choice(
+            "Zeros in both: 0 is exact in every type.",
+            "0 is, and what it is divided by is not: in float16 1e-12 is 0, too, and 0 / 0 is NaN.",
+            "zero_is_exact",
+        ),
+        "B": Choice(
+            "Zeros in bfloat16, NaN in float16.",
+            "The smallest number of float16 is 6e-8, so its eps is 0. bfloat16 has the exponents of float32, and with them "
+            "1e-12.",
+        ),
+        "C": Choice(
+            "NaN in bfloat16, which has fewer digits, and zeros in float16.",
+            "The digits do not count here, the exponents do: bfloat16 has those of float32, float16 has fewer.",
+            "digits_for_exponents",
+        ),
+        "D": Choice(
+            "NaN in both: 1e-12 needs more than 16 bits.",
+            "The size of a number is in its exponent, and 8 bits are enough for 1e-12, as in float32. bfloat16 has 8, "
+            "float16 has 5.",
+            "sixteen_bits_are_sixteen_bits",
         ),
     },
 )

@@ -18,7 +18,7 @@ regression_loss = Exercise(
     minutes=8,
     difficulty="easy",
     hints=[
-        "What is the shape of pred - target for (4, 1) and (4,)? Which of the two did the caller mean to have another "
+        "What is the shape of pred - target for (4, 1) and (4,)? Which of the two did the caller mean to have a different "
         "shape? You cannot know: so do not guess.",
         "Two shapes can be compared as a whole: `pred.shape != target.shape`. The number of elements, of axes or the "
         "length of the first axis are not enough.",
@@ -27,10 +27,20 @@ regression_loss = Exercise(
     ],
 )
 
-SAME = ((5,), (4, 1), (3, 2), (2, 3, 2), (1,), ())
+SAME = ((5,), (4, 1), (3, 2), (2, 3, 5), (1,), ())
+RAISES = "ValueError: the shapes differ in any way."
+STRETCHED = "not one that torch would stretch"
+AS_MANY = "nor one with equally many entries."
+NONE = "No pair of unequal shapes is computed:"
 
 
-@regression_loss.property("the mean of the squared differences, for equal shapes")
+@regression_loss.property(
+    "the mean of the squared differences, for equal shapes",
+    asks=(
+        "The mean of (pred - target)², each prediction with its own target.",
+        "Returns a tensor of no dimensions",
+    ),
+)
 def values(answer: Any, trial: Trial) -> None:
     for shape in SAME:
         pred, target = drawn(trial, *shape).requires_grad_(), drawn(trial, *shape)
@@ -39,7 +49,7 @@ def values(answer: Any, trial: Trial) -> None:
         trial.equal(got, ((pred - target) ** 2).mean(), "The loss")
 
 
-@regression_loss.property("its gradient reaches pred")
+@regression_loss.property("its gradient reaches pred", asks="its gradient reaches pred.")
 def gradient(answer: Any, trial: Trial) -> None:
     pred, target, c = drawn(trial, 4, 3).requires_grad_(), drawn(trial, 4, 3), drawn(trial, 1)[0]
     trial.given("pred and target of shape (4, 3); a random number comes in from above")
@@ -48,13 +58,15 @@ def gradient(answer: Any, trial: Trial) -> None:
     trial.equal(grad, c * 2 * (pred - target).detach() / pred.numel(), "The gradient of pred")
 
 
-@regression_loss.property("the dtype of the inputs is kept")
+@regression_loss.property("the dtype of the inputs is kept", asks="of the dtype of the inputs")
 def dtypes(answer: Any, trial: Trial) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         pred, target = drawn(trial, 6, dtype=dtype), drawn(trial, 6, dtype=dtype)
         trial.given(f"pred and target of shape (6,), {dtype}")
         got = trial.call(answer, pred, target)
-        keeps_dtype(trial, got, dtype, "The loss")
+        keeps_dtype(trial, got, dtype, "the loss")
+        near = (pred.double() - target.double()).square().mean()
+        trial.equal(got.double(), near, "The loss", rtol=0.05, observed="a different value")
 
 
 def _refused(answer: Any, trial: Trial, one: tuple[int, ...], other: tuple[int, ...]) -> None:
@@ -80,7 +92,7 @@ def _refused(answer: Any, trial: Trial, one: tuple[int, ...], other: tuple[int, 
 
 
 def _tell(trial: Trial, pred: Tensor, target: Tensor, got: Any) -> None:
-    kind, message = "another value", "and a number came back"
+    kind, message = "a different value", "and a number came back"
     if isinstance(got, Tensor) and got.numel() == 1:
         if pred.numel() == target.numel() and torch.allclose(got, _each_with_its_own(pred, target)):
             kind, message = "reshaped", "and one of them was silently brought into the other's shape"
@@ -99,30 +111,30 @@ def _each_with_its_own(pred: Tensor, target: Tensor) -> Tensor:
     return ((pred.reshape(-1) - target.reshape(-1)) ** 2).mean()
 
 
-@regression_loss.property("(N, 1) against (N,) raises ValueError")
+@regression_loss.property("(N, 1) against (N,) raises ValueError", asks=(NONE, STRETCHED, RAISES))
 def column_against_row(answer: Any, trial: Trial) -> None:
     _refused(answer, trial, (4, 1), (4,))
 
 
-@regression_loss.property("so does a batch of one sample")
+@regression_loss.property("so does a batch of one sample", asks=(NONE, AS_MANY, RAISES))
 def batch_of_one(answer: Any, trial: Trial) -> None:
     for one, other in (((1, 1), (1,)), ((1, 5), (5,)), ((1, 3, 1), (1, 3))):
         _refused(answer, trial, one, other)
 
 
-@regression_loss.property("so do equally many elements in another shape")
-def as_many_elements(answer: Any, trial: Trial) -> None:
-    for one, other in (((3, 2), (6,)), ((3, 2), (2, 3))):
-        _refused(answer, trial, one, other)
-
-
-@regression_loss.property("so does all else that torch would stretch")
+@regression_loss.property("so does all else that torch would stretch", asks=(NONE, STRETCHED, RAISES))
 def stretched(answer: Any, trial: Trial) -> None:
-    for one, other in (((3, 2), (2,)), ((3, 2), (1, 2)), ((4, 2), (4, 1))):
+    for one, other in (((4, 2), (4, 1)), ((3, 2), (1, 2)), ((3, 2), (2,)), ((3,), (1,))):
         _refused(answer, trial, one, other)
 
 
-@regression_loss.property("so does a single number against many")
+@regression_loss.property("so do equally many entries in a different shape", asks=(NONE, AS_MANY, RAISES))
+def as_many_entries(answer: Any, trial: Trial) -> None:
+    for one, other in (((3, 2), (2, 3)), ((3, 2), (6,))):
+        _refused(answer, trial, one, other)
+
+
+@regression_loss.property("so does a single number against many", asks=(NONE, STRETCHED, RAISES))
 def single_number(answer: Any, trial: Trial) -> None:
-    for one, other in (((3,), ()), ((3,), (1,))):
+    for one, other in (((3,), ()), ((1,), ())):
         _refused(answer, trial, one, other)

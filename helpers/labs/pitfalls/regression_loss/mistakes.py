@@ -8,7 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.pitfalls.regression_loss.exercise import regression_loss
+from helpers.labs.pitfalls.regression_loss.exercise import AS_MANY, RAISES, STRETCHED, regression_loss
+
+MEAN = "The mean of (pred - target)², each prediction with its own target."
 
 
 def _refuse(pred: Tensor, target: Tensor) -> None:
@@ -20,10 +22,10 @@ def _mse(pred: Tensor, target: Tensor) -> Tensor:
     return ((pred - target) ** 2).mean()
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=STRETCHED)
 def broadcast(pred: Tensor, target: Tensor) -> Tensor:
-    """(N, 1) minus (N,) has shape (N, N): every prediction is compared with every target. The best answer to
-    that loss is the mean of the targets, and a model learns just this.
+    """(N, 1) minus (N,) has the shape (N, N): every prediction is compared with every target. The best answer to
+    that loss is the mean of the targets, and a model learns just this. Perhaps the shapes are not compared.
     """
     return ((pred - target) ** 2).mean()
 
@@ -49,57 +51,63 @@ def _(pred: Tensor, target: Tensor) -> Tensor:
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=AS_MANY)
 def squeezed(pred: Tensor, target: Tensor) -> Tensor:
-    """squeeze() takes out every axis of length 1, the batch of a last, single sample with it. It makes shapes
-    equal that were not meant to be.
+    """(N, 1) is brought to (N,) without a word, and so is the batch of one sample to (). Perhaps squeeze() stands
+    before the comparison: it takes out every axis of length 1, and makes shapes equal that were not meant to be.
     """
     pred, target = pred.squeeze(), target.squeeze()
     _refuse(pred, target)
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=STRETCHED)
 def squeezed_and_stretched(pred: Tensor, target: Tensor) -> Tensor:
-    """squeeze() brings (N, 1) to (N,), and nothing looks at the shapes after it: all other pairs of shapes
-    are stretched as before.
+    """(N, 1) is brought to (N,) without a word, and all other pairs of shapes are stretched as before. Perhaps
+    squeeze() is called, and nothing looks at the shapes after it.
     """
     return _mse(pred.squeeze(), target.squeeze())
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=MEAN)
 def pred_squeezed(pred: Tensor, target: Tensor) -> Tensor:
-    """pred.squeeze(-1) is made for a pred of (N, 1) and a target of (N,). It makes all pairs of a target that
-    had the right shape (N, 1) from the start.
+    """Where both have the right shape (N, 1), all pairs are compared. Perhaps pred.squeeze(-1) is called: it is
+    made for a pred of (N, 1) and a target of (N,).
     """
     return _mse(pred.squeeze(-1), target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=AS_MANY)
 def flattened(pred: Tensor, target: Tensor) -> Tensor:
-    """view(-1) makes one row of any tensor: (3, 2) and (2, 3) have six numbers each, and the wrong ones meet."""
+    """Shapes with equally many entries are taken for equal: (3, 2) and (2, 3) have six numbers each, and the
+    wrong ones meet. Perhaps view(-1) makes one row of both first.
+    """
     pred, target = pred.reshape(-1), target.reshape(-1)
     _refuse(pred, target)
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=STRETCHED)
 def flattened_and_stretched(pred: Tensor, target: Tensor) -> Tensor:
-    """After view(-1) a single number still meets a row of any length, and is stretched over it."""
+    """Shapes with equally many entries are taken for equal, and a single number is stretched over any row.
+    Perhaps view(-1) makes one row of both, and the rows are not compared.
+    """
     return _mse(pred.reshape(-1), target.reshape(-1))
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=AS_MANY)
 def target_reshaped(pred: Tensor, target: Tensor) -> Tensor:
-    """view_as takes any shape with as many elements, without a word. That is a guess about what the caller
-    meant; where the counts differ, it raises a RuntimeError of its own.
+    """One of the two is brought into the shape of the other, wherever the counts agree; where they do not, a
+    RuntimeError comes. Perhaps by view_as or reshape, which is a guess about what the caller meant.
     """
     return _mse(pred, target.reshape(pred.shape))
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=RAISES)
 def expanded(pred: Tensor, target: Tensor) -> Tensor:
-    """expand_as writes the stretching down instead of refusing it, and raises RuntimeError where it cannot."""
+    """A target is stretched over pred wherever that can be done. Perhaps by expand_as, which writes the
+    stretching down instead of refusing it.
+    """
     return _mse(pred, target.expand_as(pred))
 
 
@@ -112,63 +120,143 @@ def _(pred: Tensor, target: Tensor) -> Tensor:
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=STRETCHED)
 def axis_added(pred: Tensor, target: Tensor) -> Tensor:
-    """unsqueeze repairs the one order of shapes that was seen in the debugger: a pred of (N,) with a target
-    of (N, 1) still makes all pairs.
+    """One order of the shapes, a target with an axis less, is repaired without a word; the other order still
+    makes all pairs. Perhaps an unsqueeze for the case that was seen in the debugger.
     """
     if target.ndim == pred.ndim - 1:
         target = target.unsqueeze(-1)
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=AS_MANY)
 def count_compared(pred: Tensor, target: Tensor) -> Tensor:
-    """(N, 1) and (N,) have the same number of elements: numel() cannot tell them apart."""
+    """(N, 1) against (N,) makes all pairs, while shapes with other numbers of entries are refused. Perhaps
+    numel() is compared, which cannot tell these two apart.
+    """
     if pred.numel() != target.numel():
-        raise ValueError("another number of elements")
+        raise ValueError("a different number of elements")
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=RAISES)
 def length_compared(pred: Tensor, target: Tensor) -> Tensor:
-    """len() is the first axis only. (N, 1) and (N,) agree in it."""
+    """Shapes that agree in the first axis are taken for equal: (N, 1) and (N,) make all pairs. Perhaps len() is
+    compared.
+    """
     if pred.shape[:1] != target.shape[:1]:
-        raise ValueError("another batch size")
+        raise ValueError("a different batch size")
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=STRETCHED)
 def axes_counted(pred: Tensor, target: Tensor) -> Tensor:
-    """Equally many axes are no equal shapes: an axis of length 1 is stretched to any length."""
+    """Shapes with equally many axes are not refused, and an axis of length 1 is stretched to any length. Perhaps
+    only ndim is compared.
+    """
     if pred.ndim != target.ndim:
-        raise ValueError("another number of axes")
+        raise ValueError("a different number of axes")
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=AS_MANY)
+def sizes_in_any_order(pred: Tensor, target: Tensor) -> Tensor:
+    """(3, 2) against (2, 3) is not refused by the answer itself. Perhaps the sizes are compared without their
+    order.
+    """
+    if sorted(pred.shape) != sorted(target.shape):
+        raise ValueError("other sizes")
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=AS_MANY)
+def as_many_of_as_many_axes(pred: Tensor, target: Tensor) -> Tensor:
+    """(3, 2) against (2, 3) gives a loss: each number meets one of a different place. Perhaps numel() and ndim are
+    compared, and both are flattened then.
+    """
+    if pred.numel() != target.numel() or pred.ndim != target.ndim:
+        raise ValueError("other shapes")
+    return _mse(pred.reshape(-1), target.reshape(-1))
+
+
+@regression_loss.mistake(breaks=RAISES)
+def number_allowed(pred: Tensor, target: Tensor) -> Tensor:
+    """A target of no dimensions is stretched over all predictions. Perhaps it was allowed as a convenience: the
+    loss of a batch whose targets were averaged by mistake then looks like any other.
+    """
+    if target.ndim:
+        _refuse(pred, target)
+    return _mse(pred, target)
+
+
+@regression_loss.variant(number_allowed)
+def _(pred: Tensor, target: Tensor) -> Tensor:
+    if target.ndim and pred.ndim:
+        _refuse(pred, target)
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=RAISES)
 def asserted(pred: Tensor, target: Tensor) -> Tensor:
-    """An assert is for what cannot happen, raises AssertionError, and is gone under `python -O`."""
+    """The shapes are refused with AssertionError. An assert is for what cannot happen, and is gone under
+    `python -O`; ValueError was promised.
+    """
     assert pred.shape == target.shape
     return _mse(pred, target)
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=MEAN)
 def sum_for_mean(pred: Tensor, target: Tensor) -> Tensor:
-    """The sum of the squares grows with the batch, and with it the gradient."""
+    """The squares are added up, not averaged: the loss grows with the batch, and with it the gradient."""
     _refuse(pred, target)
     return ((pred - target) ** 2).sum()
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=MEAN)
 def root_taken(pred: Tensor, target: Tensor) -> Tensor:
-    """The root of the mean is another loss, with another gradient, and none at 0."""
+    """The root of the mean comes back. That is a different loss, with a different gradient, and none at 0."""
     _refuse(pred, target)
     return _mse(pred, target).sqrt()
 
 
-@regression_loss.mistake()
+@regression_loss.mistake(breaks=MEAN)
+def distances(pred: Tensor, target: Tensor) -> Tensor:
+    """The mean of the distances without their sign comes back. Perhaps abs() stands where the square belongs."""
+    _refuse(pred, target)
+    return (pred - target).abs().mean()
+
+
+@regression_loss.mistake(breaks="its gradient reaches pred.")
 def number_returned(pred: Tensor, target: Tensor) -> float:
-    """.item() gives a Python number: there is nothing left to call backward on."""
+    """A Python number comes back: there is nothing left to call backward on. Perhaps .item() stands at the end."""
     _refuse(pred, target)
     return _mse(pred, target).item()
+
+
+@regression_loss.mistake(breaks="its gradient reaches pred.")
+def half_the_gradient(pred: Tensor, target: Tensor) -> Tensor:
+    """The value is right, and the gradient of pred is half of what it should be. Perhaps one of the two factors
+    of the square is detached.
+    """
+    _refuse(pred, target)
+    gap = pred - target
+    return (gap * gap.detach()).mean()
+
+
+@regression_loss.mistake(breaks="of the dtype of the inputs")
+def float64_comes_out(pred: Tensor, target: Tensor) -> Tensor:
+    """From float32 a float64 comes out: whatever is added to this loss becomes float64, too. Perhaps the squares
+    are averaged in float64, and not brought back.
+    """
+    _refuse(pred, target)
+    return _mse(pred.double(), target.double())
+
+
+@regression_loss.mistake(breaks="of the dtype of the inputs")
+def float32_from_bfloat16(pred: Tensor, target: Tensor) -> Tensor:
+    """From bfloat16 a float32 comes out. Perhaps half types are averaged in float32, which is wise, and the
+    result is not brought back.
+    """
+    _refuse(pred, target)
+    return _mse(*(value.float() if value.dtype == torch.bfloat16 else value for value in (pred, target)))

@@ -42,46 +42,74 @@ def _compared(answer: Any, trial: Trial, batches: list[Batch], about: str) -> No
     hits = sum(int(((logits[:, 0] > 0).long() == target).sum()) for logits, target in batches)
     got = trial.call(answer, batches)
     if isinstance(got, float) or (isinstance(got, Tensor) and got.numel() == 1):
-        got = round(float(got), 6)  # another property asks for the type; float32 on the way is fine
+        got = round(float(got), 6)  # a different property asks for the type; float32 on the way is fine
     trial.equal(got, round(hits / sum(sizes), 6), "The accuracy", rtol=1e-6, atol=2e-6)
 
 
-@repair_accuracy.property("one batch: the share of samples that are right")
+SHARE = "The share of samples, of all batches together, whose class was predicted."
+BORDER = "A logit above 0 predicts class 1, any other one class 0."
+EACH = "Each sample counts as much as any other, whatever the size of its batch."
+FAR = "logits far from 0"
+
+
+@repair_accuracy.property("one batch: the share of samples that are right", asks=SHARE)
 def one_batch(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, [batch(trial, "11101", "11000", 2, 4)], "logits far from 0")
+    _compared(answer, trial, [batch(trial, "1" * 6 + "0" * 7, "1111101100000", 2, 4)], FAR)
 
 
-@repair_accuracy.property("batches of one size")
+@repair_accuracy.property("batches of one size", asks=SHARE)
 def even(answer: Any, trial: Trial) -> None:
     batches = [
         batch(trial, "1110", "1100", 2, 4),
         batch(trial, "0010", "0110", 2, 4),
         batch(trial, "1011", "0100", 2, 4),
     ]
-    _compared(answer, trial, batches, "logits far from 0")
+    _compared(answer, trial, batches, FAR)
 
 
-@repair_accuracy.property("a last batch that is smaller, down to one sample")
+@repair_accuracy.property("a last batch that is smaller, down to one sample", asks=(SHARE, EACH))
 def ragged(answer: Any, trial: Trial) -> None:
     batches = [
-        batch(trial, "1110", "1100", 2, 4),
-        batch(trial, "0010", "1110", 2, 4),
+        batch(trial, "11100", "11000", 2, 4),
+        batch(trial, "00100", "11100", 2, 4),
         batch(trial, "1", "1", 2, 4),
     ]
-    _compared(answer, trial, batches, "logits far from 0")
+    _compared(answer, trial, batches, FAR)
 
 
-@repair_accuracy.property("logits between 0 and 0.5 predict class 1")
+@repair_accuracy.property("logits between 0 and 0.5 predict class 1", asks=BORDER)
 def small_logits(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, [batch(trial, "11100", "11010", 0.1, 0.4)], "logits between -0.4 and 0.4")
+    logits, target = batch(trial, "1110000", "1101000", 0.1, 0.4)
+    logits = torch.where(logits < 0, 10 * logits, logits)
+    _compared(answer, trial, [(logits, target)], "logits between 0 and 0.4, and below -1")
 
 
-@repair_accuracy.property("logits between -0.5 and 0 predict class 0")
+@repair_accuracy.property("logits between -0.5 and 0 predict class 0", asks=BORDER)
 def negative_logits(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, [batch(trial, "0000", "1000", 0.1, 0.4)], "logits between -0.4 and 0")
+    _compared(answer, trial, [batch(trial, "00000", "10000", 0.1, 0.4)], "logits between -0.4 and 0")
 
 
-@repair_accuracy.property("a Python float comes back")
+@repair_accuracy.property("a logit of exactly 0 predicts class 0", asks=BORDER)
+def zero_logits(answer: Any, trial: Trial) -> None:
+    logits, target = batch(trial, "1110000", "1100010", 2, 4)
+    logits[target == 1], logits[target == 0] = logits[target == 1].abs(), 0.0
+    _compared(answer, trial, [(logits, target)], "logits of exactly 0 and logits above 1")
+
+
+@repair_accuracy.property(
+    "many hits are counted exactly, also in bfloat16",
+    asks="Hits are counted exactly, also those of bfloat16 logits.",
+)
+def many_in_bfloat16(answer: Any, trial: Trial) -> None:
+    batches = [
+        batch(trial, "1" * 401 + "0" * 200, "1" * 389 + "0" * 212, 2, 4),
+        batch(trial, "1" * 11, "1" * 8 + "0" * 3, 2, 4),
+    ]
+    batches = [(logits.bfloat16(), target) for logits, target in batches]
+    _compared(answer, trial, batches, FAR + ", bfloat16")
+
+
+@repair_accuracy.property("a Python float comes back", asks="Returns a Python float from 0 to 1.")
 def kind(answer: Any, trial: Trial) -> None:
     trial.given("a batch of 4 samples")
     got = trial.call(answer, [batch(trial, "1110", "1100", 2, 4)])

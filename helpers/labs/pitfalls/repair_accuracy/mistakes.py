@@ -7,8 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from helpers.labs.pitfalls.repair_accuracy.exercise import Batch, repair_accuracy
+from helpers.labs.pitfalls.repair_accuracy.exercise import BORDER, EACH, SHARE, Batch, repair_accuracy
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
+
+EXACTLY = "Hits are counted exactly, also those of bfloat16 logits."
+FLOAT = "Returns a Python float from 0 to 1."
 
 
 def broken(have: set[str]) -> Callable[[list[Batch]], float]:
@@ -31,14 +34,20 @@ add_pitfalls(
     broken,
     {
         "all_pairs": (
-            "(N, 1) == (N,) compares every prediction with every target, N * N of them. A metric has no warning for it, "
-            "and the share looks like that of a model that guesses."
+            "The share is that of all pairs of a prediction and a target, N * N of them, and looks like that of a model "
+            "that guesses. Perhaps (N, 1) == (N,) is compared: a metric has no warning for it.",
+            SHARE,
         ),
         "mean_of_means": (
-            "The mean of the batches' means counts a sample of the small, last batch more than the others. Add up hits "
-            "and samples, and divide once."
+            "A sample of the small, last batch counts more than the others. Perhaps the shares of the batches are "
+            "averaged. Add up hits and samples, and divide once.",
+            EACH,
         ),
-        "cut_at_one_half": "0.5 is the border for probabilities. For logits it is 0, as sigmoid(0) is 0.5.",
+        "cut_at_one_half": (
+            "Logits between 0 and 0.5 are taken for class 0. Perhaps they are cut at 0.5, which is the border for "
+            "probabilities: for logits it is 0, as sigmoid(0) is 0.5.",
+            BORDER,
+        ),
     },
 )
 
@@ -47,67 +56,147 @@ def hits_of(logits: Tensor, target: Tensor) -> int:
     return int(((logits.squeeze(1) > 0).long() == target).sum())
 
 
-@repair_accuracy.variant("cut_at_one_half")
-def _(batches: list[Batch]) -> float:
-    hits = sum(int((logits.squeeze(1).clamp(0, 1).round() == target).sum()) for logits, target in batches)
-    return hits / sum(len(target) for _, target in batches)
+def shares_of(right: Callable[[Tensor, Tensor], Tensor]) -> Callable[[list[Batch]], float]:
+    """An answer that asks right(logits of shape (N,), target), and is right otherwise."""
+
+    def accuracy(batches: list[Batch]) -> float:
+        hits = sum(int(right(logits.squeeze(1), target).sum()) for logits, target in batches)
+        return hits / sum(len(target) for _, target in batches)
+
+    return accuracy
 
 
-@repair_accuracy.mistake()
+compared = repair_accuracy.bank(shares_of)
+
+
+@compared.variant("cut_at_one_half")
+def _(logits: Tensor, target: Tensor) -> Tensor:
+    return logits.clamp(0, 1).round() == target
+
+
+@compared.mistake(breaks=BORDER)
+def zero_is_class_1(logits: Tensor, target: Tensor) -> Tensor:
+    """A logit of exactly 0 is taken for class 1. Perhaps `>= 0` stands there: dead units give a 0 more often than
+    one thinks.
+    """
+    return (logits >= 0) == target
+
+
+@compared.variant(zero_is_class_1)
+def _(logits: Tensor, target: Tensor) -> Tensor:
+    return (logits.sigmoid() >= 0.5) == target
+
+
+@compared.mistake(breaks=BORDER)
+def rounded_first(logits: Tensor, target: Tensor) -> Tensor:
+    """Logits a little below 0 are taken for class 1. Perhaps the logits are rounded before they are cut, or they
+    are cut below 0.
+    """
+    return (logits.round() >= 0) == target
+
+
+@compared.variant(rounded_first)
+def _(logits: Tensor, target: Tensor) -> Tensor:
+    return (logits > -0.5) == target
+
+
+@compared.mistake(breaks=SHARE)
+def signs_compared(logits: Tensor, target: Tensor) -> Tensor:
+    """No sample of class 0 is ever right. Perhaps the sign of the logit, -1 or 1, is compared with the targets 0
+    and 1.
+    """
+    return logits.sign() == target
+
+
+@repair_accuracy.mistake(breaks=SHARE)
 def argmax_of_one_column(batches: list[Batch]) -> float:
-    """argmax over an axis of length 1 is always 0: it is for one logit a class. With one logit in all, ask
-    for its sign.
+    """All samples are taken for class 0. Perhaps by argmax, which is always 0 over an axis of length 1: it is for
+    one logit a class. With one logit in all, ask for its sign.
     """
     hits = sum(int((logits.argmax(1) == target).sum()) for logits, target in batches)
     return hits / sum(len(target) for _, target in batches)
 
 
-@repair_accuracy.mistake()
-def sigmoid_above_zero(batches: list[Batch]) -> float:
-    """A sigmoid is above 0 for every logit: all samples are of class 1. Cut the logit at 0, or its sigmoid at
-    0.5.
+@compared.mistake(breaks=SHARE)
+def sigmoid_above_zero(logits: Tensor, target: Tensor) -> Tensor:
+    """All samples are taken for class 1. Perhaps the sigmoid is cut at 0, and it is above 0 for every logit: cut
+    the logit at 0, or its sigmoid at 0.5.
     """
-    hits = sum(int(((logits.squeeze(1).sigmoid() > 0).long() == target).sum()) for logits, target in batches)
-    return hits / sum(len(target) for _, target in batches)
+    return (logits.sigmoid() > 0) == target
 
 
-@repair_accuracy.mistake()
+@repair_accuracy.mistake(breaks=SHARE)
 def divided_by_batches(batches: list[Batch]) -> float:
-    """len(batches) is the number of batches. The samples are those inside."""
+    """The hits are divided by the number of batches. The samples are those inside."""
     return sum(hits_of(*pair) for pair in batches) / len(batches)
 
 
-@repair_accuracy.mistake()
+@repair_accuracy.mistake(breaks=EACH)
 def full_batches_assumed(batches: list[Batch]) -> float:
-    """The size of the first batch times their number counts samples that the last batch does not have."""
+    """Samples are counted that the last batch does not have. Perhaps the size of the first batch is multiplied by
+    the number of batches.
+    """
     return sum(hits_of(*pair) for pair in batches) / (len(batches) * len(batches[0][1]))
 
 
-@repair_accuracy.mistake()
+@repair_accuracy.mistake(breaks=SHARE)
 def last_batch_only(batches: list[Batch]) -> float:
-    """`hits = ...` in the loop forgets the batches before; it has to be `+=`."""
+    """The share is that of the last batch alone. Perhaps `hits = ...` in the loop forgets the batches before: it
+    has to be `+=`.
+    """
     hits, count = 0, 1
     for logits, target in batches:
         hits, count = hits_of(logits, target), len(target)
     return hits / count
 
 
-@repair_accuracy.mistake()
+@repair_accuracy.mistake(breaks=SHARE)
+def first_batch_only(batches: list[Batch]) -> float:
+    """The share is that of the first batch alone. Perhaps `return` stands inside the loop."""
+    logits, target = batches[0]
+    return hits_of(logits, target) / len(target)
+
+
+@repair_accuracy.mistake(breaks=SHARE)
 def whole_division(batches: list[Batch]) -> float:
-    """`//` cuts the share down to 0, unless everything is right."""
+    """The share is 0, unless everything is right. Perhaps `//` or int() cuts it down."""
     return float(sum(hits_of(*pair) for pair in batches) // sum(len(target) for _, target in batches))
 
 
-@repair_accuracy.mistake()
+@repair_accuracy.mistake(breaks=EXACTLY)
+def counted_in_the_dtype_of_the_logits(batches: list[Batch]) -> float:
+    """Of many samples in bfloat16 the share is off. Perhaps hits are added up, or averaged, in the dtype of the
+    logits: from 256 on bfloat16 has no odd numbers. Compare, and count the bools.
+    """
+    hits = sum(((logits[:, 0] > 0) == target).to(logits.dtype).sum().double() for logits, target in batches)
+    return float(hits) / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.variant(counted_in_the_dtype_of_the_logits)
+def _(batches: list[Batch]) -> float:
+    shares = [((logits[:, 0] > 0) == target).to(logits.dtype).mean().item() for logits, target in batches]
+    sizes = [len(target) for _, target in batches]
+    return sum(share * size for share, size in zip(shares, sizes, strict=True)) / sum(sizes)
+
+
+@repair_accuracy.mistake(breaks=FLOAT)
 def tensor_returned(batches: list[Batch]) -> Tensor:
-    """A 0-d tensor stays on its device and in the lists that keep it. A float was asked for: `.item()`."""
+    """A tensor comes back: it stays on its device and in the lists that keep it. A float was asked for. Perhaps
+    `.item()` is missing.
+    """
     return torch.tensor(sum(hits_of(*pair) for pair in batches)) / sum(len(target) for _, target in batches)
 
 
-@repair_accuracy.mistake()
+@repair_accuracy.mistake(breaks=SHARE)
 def errors_counted(batches: list[Batch]) -> float:
-    """This is the share of the wrong ones."""
+    """This is the share of the wrong ones. Perhaps `!=` stands where `==` belongs."""
     return 1 - sum(hits_of(*pair) for pair in batches) / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.mistake(breaks=FLOAT)
+def percent(batches: list[Batch]) -> float:
+    """The share is a hundred times too large. Perhaps percent were meant; a share lies between 0 and 1."""
+    return 100 * sum(hits_of(*pair) for pair in batches) / sum(len(target) for _, target in batches)
 
 
 def pairs_compared(border: float, *, over_samples: bool) -> Callable[[list[Batch]], float]:
@@ -121,6 +210,15 @@ def pairs_compared(border: float, *, over_samples: bool) -> Callable[[list[Batch
     return accuracy
 
 
+@repair_accuracy.mistake(breaks=FLOAT)
+def pairs_over_samples(batches: list[Batch]) -> float:
+    """The share is above 1: all pairs of a prediction and a target are counted, and divided by the samples.
+    Perhaps (N, 1) == (N,) is compared, which makes N * N pairs.
+    """
+    return pairs_compared(0.0, over_samples=True)(batches)
+
+
 for _border in (0.0, 0.5):
     repair_accuracy.variant("all_pairs")(pairs_compared(_border, over_samples=False))
-    repair_accuracy.variant("all_pairs")(pairs_compared(_border, over_samples=True))
+
+repair_accuracy.variant("pairs_over_samples")(pairs_compared(0.5, over_samples=True))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, has_graph
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype
 
 repair_class_loss = Exercise(
     "10.repair_class_loss",
@@ -30,10 +30,22 @@ repair_class_loss = Exercise(
 )
 
 
+LOSS = "(1 - weight) · the cross entropy with the labels + weight · the divergence from the teacher."
+MEANS = "Both parts are means over the batch."
+DIVERGENCE = (
+    "The divergence of one sample is the sum over all classes of q · log(q / p), with q the teacher's probabilities and "
+    "p the student's, and 0 where q is 0."
+)
+FAR = "Logits that are thousands apart give no infinity and no NaN:"
+STUDENTS, TEACHERS = "neither the student's", "nor the teacher's."
+NEAR = 1e-4  # an eps of 1e-8 inside a logarithm is seen where logits are far apart, at every draw
+
+
 def _case(trial: Trial, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits (5, 3), targets of all classes, teacher's logits: batch and classes differ."""
+    """Logits (5, 3), targets of all classes, teacher's logits: batch and classes differ. None is far from 0."""
     target = torch.tensor([0, 1, 2, 1, 0])[torch.randperm(5, generator=trial.generator)]
-    return 2 * drawn(trial, 5, 3, dtype=dtype), target, 2 * drawn(trial, 5, 3, dtype=dtype)
+    student, teacher = (2 * drawn(trial, 5, 3).clamp(-1.5, 1.5).to(dtype) for _ in range(2))
+    return student, target, teacher
 
 
 def _wanted(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
@@ -47,34 +59,41 @@ def _compared(answer: Any, trial: Trial, weight: float, what: str) -> None:
     logits, target, teacher_logits = _case(trial)
     trial.given(f"logits and teacher_logits of shape (5, 3), float64, weight = {weight}")
     got = trial.call(answer, logits, target, teacher_logits, weight)
-    if weight == 0 and isinstance(got, Tensor) and got.isnan().all():
+    alone = trial.call(answer, logits, target, teacher_logits, 1.0) if weight == 0 else None
+    if all(isinstance(one, Tensor) and one.isnan().all() for one in (got, alone)):
         trial.fail(
             "At weight 0 the loss is NaN: the divergence counts 0 times, but it is NaN, and 0 times NaN is NaN.",
             expected="the cross entropy",
             got=got,
             observed="nan",
         )
-    trial.equal(got, _wanted(logits, target, teacher_logits, weight), what, rtol=1e-6, atol=1e-6)
+    trial.equal(got, _wanted(logits, target, teacher_logits, weight), what, rtol=NEAR, atol=NEAR)
 
 
-@repair_class_loss.property("weight 0: the cross entropy of the logits with the targets")
+@repair_class_loss.property(
+    "weight 0: the cross entropy of the logits with the targets",
+    asks=(LOSS, MEANS, "Returns a tensor of no dimensions"),
+)
 def hard_part(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, 0.0, "The cross entropy alone")
 
 
 @repair_class_loss.property(
-    "weight 1: the divergence of the student from the teacher, summed over classes, mean over the batch"
+    "weight 1: the divergence of the student from the teacher, summed over classes, mean over the batch",
+    asks=(LOSS, MEANS, DIVERGENCE),
 )
 def soft_part(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, 1.0, "The divergence alone")
 
 
-@repair_class_loss.property("a weight between: both parts, in that share")
+@repair_class_loss.property("a weight between: both parts, in that share", asks=LOSS)
 def mixed(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, 0.3, "The loss")
 
 
-@repair_class_loss.property("the gradient of the logits is that of the formula")
+@repair_class_loss.property(
+    "the gradient of the logits is that of the formula", asks="the gradient reaches the logits."
+)
 def gradient(answer: Any, trial: Trial) -> None:
     logits, target, teacher_logits = _case(trial)
     c = drawn(trial, 1)[0]
@@ -84,38 +103,53 @@ def gradient(answer: Any, trial: Trial) -> None:
     has_graph(trial, got, "The logits")
     (grad,) = torch.autograd.grad(got, leaf, c)
     (want,) = torch.autograd.grad(_wanted(own, target, teacher_logits, 0.3), own, c)
-    trial.equal(grad, want, "The gradient of the logits", rtol=1e-7)
+    trial.equal(grad, want, "The gradient of the logits", rtol=NEAR, atol=NEAR)
+
+
+@repair_class_loss.property("the dtype of the logits is kept", asks="of the dtype of the logits")
+def dtype_kept(answer: Any, trial: Trial) -> None:
+    logits, target, teacher_logits = _case(trial, torch.float32)
+    trial.given("logits and teacher_logits of shape (5, 3), float32, weight = 0.3")
+    keeps_dtype(trial, trial.call(answer, logits, target, teacher_logits, 0.3), torch.float32, "the loss")
 
 
 @repair_class_loss.property(
-    "logits far apart give no infinity and no NaN",
-    after=(
-        hard_part,
-        soft_part,
-    ),
+    "a student's logits that are far apart give no infinity and no NaN",
+    asks=(FAR, STUDENTS),
+    after=(hard_part, soft_part),
 )
 def far_apart(answer: Any, trial: Trial) -> None:
     _, target, _ = _case(trial)
     logits = 2000 * F.one_hot((target + 1) % 3, 3).float()
-    trial.given("logits of 2000 for a wrong class and 0 for the others, float32; the teacher's logits are 0")
-    _finite(answer, trial, logits, target, torch.zeros(5, 3))
+    given = "logits of 2000 for a wrong class and 0 for the others, float32; the teacher's logits are 0"
+    _finite(answer, trial, given, logits, target, torch.zeros(5, 3))
 
 
 @repair_class_loss.property(
     "nor do logits of the teacher that are far apart",
-    after=(
-        hard_part,
-        soft_part,
-    ),
+    asks=(FAR, TEACHERS, DIVERGENCE),
+    after=(hard_part, soft_part),
 )
 def teacher_far_apart(answer: Any, trial: Trial) -> None:
     _, target, _ = _case(trial)
-    trial.given("the teacher's logits are 2000 for one class and 0 for the others, float32; logits are 0")
-    _finite(answer, trial, torch.zeros(5, 3), target, 2000 * F.one_hot(target, 3).float())
+    given = "the teacher's logits are 2000 for one class and 0 for the others, float32; logits are 0"
+    _finite(answer, trial, given, torch.zeros(5, 3), target, 2000 * F.one_hot(target, 3).float())
 
 
-def _finite(answer: Any, trial: Trial, logits: Tensor, target: Tensor, teacher_logits: Tensor) -> None:
-    got = trial.call(answer, logits, target, teacher_logits, 0.5)
-    want = _wanted(logits.double(), target, teacher_logits.double(), 0.5).float()
-    kind = "infinite" if got.isinf() else "nan" if got.isnan() else "another value"
-    trial.equal(got, want, "The loss", rtol=1e-4, observed=kind)
+def _finite(
+    answer: Any, trial: Trial, given: str, logits: Tensor, target: Tensor, teacher_logits: Tensor
+) -> None:
+    """The loss, then the gradient, for both parts together and for each alone."""
+    for weight in (0.5, 0.0, 1.0):
+        trial.given(f"{given}; weight = {weight}")
+        leaf, own = logits.clone().requires_grad_(), logits.double().requires_grad_()
+        got = trial.call(answer, leaf, target, teacher_logits, weight)
+        want = _wanted(own, target, teacher_logits.double(), weight)
+        kind = "infinite" if got.isinf() else "nan" if got.isnan() else "small" if got < want else "large"
+        trial.equal(got.detach(), want.float().detach(), "The loss", rtol=1e-4, observed=(weight, kind))
+        has_graph(trial, got, "The logits")
+        (grad,), (slope,) = torch.autograd.grad(got, leaf), torch.autograd.grad(want, own)
+        kind = "nan" if grad.isnan().any() else "other"
+        trial.equal(
+            grad, slope.float(), "The gradient of the logits", rtol=1e-3, atol=1e-4, observed=("slope", kind)
+        )

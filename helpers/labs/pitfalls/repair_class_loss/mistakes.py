@@ -9,7 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.pitfalls.repair_class_loss.exercise import repair_class_loss
+from helpers.labs.pitfalls.repair_class_loss.exercise import (
+    DIVERGENCE,
+    LOSS,
+    MEANS,
+    STUDENTS,
+    TEACHERS,
+    repair_class_loss,
+)
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 Loss = Callable[[Tensor, Tensor, Tensor, float], Tensor]
@@ -37,16 +44,19 @@ add_pitfalls(
     broken,
     {
         "softmax_before_cross_entropy": (
-            "cross_entropy applies log_softmax itself. After a softmax of your own its logits lie between 0 and 1: with "
-            "three classes a perfect answer still costs 0.55, and training crawls."
+            "At weight 0 the loss is that of a student full of doubt: with three classes a perfect answer still costs "
+            "0.55, and training crawls. Perhaps cross_entropy gets a softmax; it takes logits.",
+            LOSS,
         ),
         "kl_of_probabilities": (
-            "kl_div's first argument is a logarithm. For probabilities it gives a number that can be negative, which no "
-            "divergence is."
+            "At weight 1 the divergence is a number that can be negative, which no divergence is. Perhaps kl_div gets "
+            "the student's probabilities first; it wants their logarithms.",
+            DIVERGENCE,
         ),
         "mean_over_classes": (
-            "kl_div's default reduction 'mean' divides by batch times classes. The divergence is a sum over the classes: "
-            "'batchmean'."
+            "The divergence is too small by the number of classes. Perhaps kl_div's default reduction 'mean' divides by "
+            "batch times classes: 'batchmean' does not.",
+            DIVERGENCE,
         ),
     },
 )
@@ -65,16 +75,49 @@ def divergence(logits: Tensor, teacher_logits: Tensor) -> Tensor:
     return F.kl_div(logits.log_softmax(-1), teacher_logits.softmax(-1), reduction="batchmean")
 
 
+def hard_of(learned: Tensor, target: Tensor) -> Tensor:
+    return F.nll_loss(learned, target)
+
+
+def soft_of(learned: Tensor, teacher: Tensor) -> Tensor:
+    return F.kl_div(learned, teacher.softmax(-1), reduction="batchmean")
+
+
+def both(learned: Callable[[Tensor], Tensor]) -> Loss:
+    """A loss whose parts use `learned(logits)` for the student's log-probabilities."""
+    return distilled(
+        lambda logits, target: hard_of(learned(logits), target),
+        lambda logits, teacher: soft_of(learned(logits), teacher),
+    )
+
+
+def written_out(logits: Tensor, teacher_logits: Tensor) -> Tensor:
+    p, q = logits.softmax(-1), teacher_logits.softmax(-1)
+    return (q * (q / p).log()).sum(-1).mean()
+
+
+def logs_of_both(logits: Tensor, teacher_logits: Tensor) -> Tensor:
+    p, q = logits.softmax(-1), teacher_logits.softmax(-1)
+    return (q * (q.log() - p.log())).sum(-1).mean()
+
+
+def exponents(logits: Tensor) -> Tensor:
+    e = logits.exp()
+    return (e / e.sum(-1, keepdim=True)).log()
+
+
 WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
     "nll_of_probabilities": (
         distilled(lambda logits, target: F.nll_loss(logits.softmax(-1), target), divergence),
-        "nll_loss takes log-probabilities and picks one with its sign turned. From probabilities it picks minus a "
-        "probability: the loss is negative, and 'better' with any value that grows.",
+        LOSS,
+        "At weight 0 the loss is minus the mean probability of the right class: negative. Perhaps nll_loss gets "
+        "probabilities; it takes their logarithms, and turns the sign of one.",
     ),
     "nll_of_logits": (
         distilled(F.nll_loss, divergence),
-        "nll_loss is the second half of cross_entropy: the log_softmax before it is yours to do. From logits it has no "
-        "lower bound.",
+        LOSS,
+        "At weight 0 the loss is minus the mean logit of the right class, which has no lower bound. Perhaps nll_loss gets "
+        "logits: it is the second half of cross_entropy, and the log_softmax before it is yours to do.",
     ),
     "softmax_over_the_batch": (
         distilled(
@@ -83,12 +126,20 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
                 logits.log_softmax(0), teacher.softmax(0), reduction="batchmean"
             ),
         ),
-        "Over dim 0 the probabilities of one class sum to 1 over the batch: each sample depends on its neighbours.",
+        LOSS,
+        "Each sample's loss depends on its neighbours. Perhaps the softmax runs over dim 0, where the probabilities of one "
+        "class sum to 1 over the batch.",
+    ),
+    "cross_entropy_summed": (
+        distilled(lambda logits, target: F.cross_entropy(logits, target, reduction="sum"), divergence),
+        MEANS,
+        "At weight 0 the cross entropies are added up over the batch, not averaged: labels weigh more in a large batch.",
     ),
     "divergence_reversed": (
         distilled(F.cross_entropy, lambda logits, teacher: divergence(teacher, logits)),
-        "kl_div(a, b) is the divergence of a from b, KL(b || a): the student's logarithms stand first, the teacher's "
-        "probabilities second. Here they are exchanged, and a divergence is not symmetric.",
+        DIVERGENCE,
+        "The divergence is that of the teacher from the student, the other way round, and it is not symmetric. kl_div "
+        "takes the student's logarithms first, the teacher's probabilities second.",
     ),
     "log_target_not_told": (
         distilled(
@@ -97,29 +148,56 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
                 logits.log_softmax(-1), teacher.log_softmax(-1), reduction="batchmean"
             ),
         ),
-        "The teacher is expected as probabilities. Its logarithms may be given too, but then with log_target=True: here "
-        "they are taken for probabilities, and negative ones count nothing.",
+        DIVERGENCE,
+        "The divergence is NaN, as the logarithm of a negative number is formed in it. Perhaps kl_div gets the teacher's "
+        "logarithms, and log_target=True is missing: it takes them for probabilities.",
     ),
     "divergence_from_logits": (
         distilled(F.cross_entropy, lambda logits, teacher: F.kl_div(logits, teacher, reduction="batchmean")),
-        "kl_div applies no softmax at all, unlike cross_entropy: both arguments have to be made probabilities first.",
+        DIVERGENCE,
+        "The divergence is NaN, as the logarithm of a negative number is formed in it. Perhaps kl_div gets logits: unlike "
+        "cross_entropy it applies no softmax at all.",
     ),
     "summed_over_the_batch": (
         distilled(
             F.cross_entropy,
             lambda logits, teacher: F.kl_div(logits.log_softmax(-1), teacher.softmax(-1), reduction="sum"),
         ),
-        "reduction='sum' adds up the batch as well: the soft part weighs more in a large batch.",
+        MEANS,
+        "The divergences are added up over the batch, not averaged: the teacher weighs more in a large batch. Perhaps "
+        "reduction='sum' is meant for the classes; it adds up the batch as well.",
+    ),
+    "cross_entropy_for_divergence": (
+        distilled(F.cross_entropy, lambda logits, teacher: F.cross_entropy(logits, teacher.softmax(-1))),
+        DIVERGENCE,
+        "This is the divergence plus the teacher's entropy, so it never reaches 0. Perhaps the cross entropy with the "
+        "teacher is taken: its gradient is the same, its value is not.",
+    ),
+    "squares_of_probabilities": (
+        distilled(
+            F.cross_entropy,
+            lambda logits, teacher: (logits.softmax(-1) - teacher.softmax(-1)).square().sum(-1).mean(),
+        ),
+        DIVERGENCE,
+        "At weight 1 this is the sum of the squared differences of the probabilities, which is no divergence.",
     ),
     "log_of_softmax": (
-        distilled(
-            lambda logits, target: F.nll_loss(logits.softmax(-1).log(), target),
-            lambda logits, teacher: F.kl_div(
-                logits.softmax(-1).log(), teacher.softmax(-1), reduction="batchmean"
-            ),
-        ),
-        "softmax rounds a small probability to 0, and its logarithm is minus infinity. log_softmax never forms the "
-        "probability.",
+        both(lambda logits: logits.softmax(-1).log()),
+        STUDENTS,
+        "A student that is wrong and certain makes the loss infinite. Perhaps the logarithm of a softmax is taken: softmax "
+        "rounds a small probability to 0. log_softmax never forms the probability.",
+    ),
+    "exponents_by_hand": (
+        both(exponents),
+        STUDENTS,
+        "A student that is certain makes the loss NaN. Perhaps exp is taken of the logits as they are: exp(2000) is "
+        "infinite, and infinity by infinity is NaN. log_softmax takes the largest logit off first.",
+    ),
+    "divergence_written_out": (
+        distilled(F.cross_entropy, written_out),
+        TEACHERS,
+        "Logits that are far apart make the divergence infinite or NaN, and the cross entropy does not suffer. Perhaps "
+        "q · log(q / p) is written out with probabilities: they round to 0. Use log_softmax for both.",
     ),
     "log_of_the_teachers_softmax": (
         distilled(
@@ -128,40 +206,72 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
                 (teacher.softmax(-1) * (teacher.softmax(-1).log() - logits.log_softmax(-1))).sum(-1).mean()
             ),
         ),
-        "A teacher that is certain gives a class the probability 0, and 0 times log(0) is NaN. kl_div counts such a class "
-        "as 0, and so does the teacher's log_softmax.",
+        TEACHERS,
+        "A teacher that is certain makes the loss NaN. It gives a class the probability 0: perhaps 0 · log(0) is formed. "
+        "kl_div counts such a class as 0, and so does the teacher's log_softmax.",
     ),
     "eps_in_the_logarithm": (
-        distilled(
-            lambda logits, target: F.nll_loss((logits.softmax(-1) + 1e-8).log(), target),
-            lambda logits, teacher: F.kl_div(
-                (logits.softmax(-1) + 1e-8).log(), teacher.softmax(-1), reduction="batchmean"
-            ),
-        ),
-        "A small number inside the logarithm avoids the infinity and caps the loss: an answer that is wrong and certain "
-        "costs 18, and has no gradient. log_softmax needs no such help.",
-    ),
-    "cross_entropy_for_divergence": (
-        distilled(F.cross_entropy, lambda logits, teacher: F.cross_entropy(logits, teacher.softmax(-1))),
-        "The cross entropy with the teacher is the divergence plus the teacher's entropy: the gradient is the same, the "
-        "number is not, and never reaches 0.",
+        both(lambda logits: (logits.softmax(-1) + 1e-8).log()),
+        STUDENTS,
+        "A student that is wrong and certain costs less than it should, 18 or so, and gets no gradient. Perhaps a small "
+        "number inside the logarithm avoids the infinity. log_softmax needs no such help.",
     ),
 }
 
-for name, (answer, why) in WRONG_PARTS.items():
-    repair_class_loss.add_mistake(name, answer, why=why)
+for name, (answer, breaks, why) in WRONG_PARTS.items():
+    repair_class_loss.add_mistake(name, answer, why=why, breaks=breaks)
+repair_class_loss.add_variant("divergence_written_out", distilled(F.cross_entropy, logs_of_both))
+repair_class_loss.add_variant(
+    "eps_in_the_logarithm", both(lambda logits: logits.softmax(-1).clamp(min=1e-8).log())
+)
 
 
-@repair_class_loss.mistake()
+@repair_class_loss.mistake(breaks=LOSS)
 def weights_exchanged(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
-    """weight belongs to the teacher's part. Exchanged, weight 0 trains on the teacher alone."""
+    """At weight 0 the loss is the teacher's part alone. Perhaps weight and 1 - weight are exchanged."""
     return weight * F.cross_entropy(logits, target) + (1 - weight) * divergence(logits, teacher_logits)
 
 
-@repair_class_loss.mistake()
+@repair_class_loss.mistake(breaks=LOSS)
+def cross_entropy_whole(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+    """At weight 1 the labels still count. Perhaps the cross entropy is not multiplied by 1 - weight."""
+    return F.cross_entropy(logits, target) + weight * divergence(logits, teacher_logits)
+
+
+@repair_class_loss.mistake(breaks=LOSS)
+def halved(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+    """At weight 0 and 1 all is right, and a weight between gives a different share. Perhaps weight is only asked
+    whether it is 0 or 1.
+    """
+    share = weight if weight in (0, 1) else 0.5
+    return (1 - share) * F.cross_entropy(logits, target) + share * divergence(logits, teacher_logits)
+
+
+@repair_class_loss.mistake(breaks="of the dtype of the logits")
+def float64_comes_out(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
+    """From float32 a float64 comes out. Perhaps the logits are converted against infinities, and the loss is not
+    brought back; log_softmax needs no more digits.
+    """
+    logits, teacher_logits = logits.double(), teacher_logits.double()
+    return (1 - weight) * F.cross_entropy(logits, target) + weight * divergence(logits, teacher_logits)
+
+
+@repair_class_loss.mistake(breaks="the gradient reaches the logits.")
 def graph_cut(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
-    """torch.tensor(...) or .item() of the parts makes new numbers: the value is right, and nothing is
-    learned.
+    """The value is right, and nothing is learned: the loss has no graph. Perhaps torch.tensor(...) or .item() made
+    a new number of it.
     """
     hard, soft = F.cross_entropy(logits, target).item(), divergence(logits, teacher_logits).item()
     return torch.tensor((1 - weight) * hard + weight * soft, dtype=logits.dtype)
+
+
+@repair_class_loss.mistake(breaks="the gradient reaches the logits.")
+def divergence_without_gradient(
+    logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float
+) -> Tensor:
+    """The value is right, and the gradient is that of the cross entropy alone. Perhaps the divergence stands under
+    no_grad: that belongs to the teacher's logits only.
+    """
+    with torch.no_grad():
+        soft = divergence(logits, teacher_logits)
+    return (1 - weight) * F.cross_entropy(logits, target) + weight * soft

@@ -30,6 +30,10 @@ repair_class_means = Exercise(
 )
 
 
+MEAN = "The mean of the features of each class."
+SHAPE = "Returns a tensor of shape (classes, D)"
+ZEROS = "zeros for a class without samples."
+GRADIENT = "The gradient reaches the features."
 NEAR = 1e-5  # an eps of 1e-6 or less in the denominator is fine
 
 
@@ -40,7 +44,7 @@ def wanted(features: Tensor, labels: Tensor, classes: int) -> Tensor:
 
 
 def _compared(answer: Any, trial: Trial, labels: Tensor, classes: int, about: str) -> None:
-    features = drawn(trial, len(labels), 3)
+    features = drawn(trial, len(labels), 2)
     trial.given(
         f"labels {labels.tolist()} ({about}), classes = {classes}, features of shape {tuple(features.shape)}"
     )
@@ -48,28 +52,32 @@ def _compared(answer: Any, trial: Trial, labels: Tensor, classes: int, about: st
     trial.equal(got, wanted(features, labels, classes), "The means", rtol=NEAR, atol=1e-7)
 
 
-@repair_class_means.property("with one sample a class, the samples in the order of their classes")
+@repair_class_means.property(
+    "with one sample a class, the samples in the order of their classes",
+    asks=(MEAN, SHAPE, "The arguments are left as they are."),
+)
 def one_each(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, torch.tensor([2, 0, 1, 3]), 4, "each once")
 
 
-@repair_class_means.property("with several samples a class, their mean")
+@repair_class_means.property("with several samples a class, their mean", asks=MEAN)
 def several(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, torch.tensor([1, 1, 0, 1, 2, 0, 1]), 3, "repeated")
 
 
-@repair_class_means.property("zeros for a class without samples")
+@repair_class_means.property("zeros for a class without samples", asks=ZEROS)
 def empty_class(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, torch.tensor([2, 0, 3]), 4, "none of class 1")
 
 
-@repair_class_means.property("zeros for the last classes, if they have no samples")
+@repair_class_means.property("zeros for the last classes, if they have no samples", asks=(SHAPE, ZEROS))
 def empty_last(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, torch.tensor([1, 0, 2]), 5, "none of classes 3 and 4")
 
 
 @repair_class_means.property(
     "the gradient is shared out to the samples",
+    asks=GRADIENT,
     after=(
         one_each,
         several,
@@ -89,9 +97,28 @@ def gradient(answer: Any, trial: Trial) -> None:
     trial.equal(grad, want, "The gradient of the features", rtol=NEAR, atol=1e-7)
 
 
-@repair_class_means.property("the dtype of the features is kept")
+@repair_class_means.property(
+    "a NaN among the features of a class stands in its mean",
+    asks="A NaN among the features of a class is not hidden: it stands in the mean of that class.",
+    after=(one_each, several, empty_class, empty_last),
+)
+def nan_shown(answer: Any, trial: Trial) -> None:
+    features, labels = drawn(trial, 5, 2), torch.tensor([1, 1, 0, 1, 3])
+    features[1, 0] = float("nan")
+    trial.given("labels [1, 1, 0, 1, 3], classes = 4, features of shape (5, 2) with NaN in [1, 0]")
+    got = trial.call(answer, features, labels, 4)
+    trial.true(
+        bool(got[1, 0].isnan()),
+        "The mean of class 1 hides the NaN of one of its samples. Whoever looks at the means sees a number.",
+        expected="NaN in [1, 0] of the means",
+        got=got,
+        observed="0" if got[1, 0] == 0 else "left out",
+    )
+
+
+@repair_class_means.property("the dtype of the features is kept", asks="of the dtype of the features")
 def dtype_kept(answer: Any, trial: Trial) -> None:
     features, labels = drawn(trial, 4, 3, dtype=torch.float32), torch.tensor([0, 1, 1, 0])
     trial.given("features in float32")
     got = trial.call(answer, features, labels, 2)
-    keeps_dtype(trial, got, torch.float32, "The means")
+    keeps_dtype(trial, got, torch.float32, "the means")

@@ -8,7 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from helpers.labs.pitfalls.repair_class_means.exercise import repair_class_means
+from helpers.labs.pitfalls.repair_class_means.exercise import (
+    GRADIENT,
+    MEAN,
+    SHAPE,
+    ZEROS,
+    repair_class_means,
+)
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 
@@ -40,86 +46,151 @@ add_pitfalls(
     broken,
     {
         "duplicates_lost": (
-            "`sums[labels] += features` reads all rows, adds, and writes all rows back. Of several samples of one class "
-            "the last write stays. index_add_ adds each of them."
+            "Of several samples of one class only one is in the sum. Perhaps `sums[labels] += features`: it reads all "
+            "rows, adds, and writes all back, and the last write stays. index_add_ adds each of them.",
+            MEAN,
         ),
         "counted_once": (
-            "`counts[labels] += 1` reads each count once, so no class is ever counted higher than 1. The sums are right "
-            "now, and divided by 1."
+            "These are the sums of the classes: they are divided by 1, or by nothing. Perhaps `counts[labels] += 1`: it "
+            "reads each count once, so no class is ever counted higher than 1. bincount counts.",
+            MEAN,
         ),
         "chained_write": (
-            "0 / 0 is NaN, and it is still there. `means[counts == 0][:] = 0` changes nothing: indexing with a mask or a list "
-            "makes a copy, and the second pair of brackets writes into the copy. Only numbers and slices give views."
+            "A class without samples has 0 / 0, NaN. Perhaps `means[counts == 0][:] = 0` was to mend it: a mask in "
+            "brackets makes a copy, and the second pair writes into the copy. One pair, or counts.clamp(min=1).",
+            ZEROS,
         ),
     },
 )
 
 
+def zeros_of(features: Tensor, classes: int) -> Tensor:
+    return features.new_zeros(classes, features.shape[1])
+
+
+def sums_of(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    return zeros_of(features, classes).index_add(0, labels, features)
+
+
+def counts_of(labels: Tensor, classes: int) -> Tensor:
+    return torch.bincount(labels, minlength=classes).unsqueeze(1)
+
+
+def right(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    return sums_of(features, labels, classes) / counts_of(labels, classes).clamp(min=1)
+
+
 @repair_class_means.variant("duplicates_lost")
 def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    sums = features.new_zeros(classes, features.shape[1]).index_put((labels,), features)
-    return sums / torch.bincount(labels, minlength=classes).clamp(min=1).unsqueeze(1)
+    sums = zeros_of(features, classes).index_put((labels,), features)
+    return sums / counts_of(labels, classes).clamp(min=1)
 
 
 @repair_class_means.variant("chained_write")
 def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    sums = features.new_zeros(classes, features.shape[1]).index_add(0, labels, features)
-    return sums / torch.bincount(labels, minlength=classes).unsqueeze(1)
+    return sums_of(features, labels, classes) / counts_of(labels, classes)
 
 
-@repair_class_means.mistake()
+@repair_class_means.mistake(breaks=SHAPE)
 def present_classes_only(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """unique() knows the classes that occur. One that does not occur has no row, and all rows behind it move
-    up.
+    """A class that does not occur has no row, and all rows behind it move up. Perhaps the classes are taken from
+    unique().
     """
     return torch.stack([features[labels == label].mean(0) for label in labels.unique()])
 
 
-@repair_class_means.mistake()
+@repair_class_means.mistake(breaks=SHAPE)
 def highest_class_unknown(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """bincount without minlength, or labels.max() + 1, ends with the highest label that occurs: the number of
-    classes is then that of the batch.
+    """The rows end with the highest label that occurs. Perhaps by bincount without minlength, or labels.max() + 1:
+    the number of classes is then that of the batch.
     """
     counts = torch.bincount(labels)
-    sums = features.new_zeros(len(counts), features.shape[1]).index_add(0, labels, features)
-    return sums / counts.clamp(min=1).unsqueeze(1)
+    return sums_of(features, labels, len(counts)) / counts.clamp(min=1).unsqueeze(1)
 
 
-@repair_class_means.mistake()
+@repair_class_means.mistake(breaks=MEAN)
 def divided_by_the_batch(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """A class's sum belongs over its own count. Over the size of the batch, rare classes shrink."""
-    return features.new_zeros(classes, features.shape[1]).index_add(0, labels, features) / len(labels)
+    """The sum of a class is divided by the size of the batch, so rare classes shrink. It belongs over its own count."""
+    return sums_of(features, labels, classes) / len(labels)
 
 
-@repair_class_means.mistake()
+@repair_class_means.variant("counted_once")
+def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    return sums_of(features, labels, classes)
+
+
+@repair_class_means.mistake(breaks=MEAN)
 def zeros_averaged_in(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """One row of zeros too many is averaged in. scatter_reduce with 'mean' counts the row that it starts from
-    (unless include_self=False), and adding 1 to every count against 0 / 0 does the same.
+    """One row of zeros too many is averaged in. Perhaps by scatter_reduce with 'mean', which counts the row that it
+    starts from (unless include_self=False), or by adding 1 to every count against 0 / 0.
     """
-    start = features.new_zeros(classes, features.shape[1])
+    start = zeros_of(features, classes)
     return start.scatter_reduce(0, labels.unsqueeze(1).expand_as(features), features, "mean")
 
 
 @repair_class_means.variant(zeros_averaged_in)
 def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    sums = features.new_zeros(classes, features.shape[1]).index_add(0, labels, features)
-    return sums / (torch.bincount(labels, minlength=classes) + 1).unsqueeze(1)
+    return sums_of(features, labels, classes) / (counts_of(labels, classes) + 1)
 
 
-@repair_class_means.mistake()
+@repair_class_means.mistake(breaks="The arguments are left as they are.")
+def features_edited(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """The caller's tensors hold other numbers after the call. Perhaps the features are divided in place before they
+    are added up.
+    """
+    features.data.div_(counts_of(labels, classes)[labels])
+    return sums_of(features, labels, classes)
+
+
+@repair_class_means.mistake(breaks=GRADIENT)
 def graph_cut(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """np.add.at, detach() and .data add correctly, and autograd sees none of it: features that are learned
-    get no gradient.
+    """The means are right, and features that are learned get no gradient. Perhaps NumPy, detach() or .data adds:
+    autograd sees none of it.
     """
     sums = np.zeros((classes, features.shape[1]), dtype=features.detach().numpy().dtype)
     np.add.at(sums, labels.numpy(), features.detach().numpy())
     return torch.from_numpy(sums) / torch.bincount(labels, minlength=classes).clamp(min=1).unsqueeze(1)
 
 
-@repair_class_means.mistake()
-def default_dtype(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """torch.zeros(...) is float32 whatever the features are; index_add_ refuses a mixture, and a loop or
-    scatter that casts by hand loses half of the digits. Use features.new_zeros, or dtype=features.dtype.
+@repair_class_means.mistake(breaks="A NaN among the features of a class is not hidden")
+def nan_to_0(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """A NaN among the features of a class comes out as 0. Perhaps nan_to_num mends the 0 / 0 of the empty classes:
+    it hides every other NaN, too. Mend the divisor, not the quotient.
     """
-    sums = torch.zeros(classes, features.shape[1]).index_add(0, labels, features.float())
-    return sums / torch.bincount(labels, minlength=classes).clamp(min=1).unsqueeze(1)
+    return torch.nan_to_num(sums_of(features, labels, classes) / counts_of(labels, classes))
+
+
+@repair_class_means.variant(nan_to_0)
+def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    means = sums_of(features, labels, classes) / counts_of(labels, classes)
+    return torch.where(means.isnan(), 0.0, means)
+
+
+@repair_class_means.mistake(breaks="A NaN among the features of a class is not hidden")
+def nan_left_out(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """A sample with NaN is left out of its class, or counts as 0, and the mean looks like any other. Perhaps by
+    nanmean, or nan_to_num of the features.
+    """
+    return right(torch.nan_to_num(features), labels, classes)
+
+
+@repair_class_means.variant(nan_left_out)
+def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    rows = [features[labels == label].nanmean(0) for label in range(classes)]
+    return torch.stack(rows).nan_to_num()
+
+
+@repair_class_means.mistake(breaks="of the dtype of the features")
+def default_dtype(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """From float64 a float32 comes out, and half of the digits are lost. Perhaps torch.zeros(...) begins the sums:
+    it is float32 whatever the features are. Use features.new_zeros, or dtype=features.dtype.
+    """
+    return right(features.float(), labels, classes)
+
+
+@repair_class_means.mistake(breaks="of the dtype of the features")
+def float64_comes_out(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """From float32 a float64 comes out. Perhaps the sums or the counts are float64, and the means are not brought
+    back.
+    """
+    return right(features.double(), labels, classes)

@@ -29,17 +29,25 @@ repair_layer_list = Exercise(
     ],
 )
 
+ORDER = "A module: `depth` times a Linear(width, width) and a relu, at the end times a scale that is learned."
+MODULE = "Returns a module for x of shape (B, width)."
+LINEARS = "Its parameters are those of `depth` different nn.Linear"
+DRAWN = "each drawn by itself"
+SCALE = "and one of shape (width,), 0.1 everywhere at first; there are no others."
+KNOWN = "All that it computes with is trained, saved, moved and converted with the module."
+APART = "Two calls give two modules that share nothing."
 DRAWS = ("torch RNG",)  # a Linear draws its first weights from the global generator
 WIDTH, DEPTH = 4, 3
 
 
-def _built(answer: Any, trial: Trial, depth: int = DEPTH) -> nn.Module:
-    trial.given(f"width = {WIDTH}, depth = {depth}")
-    module = trial.call(answer, WIDTH, depth)
+def _built(answer: Any, trial: Trial, depth: int = DEPTH, width: int = WIDTH) -> nn.Module:
+    trial.given(f"width = {width}, depth = {depth}")
+    module = trial.call(answer, width, depth)
     trial.true(
         isinstance(module, nn.Module),
         f"The answer gave {'None. Is a `return` missing?' if module is None else f'a {type(module).__name__}.'}",
         expected="an nn.Module",
+        got=type(module).__name__,
         observed=("kind", type(module).__name__),
     )
     return module
@@ -62,22 +70,34 @@ def _output(trial: Trial, module: nn.Module, x: Tensor) -> Any:
         trial.fail(f"The module raised RuntimeError: {error}", observed="forward raised")
 
 
-@repair_layer_list.property("depth layers that the module knows", changes=DRAWS)
+@repair_layer_list.property("depth layers that the module knows", asks=(MODULE, LINEARS), changes=DRAWS)
 def layers(answer: Any, trial: Trial) -> None:
-    for depth in (DEPTH, 1):
-        module = _built(answer, trial, depth)
+    for depth, width in ((DEPTH, WIDTH), (1, 5)):
+        module = _built(answer, trial, depth, width)
         count = len(_linears(module))
         trial.true(
             count == depth,
             f"module.modules() knows {count} different Linear. An optimizer trains those of module.parameters(), and no "
             "others.",
-            expected=f"{depth} different Linear({WIDTH}, {WIDTH})",
+            expected=f"{depth} different Linear({width}, {width})",
             got=count,
             observed=("linears", depth, count),
         )
+        for linear in _linears(module):
+            shapes = tuple(linear.weight.shape), linear.bias is not None
+            trial.true(
+                shapes == ((width, width), True),
+                f"A layer is Linear({linear.in_features}, {linear.out_features}"
+                + (")." if shapes[1] else ", bias=False)."),
+                expected=f"Linear({width}, {width})",
+                got=linear,
+                observed=("kind of layer", shapes),
+            )
 
 
-@repair_layer_list.property("a learnable scale that the module knows, 0.1 at first", changes=DRAWS)
+@repair_layer_list.property(
+    "a learnable scale that the module knows, 0.1 at first", asks=SCALE, changes=DRAWS
+)
 def scale(answer: Any, trial: Trial) -> None:
     module = _built(answer, trial)
     others = _others(module)
@@ -91,11 +111,17 @@ def scale(answer: Any, trial: Trial) -> None:
         got=shapes,
         observed=("shapes", shapes, buffers),
     )
-    trial.true(others[0].requires_grad, "The scale does not require grad.", observed="frozen")
+    trial.true(
+        others[0].requires_grad,
+        "The scale does not require grad.",
+        expected="requires_grad=True",
+        got="requires_grad=False",
+        observed="frozen",
+    )
     trial.equal(others[0].detach().clone(), torch.full((WIDTH,), 0.1), "The scale")
 
 
-@repair_layer_list.property("two calls with the same input give the same result", changes=DRAWS)
+@repair_layer_list.property("two calls with the same input give the same result", asks=ORDER, changes=DRAWS)
 def twice(answer: Any, trial: Trial) -> None:
     module, x = _built(answer, trial), drawn(trial, 2, WIDTH, dtype=torch.float32)
     got = _output(trial, module, x)
@@ -108,25 +134,48 @@ def twice(answer: Any, trial: Trial) -> None:
     )
 
 
-@repair_layer_list.property("each layer has first weights of its own", changes=DRAWS)
+@repair_layer_list.property("each layer has first weights of its own", asks=DRAWN, changes=DRAWS)
 def own_start(answer: Any, trial: Trial) -> None:
     weights = [linear.weight for linear in _linears(_built(answer, trial))]
     alike = sum(torch.equal(weight, weights[0]) for weight in weights[1:])
     trial.true(
         alike == 0,
-        "The layers are different objects with the same first weights: they were copied from one.",
+        "The layers are different objects with the same first weights.",
         expected="layers that were drawn one by one",
+        got=f"{alike + 1} of {len(weights)} with the same weights",
         observed=("alike", alike),
     )
 
 
-@repair_layer_list.property("after .double() the whole module computes in float64", changes=DRAWS)
+@repair_layer_list.property("modules of two calls share nothing", asks=APART, changes=DRAWS)
+def apart(answer: Any, trial: Trial) -> None:
+    first, second = (_built(answer, trial) for _ in range(2))
+    trial.given(f"two calls with width = {WIDTH}, depth = {DEPTH}")
+    known = {param.untyped_storage().data_ptr() for param in first.parameters()}
+    shared = [
+        name for name, param in second.named_parameters() if param.untyped_storage().data_ptr() in known
+    ]
+    trial.true(
+        not shared,
+        f"{len(shared)} of the second module's parameters are those of the first: training one trains the other.",
+        expected="parameters of its own",
+        got=f"{len(shared)} shared",
+        observed=("shared", len(shared)),
+    )
+
+
+@repair_layer_list.property(
+    "after .double() the whole module computes in float64", asks=(KNOWN, MODULE), changes=DRAWS
+)
 def doubled(answer: Any, trial: Trial) -> None:
     module = _built(answer, trial).double()
+    trial.given(
+        f"width = {WIDTH}, depth = {DEPTH}; after module.double(), an x of shape (2, {WIDTH}), float64"
+    )
     try:
         kind = str(module(drawn(trial, 2, WIDTH)).dtype)
-    except RuntimeError:
-        kind = "RuntimeError: another dtype"
+    except RuntimeError as error:
+        kind = f"RuntimeError: {str(error)[:80]}"
     trial.true(
         kind == "torch.float64",
         "module.double() did not reach everything. module.to(device) would miss the same tensors.",
@@ -136,7 +185,7 @@ def doubled(answer: Any, trial: Trial) -> None:
     )
 
 
-@repair_layer_list.property("frozen by requires_grad_(False), it leaves no graph", changes=DRAWS)
+@repair_layer_list.property("frozen by requires_grad_(False), it leaves no graph", asks=KNOWN, changes=DRAWS)
 def frozen(answer: Any, trial: Trial) -> None:
     module = _built(answer, trial).requires_grad_(False)
     got = _output(trial, module, drawn(trial, 2, WIDTH, dtype=torch.float32))
@@ -149,7 +198,9 @@ def frozen(answer: Any, trial: Trial) -> None:
     )
 
 
-@repair_layer_list.property("it can be copied, as a moving average of the weights does", changes=DRAWS)
+@repair_layer_list.property(
+    "it can be copied, as a moving average of the weights does", asks=KNOWN, changes=DRAWS
+)
 def copied(answer: Any, trial: Trial) -> None:
     module = _built(answer, trial)
     try:
@@ -166,6 +217,7 @@ def copied(answer: Any, trial: Trial) -> None:
 
 @repair_layer_list.property(
     "each layer, then relu; at the end times scale",
+    asks=ORDER,
     changes=DRAWS,
     after=(
         layers,
@@ -189,7 +241,7 @@ def values(answer: Any, trial: Trial) -> None:
 
 
 def _kind(got: Any, want: Tensor, module: nn.Module, x: Tensor) -> str:
-    """Which of the steps is another one."""
+    """Which of the steps is a different one."""
     first = _others(module)[0]
     linears, without = _linears(module), x
     for place, linear in enumerate(linears, 1):
@@ -203,3 +255,22 @@ def _kind(got: Any, want: Tensor, module: nn.Module, x: Tensor) -> str:
         if isinstance(got, Tensor) and got.shape == value.shape and torch.allclose(got, value, 1e-4, 1e-5):
             return kind
     return "other"
+
+
+@repair_layer_list.property(
+    "each parameter gets a gradient", asks=KNOWN, changes=DRAWS, after=(layers, scale, twice, values)
+)
+def trained(answer: Any, trial: Trial) -> None:
+    module = _built(answer, trial)
+    got = _output(trial, module, drawn(trial, 5, WIDTH, dtype=torch.float32))
+    trial.given(f"width = {WIDTH}, depth = {DEPTH}; after a backward from module(x).sum()")
+    if got.requires_grad:
+        got.sum().backward()
+    without = [name for name, param in module.named_parameters() if param.grad is None]
+    trial.true(
+        not without,
+        f"{len(without)} of {len(list(module.parameters()))} parameters get no gradient: no step moves them.",
+        expected="a gradient for each",
+        got=f"none for {', '.join(without)}",
+        observed=("without", len(without)),
+    )

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers.labs.pitfalls.repair_layer_list.exercise import repair_layer_list
+from helpers.labs.pitfalls.repair_layer_list.exercise import (
+    APART,
+    DRAWN,
+    KNOWN,
+    LINEARS,
+    MODULE,
+    ORDER,
+    SCALE,
+    repair_layer_list,
+)
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 
@@ -54,16 +65,19 @@ add_pitfalls(
     broken,
     {
         "python_list": (
-            "A module registers modules and parameters that are assigned to it, and does not look into lists and dicts. "
-            "The layers run, and parameters(), state_dict(), to() and train() do not know them: nn.ModuleList."
+            "The module knows none of its layers: they run, and parameters(), state_dict(), to() and train() pass them "
+            "by. Perhaps they stand in a list or dict, into which a module does not look: nn.ModuleList.",
+            LINEARS,
         ),
         "one_layer_many_times": (
-            "`[layer] * n` writes one object down n times: the stack shares one set of weights. Make a new layer in each "
-            "round of a comprehension."
+            "The module knows one layer, whatever depth is. Perhaps by `[layer] * n`, which writes one object down n "
+            "times. Make a new layer in each round of a comprehension.",
+            LINEARS,
         ),
         "parameter_times_number": (
-            "nn.Parameter(...) times a number is the result of an operation: a plain Tensor with a graph behind it. What "
-            "was registered is thrown away: compute first, and wrap the result."
+            "The scale is no Parameter, though one was made: a product with it has a graph and can be no Parameter. "
+            "Perhaps nn.Parameter(...) is multiplied by a number. Compute first, and wrap the result.",
+            SCALE,
         ),
     },
 )
@@ -74,10 +88,10 @@ def _(width: int, depth: int) -> nn.Module:
     return Stack({str(place): layer for place, layer in enumerate(linears(width, depth))}, tenth(width))
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=SCALE)
 def plain_tensor(width: int, depth: int) -> nn.Module:
-    """A tensor that is assigned to a module is an ordinary attribute: no Parameter, not saved, not moved, not
-    trained.
+    """The module has no Parameter beside its layers: nothing else is saved, moved or trained. Perhaps the scale is a
+    tensor that was assigned: an ordinary attribute.
     """
     return Stack(nn.ModuleList(linears(width, depth)), torch.full((width,), 0.1))
 
@@ -87,10 +101,10 @@ def _(width: int, depth: int) -> nn.Module:
     return Stack(nn.ModuleList(linears(width, depth)), tenth(width).data)
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=SCALE)
 def tensor_that_requires_grad(width: int, depth: int) -> nn.Module:
-    """requires_grad=True makes a leaf that gets a gradient, and no Parameter: no optimizer is told of it, and
-    .double() passes it by.
+    """The scale gets a gradient and is no Parameter: no optimizer is told of it, and .double() passes it by. Perhaps
+    it is a tensor with requires_grad=True.
     """
     return Stack(nn.ModuleList(linears(width, depth)), torch.full((width,), 0.1, requires_grad=True))
 
@@ -102,16 +116,16 @@ class WithBuffer(Stack):
         self.register_buffer("scale", scale)
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=SCALE)
 def buffer(width: int, depth: int) -> nn.Module:
-    """A buffer is saved and moved with the module, and not trained. What should be learned is a Parameter."""
+    """The scale is a buffer: saved and moved with the module, and not trained. What should be learned is a Parameter."""
     return WithBuffer(nn.ModuleList(linears(width, depth)), torch.full((width,), 0.1))
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=DRAWN)
 def copies_of_one(width: int, depth: int) -> nn.Module:
-    """deepcopy makes separate layers that begin with the same weights. nn.TransformerEncoder does so, too:
-    draw each layer anew.
+    """All layers begin with the same weights. Perhaps they are deepcopies of one, as in nn.TransformerEncoder: draw
+    each layer anew.
     """
     first = nn.Linear(width, width)
     return Stack(nn.ModuleList(copy.deepcopy(first) for _ in range(depth)), tenth(width))
@@ -128,23 +142,23 @@ class MadeInForward(nn.Module):
         return x * self.scale
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=LINEARS)
 def made_in_forward(width: int, depth: int) -> nn.Module:
-    """Layers that are made in forward are new in each call, with new random weights, and what an optimizer
-    learned is gone. Make them in __init__.
+    """The module knows no layers, and two calls give different results. Perhaps the layers are made in forward, new
+    in each call, and what an optimizer learned is gone. Make them in __init__.
     """
     return MadeInForward(width, depth)
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=SCALE)
 def one_number(width: int, depth: int) -> nn.Module:
-    """A scale of shape () is one number for all features; one for each feature was asked for."""
+    """The scale has the shape (): one number for all features. One for each feature was asked for."""
     return Stack(nn.ModuleList(linears(width, depth)), nn.Parameter(torch.tensor(0.1)))
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=SCALE)
 def scale_of_ones(width: int, depth: int) -> nn.Module:
-    """Wrapping first and scaling later left ones behind: the 0.1 belongs into the Parameter."""
+    """The scale begins with ones. Perhaps the factor is applied later: the 0.1 belongs into the Parameter."""
     return Stack(nn.ModuleList(linears(width, depth)), nn.Parameter(torch.ones(width)))
 
 
@@ -170,19 +184,135 @@ class Unscaled(Stack):
         return x
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=ORDER)
 def no_relu(width: int, depth: int) -> nn.Module:
-    """Without relu between them, any number of Linear layers is one Linear layer."""
+    """There is no relu at all: without one between them, any number of Linear layers is one Linear layer."""
     return Linear(nn.ModuleList(linears(width, depth)), tenth(width))
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=ORDER)
 def last_without_relu(width: int, depth: int) -> nn.Module:
-    """A last layer without relu is the habit of classifiers. Here each layer is followed by one."""
+    """The last layer has no relu behind it, as in classifiers. Here each layer is followed by one."""
     return LastLinear(nn.ModuleList(linears(width, depth)), tenth(width))
 
 
-@repair_layer_list.mistake()
+@repair_layer_list.mistake(breaks=ORDER)
 def scale_not_used(width: int, depth: int) -> nn.Module:
-    """The scale is registered and forward does not use it: its gradient stays None."""
+    """The result is that without the scale. Perhaps it is registered, and forward does not use it: its gradient
+    stays None.
+    """
     return Unscaled(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+@repair_layer_list.mistake(breaks=LINEARS)
+def no_bias(width: int, depth: int) -> nn.Module:
+    """A layer has no bias, and Linear(width, width) has one. Perhaps bias=False, the habit before a norm."""
+    return Stack(nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(depth)), tenth(width))
+
+
+class ScaledFirst(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x * self.scale) / self.scale
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def scaled_first(width: int, depth: int) -> nn.Module:
+    """The result is other than that of the layers, times the scale. Perhaps the scale is multiplied at the beginning:
+    what stands at the end is a different module.
+    """
+    return ScaledFirst(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class WithoutItsGradient(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.each():
+            x = layer(x).relu()
+        return x * self.scale.data
+
+
+@repair_layer_list.mistake(breaks=KNOWN)
+def scale_by_data(width: int, depth: int) -> nn.Module:
+    """The values are right, and a parameter gets no gradient: no step moves it. Perhaps forward uses its .data, or
+    detaches it.
+    """
+    return WithoutItsGradient(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class InFloat32(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.float())
+
+
+@repair_layer_list.mistake(breaks=KNOWN)
+def float32_written_down(width: int, depth: int) -> nn.Module:
+    """After .double() the module does not compute in float64. Perhaps forward converts x to float32, or makes a
+    float32 tensor: take the dtype from x or from a weight.
+    """
+    return InFloat32(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class WithShift(Stack):
+    def __init__(self, layers: Any, scale: Any, shift: Tensor) -> None:
+        super().__init__(layers, scale)
+        self.shift = shift
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x + self.shift)
+
+
+@repair_layer_list.mistake(breaks=KNOWN)
+def a_leaf_beside(width: int, depth: int) -> nn.Module:
+    """Frozen, the module still leaves a graph: it computes with something that learns and is no Parameter. Perhaps a
+    tensor with requires_grad=True stands beside the Parameters.
+    """
+    return WithShift(
+        nn.ModuleList(linears(width, depth)), tenth(width), torch.zeros(width, requires_grad=True)
+    )
+
+
+class KeepsProduct(Stack):
+    def __init__(self, layers: Any, scale: Any) -> None:
+        super().__init__(layers, scale)
+        self.first = scale * 1.0
+
+
+@repair_layer_list.mistake(breaks=KNOWN)
+def product_kept(width: int, depth: int) -> nn.Module:
+    """The module cannot be copied: it holds the result of an operation, with its graph. Perhaps a product with a
+    Parameter was kept beside it, in __init__.
+    """
+    return KeepsProduct(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+# Weak: what a check did to one module is not found in the next.
+_layers: weakref.WeakValueDictionary[tuple[int, int], nn.ModuleList] = weakref.WeakValueDictionary()
+
+
+@repair_layer_list.mistake(breaks=APART)
+def layers_shared_by_all(width: int, depth: int) -> nn.Module:
+    """Two modules share their layers: training one trains the other. Perhaps the layers are made once, for the class
+    or as a default argument.
+    """
+    kept = _layers.setdefault((width, depth), nn.ModuleList(linears(width, depth)))
+    return Stack(kept, tenth(width))
+
+
+@repair_layer_list.mistake(breaks=MODULE)
+def class_for_module(width: int, depth: int) -> Any:
+    """A class came back, not a module: nothing is made yet. Call it."""
+    return Stack
+
+
+class Dropping(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.each():
+            x = F.dropout(layer(x).relu(), 0.3)
+        return x * self.scale
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def something_drawn(width: int, depth: int) -> nn.Module:
+    """Two calls with the same input give different numbers. Perhaps something is drawn in forward: a dropout, or
+    noise, which nobody asked for.
+    """
+    return Dropping(nn.ModuleList(linears(width, depth)), tenth(width))

@@ -26,6 +26,13 @@ repair_masked_mean = Exercise(
     ],
 )
 
+MEAN = "The mean of those rows of each sequence that count."
+SHAPE = "Returns a tensor of shape (B, D), also for B = 1 and D = 1"
+ZEROS = "zeros for a sequence of which nothing counts."
+PADDING = "What stands in the padding has no effect, also where it is NaN or infinite."
+SHOWN = "A NaN in a row that counts is not hidden."
+GRADIENT = "The gradient is finite, and 0 in the padding."
+LEFT = "The arguments are left as they are."
 NEAR = 1e-5  # an eps of 1e-6 or less in the denominator is fine
 
 
@@ -47,62 +54,77 @@ def _compared(answer: Any, trial: Trial, kept: list[int], length: int, width: in
     trial.equal(trial.call(answer, x, mask), wanted(x, mask), "The means", rtol=NEAR, atol=1e-7)
 
 
-@repair_masked_mean.property("where all rows count, their mean")
+@repair_masked_mean.property("where all rows count, their mean", asks=(MEAN, LEFT))
 def all_kept(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, [5, 5, 5], 5, 2)
 
 
-@repair_masked_mean.property("where some rows count, the mean of these")
+@repair_masked_mean.property("where some rows count, the mean of these", asks=(MEAN, LEFT))
 def some_kept(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, [2, 5, 1, 3], 5, 3)
 
 
-@repair_masked_mean.property("a batch of one sequence, and one feature, keep their axes")
+@repair_masked_mean.property("a batch of one sequence, and one feature, keep their axes", asks=SHAPE)
 def ones(answer: Any, trial: Trial) -> None:
     for batch, width in ((1, 3), (3, 1), (1, 1)):
         _compared(answer, trial, [4] * batch, 4, width)
 
 
-@repair_masked_mean.property("what stands in the padding has no effect, not even NaN")
+@repair_masked_mean.property("what stands in the padding has no effect, not even NaN", asks=PADDING)
 def nan_in_padding(answer: Any, trial: Trial) -> None:
-    mask, x = masked(trial, [2, 4, 1], 4), drawn(trial, 3, 4, 2)
-    want = wanted(x, mask)
-    trial.given("x of shape (3, 4, 2) with NaN where the mask is False; it keeps [2, 4, 1] of 4 rows")
-    got = trial.call(answer, x.masked_fill(~mask.unsqueeze(-1), float("nan")), mask)
-    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
+    for name in ("nan", "inf"):
+        mask, x = masked(trial, [2, 4, 1], 4), drawn(trial, 3, 4, 2)
+        want = wanted(x, mask)
+        trial.given(f"x of shape (3, 4, 2) with {name} where the mask is False; it keeps [2, 4, 1] of 4 rows")
+        got = trial.call(answer, x.masked_fill(~mask.unsqueeze(-1), float(name)), mask)
+        trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
 
 
 @repair_masked_mean.property(
-    "zeros for a sequence of which nothing counts", after=(all_kept, some_kept, ones)
+    "zeros for a sequence of which nothing counts", asks=ZEROS, after=(all_kept, some_kept, ones)
 )
 def nothing_kept(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, [2, 0, 4], 4, 3)
 
 
-@repair_masked_mean.property(
-    "the gradient is finite, and 0 in the padding",
-    after=(
-        all_kept,
-        some_kept,
-        ones,
-        nan_in_padding,
-        nothing_kept,
-    ),
-)
-def gradient(answer: Any, trial: Trial) -> None:
-    mask, c = masked(trial, [2, 0, 3], 3), drawn(trial, 3, 2)
-    x = drawn(trial, 3, 3, 2).requires_grad_()
-    own = x.detach().clone().requires_grad_()
-    trial.given("x that requires grad; the mask keeps [2, 0, 3] of 3 rows; random numbers come in")
+VALUES = (all_kept, some_kept, ones, nan_in_padding, nothing_kept)
+
+
+@repair_masked_mean.property("a NaN in a row that counts stands in the mean", asks=SHOWN, after=VALUES)
+def nan_shown(answer: Any, trial: Trial) -> None:
+    mask, x = masked(trial, [3, 4, 2], 4), drawn(trial, 3, 4, 2)
+    x[0, int(mask[0].nonzero()[1]), 1] = float("nan")
+    trial.given(
+        "x of shape (3, 4, 2), the mask keeps [3, 4, 2] of 4 rows; a row of sequence 0 that counts holds a NaN"
+    )
     got = trial.call(answer, x, mask)
-    has_graph(trial, got, "The rows of x")
-    (grad,) = torch.autograd.grad(got, x, c, allow_unused=True)
-    (want,) = torch.autograd.grad(wanted(own, mask), own, c)
-    trial.equal(grad, want, "The gradient of x", rtol=NEAR, atol=1e-7)
+    trial.true(
+        bool(got[0, 1].isnan()),
+        "The mean hides the NaN of a row that counts. Whoever looks at the means sees a number.",
+        expected="NaN in [0, 1] of the means",
+        got=got,
+        observed="0" if got[0, 1] == 0 else "left out",
+    )
 
 
-@repair_masked_mean.property("the dtype of x is kept")
+@repair_masked_mean.property("the gradient is finite, and 0 in the padding", asks=GRADIENT, after=VALUES)
+def gradient(answer: Any, trial: Trial) -> None:
+    for name in ("numbers", "nan"):
+        mask, c, x = masked(trial, [2, 0, 3], 3), drawn(trial, 3, 2), drawn(trial, 3, 3, 2)
+        x = (x if name == "numbers" else x.masked_fill(~mask.unsqueeze(-1), float(name))).requires_grad_()
+        own = x.detach().clone().requires_grad_()
+        trial.given(
+            f"x that requires grad, with {name} in the padding; the mask keeps [2, 0, 3] of 3 rows; random numbers come in"
+        )
+        got = trial.call(answer, x, mask)
+        has_graph(trial, got, "The rows of x")
+        (grad,) = torch.autograd.grad(got, x, c, allow_unused=True)
+        (want,) = torch.autograd.grad(wanted(own, mask), own, c)
+        trial.equal(grad, want, "The gradient of x", rtol=NEAR, atol=1e-7)
+
+
+@repair_masked_mean.property("the dtype of x is kept", asks="of the dtype of x")
 def dtype_kept(answer: Any, trial: Trial) -> None:
     mask, x = masked(trial, [2, 3], 3), drawn(trial, 2, 3, 4, dtype=torch.float32)
     trial.given("x in float32")
-    keeps_dtype(trial, trial.call(answer, x, mask), torch.float32, "The result")
+    keeps_dtype(trial, trial.call(answer, x, mask), torch.float32, "the means")

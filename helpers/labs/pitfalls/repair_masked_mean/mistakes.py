@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
-from helpers.labs.pitfalls.repair_masked_mean.exercise import repair_masked_mean
+from helpers.labs.pitfalls.repair_masked_mean.exercise import (
+    GRADIENT,
+    LEFT,
+    MEAN,
+    PADDING,
+    SHAPE,
+    SHOWN,
+    ZEROS,
+    repair_masked_mean,
+)
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 
@@ -32,20 +42,23 @@ add_pitfalls(
     broken,
     {
         "padding_counted": (
-            "The rows that do not count add 0 to the sum and 1 to the denominator. Divide by how many were kept, "
-            "mask.sum(1), not by the length."
+            "The sum of the rows that count is divided by the whole length. Divide by how many were kept: mask.sum(1).",
+            MEAN,
         ),
         "squeeze_eats_batch": (
-            "squeeze() without a dim takes out every axis of length 1: the last batch, of one sequence, loses its batch "
-            "axis. Name the axis: squeeze(1)."
+            "A batch of one sequence loses its batch axis, or one feature its own. Perhaps squeeze() without a dim, which "
+            "takes out every axis of length 1. Name the axis: squeeze(1).",
+            SHAPE,
         ),
         "zero_times_nan": (
-            "0 * nan is nan, and 0 * inf, too. A mask that is multiplied hides finite numbers only: fill the padding "
-            "with masked_fill or where before the sum."
+            "What stands in the padding gets into the mean, if it is NaN or infinite. Perhaps x is multiplied by the "
+            "mask: 0 * nan is nan. Fill the padding with masked_fill or where before the sum.",
+            PADDING,
         ),
         "nan_for_nothing": (
-            "Where nothing counts the mean is 0 / 0. One empty sequence is enough to make the loss of the batch NaN: "
-            "clamp(min=1)."
+            "Where nothing counts the mean is 0 / 0, NaN. One empty sequence is enough to make the loss of the batch NaN: "
+            "clamp(min=1).",
+            ZEROS,
         ),
     },
 )
@@ -55,24 +68,30 @@ def filled(x: Tensor, mask: Tensor) -> Tensor:
     return x.masked_fill(~mask.unsqueeze(-1), 0)
 
 
-@repair_masked_mean.mistake()
+def right(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x, mask).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.mistake(breaks=LEFT)
 def input_edited(x: Tensor, mask: Tensor) -> Tensor:
-    """`x[~mask] = 0` writes into the caller's tensor; where x is a result of a layer, its backward may need
-    the old numbers. masked_fill makes a new tensor.
+    """The caller's x holds other numbers after the call; where it is a result of a layer, its backward may need the
+    old ones. Perhaps `x[~mask] = 0`: masked_fill makes a new tensor.
     """
     x[~mask] = 0
     return x.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
 
-@repair_masked_mean.mistake()
+@repair_masked_mean.mistake(breaks=MEAN)
 def whole_batch_counted(x: Tensor, mask: Tensor) -> Tensor:
-    """mask.sum() counts the kept rows of all sequences. Each sequence has a count of its own: mask.sum(1)."""
+    """Each sum is divided by the number of rows of all sequences. Each sequence has a count of its own: mask.sum(1)."""
     return filled(x, mask).sum(1) / mask.sum().clamp(min=1)
 
 
-@repair_masked_mean.mistake()
+@repair_masked_mean.mistake(breaks=SHAPE)
 def one_mean_for_all(x: Tensor, mask: Tensor) -> Tensor:
-    """x[mask] is one long list of rows: which sequence a row came from is lost, and so is the batch."""
+    """There is one mean for the whole batch. Perhaps x[mask] is averaged: it is one long list of rows, and which
+    sequence a row came from is lost.
+    """
     return x[mask].mean(0)
 
 
@@ -81,24 +100,77 @@ def _(x: Tensor, mask: Tensor) -> Tensor:
     return x[mask].sum(0) / mask.sum().clamp(min=1)
 
 
-@repair_masked_mean.mistake()
+@repair_masked_mean.mistake(breaks=MEAN)
 def mask_inverted(x: Tensor, mask: Tensor) -> Tensor:
-    """Here True means that a row counts. In key_padding_mask of nn.MultiheadAttention True means the
-    contrary: read which one a function wants.
+    """The mean is that of the padding. Here True means that a row counts; in key_padding_mask of
+    nn.MultiheadAttention True means the contrary.
     """
     return filled(x, ~mask).sum(1) / (~mask).sum(1, keepdim=True).clamp(min=1)
 
 
-@repair_masked_mean.mistake()
+@repair_masked_mean.mistake(breaks=MEAN)
+def mask_not_used(x: Tensor, mask: Tensor) -> Tensor:
+    """The mean is that of all rows, the padding among them. Perhaps mask is not looked at."""
+    return x.mean(1)
+
+
+@repair_masked_mean.mistake(breaks=GRADIENT)
 def graph_cut(x: Tensor, mask: Tensor) -> Tensor:
-    """detach() and .data on the rows leave a mean that trains nothing below it."""
-    return filled(x.detach(), mask).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+    """The means are right, and train nothing below them: they have no graph. Perhaps detach() or .data was taken of
+    the rows.
+    """
+    return right(x.detach(), mask)
 
 
-@repair_masked_mean.mistake()
+@repair_masked_mean.mistake(breaks=GRADIENT)
+def zeroed_through_data(x: Tensor, mask: Tensor) -> Tensor:
+    """The means are right, and a gradient comes to the padding. Perhaps the zeros were written through .data: the
+    graph knows nothing of them.
+    """
+    kept = x + 0
+    kept.data[~mask] = 0
+    return kept.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
 def one_added_to_the_count(x: Tensor, mask: Tensor) -> Tensor:
-    """mask.sum(1) + 1 avoids 0 / 0, and makes every other mean too small."""
+    """Each sum is divided by one too many. Perhaps mask.sum(1) + 1 was to avoid 0 / 0: it makes every other mean too
+    small.
+    """
     return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1)
+
+
+@repair_masked_mean.mistake(breaks=SHOWN)
+def nan_to_0(x: Tensor, mask: Tensor) -> Tensor:
+    """A NaN in a row that counts comes out as the mean 0. Perhaps nan_to_num mends the 0 / 0 of empty sequences: it
+    hides every other NaN, too. Mend the divisor, not the quotient.
+    """
+    return torch.nan_to_num(filled(x, mask).sum(1) / mask.sum(1, keepdim=True))
+
+
+@repair_masked_mean.variant(nan_to_0)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    means = filled(x, mask).sum(1) / mask.sum(1, keepdim=True)
+    return torch.where(means.isnan(), 0.0, means)
+
+
+@repair_masked_mean.mistake(breaks=SHOWN)
+def nan_left_out(x: Tensor, mask: Tensor) -> Tensor:
+    """A NaN in a row that counts is left out, or counts as 0, and the mean looks like any other. Perhaps nan_to_num
+    or nanmean is to deal with the padding: it deals with all rows. The mask says which ones count.
+    """
+    return right(torch.where(x.isfinite(), x, 0.0), mask)
+
+
+@repair_masked_mean.variant(nan_left_out)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return x.masked_fill(~mask.unsqueeze(-1), float("nan")).nanmean(1).nan_to_num(0.0)
+
+
+@repair_masked_mean.mistake(breaks="of the dtype of x")
+def float64_comes_out(x: Tensor, mask: Tensor) -> Tensor:
+    """From float32 a float64 comes out. Perhaps the mask was made float64 to be divided by."""
+    return filled(x, mask).sum(1) / mask.double().sum(1, keepdim=True).clamp(min=1)
 
 
 @repair_masked_mean.variant("squeeze_eats_batch")

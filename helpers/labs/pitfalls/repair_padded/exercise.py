@@ -34,12 +34,33 @@ def wanted(rows: list[Tensor], value: float) -> Tensor:
     return torch.stack([torch.cat([row, row.new_full((longest - len(row),), value)]) for row in rows])
 
 
+FILLED = "The rows in one batch, the shorter ones filled up at their end, and their lengths."
+DTYPE = "of the dtype of the rows"
+LEFT = "The rows are left as they are."
+MEMORY = "with memory of its own."
+LENGTHS = "lengths: of shape (number of rows,), int64, of the rows as they came."
+
+
+def same(row: Tensor, other: Tensor) -> bool:
+    """Number by number, and a NaN is a NaN."""
+    return torch.allclose(row, other, rtol=0, atol=0, equal_nan=True)
+
+
 def _pair(answer: Any, trial: Trial, rows: list[Tensor], value: float) -> tuple[Any, Any]:
+    before = [row.clone() for row in rows]
     got = trial.call(answer, rows, value)
+    trial.true(
+        all(same(row, old) for row, old in zip(rows, before, strict=True)),
+        "The rows that were given hold other numbers after the call.",
+        expected="rows as they were",
+        got="edited",
+        observed="rows edited",
+    )
     trial.true(
         isinstance(got, tuple) and len(got) == 2,
         f"The answer gave {'None. Is a `return` missing?' if got is None else f'a {type(got).__name__}.'}",
         expected="the tuple (batch, lengths)",
+        got=type(got).__name__,
         observed=("kind", type(got).__name__),
     )
     return got
@@ -54,37 +75,46 @@ def _batch_compared(
     want = wanted(rows, value)
     if isinstance(batch, Tensor) and batch.shape == want.shape and batch.dtype == want.dtype:
         alike = bool((batch == batch[:1]).all())
-        message = "The batch: its rows are all the same." if alike else "The batch holds other numbers."
-        trial.true(torch.equal(batch, want), message, expected=want, got=batch, observed=plain(batch))
-    trial.equal(batch, want, "The batch")
+        trial.true(
+            not alike,
+            "The batch: its rows are all the same.",
+            expected=want,
+            got=batch,
+            observed=plain(batch),
+        )
+    trial.equal(batch, want, "The batch", rtol=0, atol=0)
 
 
-@repair_padded.property("rows of one length: each in its own row of the batch")
+@repair_padded.property(
+    "rows of one length: each in its own row of the batch",
+    asks=("Returns the tuple (batch, lengths):", "batch: of shape (number of rows, longest)", LEFT),
+)
 def one_length(answer: Any, trial: Trial) -> None:
     _batch_compared(answer, trial, (3, 3), -1.5, torch.float32)
 
 
-@repair_padded.property("shorter rows: filled up with value at their end")
+@repair_padded.property("shorter rows: filled up with value at their end", asks=FILLED)
 def ragged(answer: Any, trial: Trial) -> None:
-    _batch_compared(answer, trial, (2, 4, 1, 3), -1.5, torch.float32)
+    _batch_compared(answer, trial, (2, 5, 1, 3), -1.5, torch.float32)
 
 
-@repair_padded.property("a row without elements is all padding")
+@repair_padded.property("a row without elements is all padding", asks=FILLED)
 def empty_row(answer: Any, trial: Trial) -> None:
-    _batch_compared(answer, trial, (2, 0, 3), 0.5, torch.float32)
+    _batch_compared(answer, trial, (2, 0, 4), 0.5, torch.float32)
 
 
-@repair_padded.property("the batch has the dtype of the rows, also for a whole number as value")
+@repair_padded.property("the batch has the dtype of the rows, also for a whole number as value", asks=DTYPE)
 def whole_number(answer: Any, trial: Trial) -> None:
     _batch_compared(answer, trial, (2, 3), 0, torch.float32)
 
 
-@repair_padded.property("the batch has the dtype of the rows, also for float64")
-def double_rows(answer: Any, trial: Trial) -> None:
+@repair_padded.property("the batch has the dtype of the rows, also for float64 and bfloat16", asks=DTYPE)
+def other_dtypes(answer: Any, trial: Trial) -> None:
     _batch_compared(answer, trial, (2, 3), -1.5, torch.float64)
+    _batch_compared(answer, trial, (4, 3), -1.5, torch.bfloat16)
 
 
-@repair_padded.property("lengths are whole numbers, int64, one a row")
+@repair_padded.property("lengths are whole numbers, int64, one a row", asks=LENGTHS)
 def lengths(answer: Any, trial: Trial) -> None:
     rows = [drawn(trial, length, dtype=torch.float32) for length in (2, 4, 1)]
     trial.given("rows of length (2, 4, 1), value = -1.5")
@@ -92,17 +122,40 @@ def lengths(answer: Any, trial: Trial) -> None:
     trial.equal(got, torch.tensor([2, 4, 1]), "The lengths")
 
 
-@repair_padded.property("the batch shares no memory with the rows", once_right=True)
+@repair_padded.property(
+    "lengths are those of the rows, also where a row holds the padding value", asks=LENGTHS
+)
+def lengths_beside_the_value(answer: Any, trial: Trial) -> None:
+    for value in (0.0, float("nan")):
+        rows = [drawn(trial, length, dtype=torch.float32) for length in (3, 5, 2)]
+        rows[0][2], rows[1][0], rows[1][3] = value, value, value
+        trial.given(f"rows of length (3, 5, 2), some of which hold {value}; value = {value}")
+        _, got = _pair(answer, trial, rows, value)
+        trial.equal(got, torch.tensor([3, 5, 2]), "The lengths")
+
+
+@repair_padded.property("the batch shares no memory with the rows", asks=MEMORY, once_right=True)
 def own_memory(answer: Any, trial: Trial) -> None:
-    rows = [drawn(trial, 3, dtype=torch.float32)]
-    before = rows[0].clone()
-    trial.given("a list with one row, which is edited in the batch afterwards")
+    for shapes in ((3,), (3, 3)):
+        rows = [drawn(trial, length, dtype=torch.float32) for length in shapes]
+        before = [row.clone() for row in rows]
+        trial.given(f"rows of length {shapes}; the batch is edited afterwards")
+        batch, _ = _pair(answer, trial, rows, 0.0)
+        batch.mul_(2)
+        trial.true(
+            all(torch.equal(row, old) for row, old in zip(rows, before, strict=True)),
+            "The batch was edited, and a row that was given has changed.",
+            expected="rows as they were",
+            got="edited",
+            observed=("shared", len(rows)),
+        )
+
+
+@repair_padded.property("nor with the batch of the call before", asks=MEMORY, once_right=True)
+def new_memory(answer: Any, trial: Trial) -> None:
+    rows, others = ([drawn(trial, length, dtype=torch.float32) for length in (2, 3)] for _ in range(2))
+    trial.given("rows of length (2, 3), then other rows of length (2, 3)")
     batch, _ = _pair(answer, trial, rows, 0.0)
-    batch.mul_(2)
-    trial.true(
-        torch.equal(rows[0], before),
-        "The batch was edited, and the row that was given has changed.",
-        expected="a row as it was",
-        got="edited",
-        observed="shared",
-    )
+    before = batch.clone()
+    _pair(answer, trial, others, 0.0)
+    trial.equal(batch, before, "The first batch, after the second call", observed="reused")

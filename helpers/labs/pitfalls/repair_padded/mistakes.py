@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers.labs.pitfalls.repair_padded.exercise import repair_padded
+from helpers.labs.pitfalls.repair_padded.exercise import DTYPE, FILLED, LEFT, LENGTHS, MEMORY, repair_padded
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 Padded = tuple[Tensor, Tensor]
@@ -37,16 +37,19 @@ add_pitfalls(
     broken,
     {
         "one_row_for_all": (
-            "expand makes no memory: all rows of the batch are the one row, read again with stride 0. Each write goes "
-            "into all of them, and torch says nothing, as no single write meets itself."
+            "All rows of the batch are the same: each write goes into all of them. Perhaps the batch was made by expand, "
+            "which makes no memory (stride 0), or by a list times a number. torch says nothing.",
+            MEMORY,
         ),
         "values_truncated": (
-            "torch.full takes its dtype from value: an int gives int64, and 10.7 written into it is 10. A float gives "
-            "the default dtype, float32, whatever the rows are."
+            "With a whole number as value the batch is int64, and 10.7 becomes 10. Perhaps torch.full takes its dtype "
+            "from value: say dtype=rows[0].dtype.",
+            DTYPE,
         ),
         "lengths_as_floats": (
-            "torch.Tensor, with a capital, is the class: float32 from any list, and from one number a tensor of that "
-            "size, not filled. torch.tensor looks at what it is given."
+            "The lengths are float32: they index nothing. Perhaps torch.Tensor, with a capital, made them: it is the "
+            "class, and gives float32 from any list. torch.tensor looks at what it is given.",
+            LENGTHS,
         ),
     },
 )
@@ -54,6 +57,10 @@ add_pitfalls(
 
 def sizes(rows: list[Tensor]) -> Tensor:
     return torch.tensor([len(row) for row in rows])
+
+
+def filled(rows: list[Tensor], value: float) -> Tensor:
+    return pad_sequence(rows, batch_first=True, padding_value=value)
 
 
 @repair_padded.variant("one_row_for_all")
@@ -65,10 +72,10 @@ def _(rows: list[Tensor], value: float) -> Padded:
     return torch.stack(batch), sizes(rows)
 
 
-@repair_padded.mistake()
+@repair_padded.mistake(breaks=DTYPE)
 def default_dtype(rows: list[Tensor], value: float) -> Padded:
-    """torch.zeros(...), torch.empty(...) and full with a float have the default dtype, float32. Rows in
-    float64 lose half of their digits when they are written into it.
+    """The batch is float32, whatever the rows are: float64 loses half of its digits. Perhaps torch.zeros,
+    torch.empty or full with a float made it: they have the default dtype.
     """
     batch = torch.full((len(rows), max(map(len, rows))), float(value))
     for place, row in enumerate(rows):
@@ -76,45 +83,94 @@ def default_dtype(rows: list[Tensor], value: float) -> Padded:
     return batch, sizes(rows)
 
 
-@repair_padded.mistake()
+@repair_padded.mistake(breaks=FILLED)
 def padded_with_zeros(rows: list[Tensor], value: float) -> Padded:
-    """pad_sequence fills up with 0 unless padding_value says something else: value is not used."""
-    return pad_sequence(rows, batch_first=True), sizes(rows)
+    """Shorter rows are filled up with 0, whatever value is. Perhaps pad_sequence was not told padding_value."""
+    return filled(rows, 0.0), sizes(rows)
 
 
-@repair_padded.mistake()
+@repair_padded.mistake(breaks="batch: of shape (number of rows, longest)")
 def time_first(rows: list[Tensor], value: float) -> Padded:
-    """pad_sequence puts time first unless batch_first=True: this is the transpose, and it goes unseen in a
-    square batch.
+    """This is the transpose, and it goes unseen in a square batch. Perhaps pad_sequence was not told
+    batch_first=True.
     """
     return pad_sequence(rows, padding_value=value), sizes(rows)
 
 
-@repair_padded.mistake()
+@repair_padded.mistake(breaks=FILLED)
 def padded_in_front(rows: list[Tensor], value: float) -> Padded:
-    """The rows stand at the end of the batch and the padding before them. lengths then points at the wrong
+    """The rows stand at the end of the batch and the padding before them: lengths then points at the wrong
     elements.
     """
     return pad_sequence(rows, batch_first=True, padding_value=value, padding_side="left"), sizes(rows)
 
 
-@repair_padded.mistake()
+@repair_padded.mistake(breaks="batch: of shape (number of rows, longest)")
 def cut_to_the_shortest(rows: list[Tensor], value: float) -> Padded:
-    """The batch is as wide as the longest row. Cut to the shortest one, it loses data."""
+    """The batch is as wide as the shortest row, and data is lost. It is as wide as the longest one."""
     shortest = min(map(len, rows))
     return torch.stack([row[:shortest] for row in rows]), sizes(rows)
 
 
-@repair_padded.mistake()
-def lengths_of_the_batch(rows: list[Tensor], value: float) -> Padded:
-    """All rows of the batch have the same length now: the lengths that were asked for are those of the rows
-    before.
+@repair_padded.mistake(breaks=FILLED)
+def empty_rows_left_out(rows: list[Tensor], value: float) -> Padded:
+    """A row without elements has no row in the batch, and all behind it move up. Perhaps rows are asked for their
+    truth or length first.
     """
-    batch = pad_sequence(rows, batch_first=True, padding_value=value)
+    return filled([row for row in rows if len(row)], value), sizes(rows)
+
+
+@repair_padded.mistake(breaks=LENGTHS)
+def lengths_of_the_batch(rows: list[Tensor], value: float) -> Padded:
+    """All lengths are the same. Perhaps they were taken from the batch, whose rows are all as long as the longest."""
+    batch = filled(rows, value)
     return batch, torch.tensor([len(row) for row in batch])
 
 
-@repair_padded.mistake()
+@repair_padded.mistake(breaks=LENGTHS)
+def lengths_from_the_padding(rows: list[Tensor], value: float) -> Padded:
+    """A row that holds the padding value, or a NaN as padding, has a wrong length. Perhaps the entries that differ
+    from value were counted: only the rows know how long they are.
+    """
+    batch = filled(rows, value)
+    return batch, (batch != value).sum(1)
+
+
+@repair_padded.variant(lengths_from_the_padding)
+def _(rows: list[Tensor], value: float) -> Padded:
+    batch = filled(rows, value)
+    return batch, ((batch != value).long().cumsum(1).max(1).values)
+
+
+@repair_padded.mistake(breaks=LENGTHS)
 def lengths_in_a_list(rows: list[Tensor], value: float) -> Padded:
-    """A list cannot be indexed with, compared or moved to a device like a tensor; a tensor was asked for."""
-    return pad_sequence(rows, batch_first=True, padding_value=value), [len(row) for row in rows]
+    """The lengths are a list, which cannot be indexed with, compared or moved to a device like a tensor."""
+    return filled(rows, value), [len(row) for row in rows]
+
+
+@repair_padded.mistake(breaks=MEMORY)
+def one_row_as_it_is(rows: list[Tensor], value: float) -> Padded:
+    """A batch of one row is that row: whoever edits the batch edits the data. Perhaps where nothing is to be filled
+    up a view is returned.
+    """
+    return (rows[0].unsqueeze(0) if len(rows) == 1 else filled(rows, value)), sizes(rows)
+
+
+_buffers: dict[tuple[int, ...], Tensor] = {}
+
+
+@repair_padded.mistake(breaks=MEMORY)
+def buffer_reused(rows: list[Tensor], value: float) -> Padded:
+    """A second call writes into the batch of the first. Perhaps one buffer is kept for all batches of a size."""
+    batch = filled(rows, value)
+    kept = _buffers.setdefault((*batch.shape, batch.dtype), torch.empty_like(batch))
+    return kept.copy_(batch), sizes(rows)
+
+
+@repair_padded.mistake(breaks=LEFT)
+def rows_edited(rows: list[Tensor], value: float) -> Padded:
+    """The rows that were given hold other numbers after the call. Perhaps they were resized or filled in place."""
+    batch, lengths = filled(rows, value), sizes(rows)
+    for row in rows:
+        row.fill_(value)
+    return batch, lengths

@@ -28,6 +28,11 @@ repair_similarity = Exercise(
 )
 
 
+COSINE = "The cosine of each row of a with each row of b."
+SHAPE = "Returns a tensor of shape (..., N, M)"
+ZEROS = "A row of zeros has no direction: its cosines are 0."
+
+
 def wanted(a: Tensor, b: Tensor) -> Tensor:
     """Pair by pair; a row of zeros has no direction, and gets 0."""
     a, b = a.unsqueeze(-2), b.unsqueeze(-3)
@@ -40,29 +45,30 @@ def _compared(answer: Any, trial: Trial, a: Tensor, b: Tensor, about: str = "") 
     trial.equal(trial.call(answer, a, b), wanted(a, b), "The cosines", rtol=1e-6, atol=1e-6)
 
 
-@repair_similarity.property("vectors of any length: what counts is their direction")
+@repair_similarity.property("vectors of any length: what counts is their direction", asks=COSINE)
 def one_pair(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, 3 * drawn(trial, 1, 4), drawn(trial, 1, 4) / 5)
 
 
-@repair_similarity.property("two matrices: each row with each row")
+@repair_similarity.property("two matrices: each row with each row", asks=(COSINE, SHAPE))
 def matrices(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, drawn(trial, 3, 4), drawn(trial, 2, 4))
 
 
-@repair_similarity.property("batches of matrices: within each member of the batch")
+@repair_similarity.property("batches of matrices: within each member of the batch", asks=(COSINE, SHAPE))
 def batches(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, drawn(trial, 2, 3, 4), drawn(trial, 2, 5, 4))
     _compared(answer, trial, drawn(trial, 2, 3, 2, 4), drawn(trial, 2, 3, 5, 4))
 
 
-@repair_similarity.property("a batch of one-row matrices")
+@repair_similarity.property("a batch of one-row matrices", asks=SHAPE)
 def one_row_each(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, drawn(trial, 3, 1, 4), drawn(trial, 3, 1, 4))
 
 
 @repair_similarity.property(
     "a row of zeros gives 0",
+    asks=ZEROS,
     after=(
         one_pair,
         matrices,
@@ -71,13 +77,14 @@ def one_row_each(answer: Any, trial: Trial) -> None:
     ),
 )
 def zero_row(answer: Any, trial: Trial) -> None:
-    a = drawn(trial, 3, 4)
-    a[1] = 0
-    _compared(answer, trial, a, drawn(trial, 2, 4), ", a[1] is all zeros")
+    for name, place in (("a[1]", 0), ("b[1]", 1)):
+        pair = drawn(trial, 3, 4), drawn(trial, 2, 4)
+        pair[place][1] = 0
+        _compared(answer, trial, *pair, f", {name} is all zeros")
 
 
-@repair_similarity.property("the dtype of the inputs is kept")
+@repair_similarity.property("the dtype of the inputs is kept", asks="of the dtype of the inputs")
 def dtype_kept(answer: Any, trial: Trial) -> None:
     a, b = drawn(trial, 3, 4, dtype=torch.float32), drawn(trial, 2, 4, dtype=torch.float32)
     trial.given("a and b in float32")
-    keeps_dtype(trial, trial.call(answer, a, b), torch.float32, "The result")
+    keeps_dtype(trial, trial.call(answer, a, b), torch.float32, "the cosines")

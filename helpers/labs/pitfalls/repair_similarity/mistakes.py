@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.pitfalls.repair_similarity.exercise import repair_similarity
+from helpers.labs.pitfalls.repair_similarity.exercise import COSINE, SHAPE, ZEROS, repair_similarity
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 
@@ -31,21 +31,28 @@ add_pitfalls(
     broken,
     {
         "reshape_for_transpose": (
-            "reshape gives the right shape and reads the numbers in the old order: rows of b are cut and joined. Only a "
-            "transpose exchanges axes. (view on a transposed tensor raises; reshape hides it with a copy.)"
+            "Rows of b are cut and joined. Perhaps by reshape, which gives the right shape and reads the numbers in the "
+            "old order. Only a transpose exchanges axes: b.mT. (view of a transposed tensor raises; reshape copies.)",
+            COSINE,
         ),
         "default_dim": (
-            "F.normalize has dim=1 unless told otherwise: the vectors of a matrix, but the middle axis of a batch. "
-            "softmax, cosine_similarity and squeeze choose for you, too: always write the dim."
+            "A batch of matrices has other numbers, and one matrix is right. Perhaps F.normalize was given no dim, and "
+            "takes dim=1: the middle axis of a batch. Say dim=-1, here and wherever a function chooses for you.",
+            COSINE,
         ),
-        "zero_by_zero": "A row of zeros has length 0, and 0 / 0 is NaN. F.normalize divides by at least eps.",
+        "zero_by_zero": (
+            "A row of zeros gives NaN: its length is 0, and 0 / 0 is formed. F.normalize divides by at least eps.",
+            ZEROS,
+        ),
     },
 )
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=COSINE)
 def one_norm_for_all(a: Tensor, b: Tensor) -> Tensor:
-    """a.norm() without a dim is one number for the whole tensor: the rows keep their different lengths."""
+    """One vector with one is right, and the rows of a matrix keep their different lengths. Perhaps a.norm() without
+    a dim: it is one number for the whole tensor.
+    """
     return (a / a.norm()) @ (b / b.norm()).mT
 
 
@@ -59,57 +66,72 @@ def _(a: Tensor, b: Tensor) -> Tensor:
     return a @ b.mT / (a.norm(dim=-1).unsqueeze(-1) * b.norm(dim=-1).unsqueeze(-2))
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=COSINE)
 def only_one_side(a: Tensor, b: Tensor) -> Tensor:
-    """Both sides have to be normalised: with one, the result is the length of the other side's part in that
-    direction.
+    """The result grows with the length of b's rows: it is their part along a's direction. Both sides have to be
+    normalised.
     """
     return F.normalize(a, dim=-1) @ b.mT
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=COSINE)
 def scalar_product(a: Tensor, b: Tensor) -> Tensor:
-    """The scalar product grows with the lengths of the vectors; a cosine does not."""
+    """This is the scalar product, which grows with the lengths of both vectors; a cosine does not."""
     return a @ b.mT
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=SHAPE)
 def all_axes_turned(a: Tensor, b: Tensor) -> Tensor:
-    """`.T` turns round all axes: of (2, 5, 4) it makes (4, 5, 2). It is for matrices only; `.mT` exchanges
-    the last two.
+    """Two matrices are right, and a batch of them is an error. Perhaps `.T` turns round all axes: of (2, 5, 4) it
+    makes (4, 5, 2). `.mT` exchanges the last two.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated for what is no matrix
         return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=COSINE)
 def row_by_row(a: Tensor, b: Tensor) -> Tensor:
-    """cosine_similarity compares a[i] with b[i], or stretches one over the other. For each with each the axes
-    must be set apart first: a.unsqueeze(-2), b.unsqueeze(-3), dim=-1.
+    """All rows of the result are the same: they are the cosines with one row of a. Perhaps cosine_similarity
+    stretched one over the other: set the axes apart first, a.unsqueeze(-2), b.unsqueeze(-3), dim=-1.
     """
     return F.cosine_similarity(a[..., :1, :], b, dim=-1).unsqueeze(-2).expand(*a.shape[:-1], b.shape[-2])
 
 
-@repair_similarity.mistake()
-def square_missing(a: Tensor, b: Tensor) -> Tensor:
-    """The length is the root of the sum of the squares. Divided by the sum itself, a vector shrinks with its
-    length.
+@repair_similarity.mistake(breaks=COSINE)
+def root_missing(a: Tensor, b: Tensor) -> Tensor:
+    """A longer vector gives a smaller number. Perhaps it is divided by the sum of its squares; its length is the
+    root of that.
     """
     a = a / (a * a).sum(-1, keepdim=True).clamp(min=1e-12)
     return a @ (b / (b * b).sum(-1, keepdim=True).clamp(min=1e-12)).mT
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=COSINE)
 def sum_for_length(a: Tensor, b: Tensor) -> Tensor:
-    """F.normalize(p=1) divides by the sum of the absolute values: shares that add to 1, not a direction of
-    length 1.
+    """A row with itself has no cosine of 1. Perhaps it is divided by the sum of its absolute values (p=1): shares that
+    add to 1, not a direction of length 1.
     """
     return F.normalize(a, p=1, dim=-1) @ F.normalize(b, p=1, dim=-1).mT
 
 
-@repair_similarity.mistake()
+@repair_similarity.mistake(breaks=COSINE)
 def mean_taken_out(a: Tensor, b: Tensor) -> Tensor:
-    """With the mean taken out of each vector this is the correlation, not the cosine."""
+    """This is the correlation, not the cosine. Perhaps the mean is taken out of each vector first."""
     a, b = a - a.mean(-1, keepdim=True), b - b.mean(-1, keepdim=True)
     return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT
+
+
+@repair_similarity.mistake(breaks="of the dtype of the inputs")
+def float64_comes_out(a: Tensor, b: Tensor) -> Tensor:
+    """From float32 a float64 comes out. Perhaps the rows were converted for more digits, and not brought back."""
+    return F.normalize(a.double(), dim=-1) @ F.normalize(b.double(), dim=-1).mT
+
+
+@repair_similarity.mistake(breaks=SHAPE)
+def single_rows_squeezed(a: Tensor, b: Tensor) -> Tensor:
+    """A batch of one-row matrices loses an axis. Perhaps squeeze() without a dim stands at the end: it takes out
+    every axis of length 1.
+    """
+    found = F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT
+    return found.squeeze() if found.ndim > 2 else found

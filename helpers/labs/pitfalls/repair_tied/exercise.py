@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.repairs import drawn
@@ -33,6 +34,12 @@ GIVEN = f"a model with Embedding({VOCAB}, {WIDTH}) and Linear({WIDTH}, {VOCAB});
 NAMES = ("embedding.weight", "head.weight", "head.bias")
 
 
+LOADS = "Loads `state` into a model whose head shall use the embedding's matrix."
+LIST = "Returns a list of what an optimizer shall train: the parameters of the loaded model, each once."
+TIED = "`model.head.weight is model.embedding.weight` holds afterwards."
+LEFT = "The call leaves the state as it is."
+
+
 class Language(nn.Module):
     """An embedding and a head, not tied yet."""
 
@@ -57,31 +64,31 @@ def _stage(trial: Trial) -> tuple[Language, dict[str, Tensor]]:
 
 def _done(answer: Any, trial: Trial) -> tuple[Language, dict[str, Tensor], Any]:
     model, state = _stage(trial)
-    trial.given(
-        f"a model with Embedding({VOCAB}, {WIDTH}) and Linear({WIDTH}, {VOCAB}); the state of a tied one"
-    )
+    trial.given(GIVEN)
     before = {name: value.clone() for name, value in state.items()}
-    return model, before, trial.call(answer, model, state)
+    return model, before, trial.call(lambda: answer(model, state))
 
 
-@repair_tied.property("the model holds the numbers of the state", changes=("torch RNG",))
+@repair_tied.property("the model holds the numbers of the state", asks=LOADS, changes=("torch RNG",))
 def loaded(answer: Any, trial: Trial) -> None:
-    model, state, _ = _done(answer, trial)
+    model, state, got = _done(answer, trial)
     off = [name for name in NAMES if not torch.equal(model.get_parameter(name), state[name])]
     trial.true(
         not off,
         f"{', '.join(off)} of the model {'is' if len(off) == 1 else 'are'} not what the state holds.",
-        expected="the numbers of the state",
-        got="others",
-        observed=("off", off),
+        expected=f"{off[0]} begins with {shown(state[off[0]].flatten()[:3])}" if off else "",
+        got=shown(model.get_parameter(off[0]).detach().flatten()[:3]) if off else "",
+        observed=("off", off, type(got).__name__),
     )
 
 
-@repair_tied.property("head and embedding hold one and the same Parameter", changes=("torch RNG",))
+@repair_tied.property(
+    "head and embedding hold one and the same Parameter", asks=(TIED, LOADS), changes=("torch RNG",)
+)
 def tied(answer: Any, trial: Trial) -> None:
     model, state = _stage(trial)
     trial.given(GIVEN)
-    trial.call(answer, model, state)
+    trial.call(lambda: answer(model, state))
     head, embedding = model.head.weight, model.embedding.weight
     shared = head.data_ptr() == embedding.data_ptr()
     message = (
@@ -98,13 +105,14 @@ def tied(answer: Any, trial: Trial) -> None:
     )
 
 
-@repair_tied.property("the list holds each Parameter of the model once", changes=("torch RNG",))
+@repair_tied.property("the list holds each Parameter of the model once", asks=LIST, changes=("torch RNG",))
 def listed(answer: Any, trial: Trial) -> None:
     model, _, got = _done(answer, trial)
     trial.true(
         isinstance(got, list),
         f"The answer gave {'None. Is a `return` missing?' if got is None else f'a {type(got).__name__}.'}",
         expected="a list of Parameters",
+        got=type(got).__name__,
         observed=("kind", type(got).__name__),
     )
     kinds = sorted({type(item).__name__ for item in got} - {"Parameter"})
@@ -116,18 +124,18 @@ def listed(answer: Any, trial: Trial) -> None:
         observed=("kinds", kinds),
     )
     own = {id(param): name for name, param in model.named_parameters()}
-    names = sorted(own.get(id(param), "stranger") for param in got)
+    names = sorted(own.get(id(param), "not in the model") for param in got)
     trial.true(
         names == sorted(own.values()),
         _about(names, sorted(own.values())),
         expected=sorted(own.values()),
         got=names,
-        observed="strangers only" if set(names) == {"stranger"} else names,
+        observed="old ones only" if set(names) == {"not in the model"} else names,
     )
 
 
 def _about(names: list[str], want: list[str]) -> str:
-    if "stranger" in names:
+    if "not in the model" in names:
         return (
             "The list holds Parameters that the model does not hold any more: an optimizer would move those."
         )
@@ -138,6 +146,7 @@ def _about(names: list[str], want: list[str]) -> str:
 
 @repair_tied.property(
     "a step of an optimizer on that list moves what the model uses",
+    asks=LIST,
     changes=("torch RNG",),
     after=(
         loaded,
@@ -158,4 +167,21 @@ def moved(answer: Any, trial: Trial) -> None:
         expected="a step that moves all of the model",
         got="standing still",
         observed=still,
+    )
+
+
+@repair_tied.property("the call leaves the state as it is", asks=LEFT, changes=("torch RNG",))
+def state_left(answer: Any, trial: Trial) -> None:
+    model, state = _stage(trial)
+    trial.given(GIVEN)
+    before = {name: value.clone() for name, value in state.items()}
+    answer(model, state)
+    trial.equal(sorted(state), sorted(before), "The names of the state after the call", observed="names")
+    off = [name for name in NAMES if not torch.equal(state[name], before[name])]
+    trial.true(
+        not off,
+        f"The numbers of {', '.join(off)} in the state have changed.",
+        expected="the state as it was",
+        got="edited",
+        observed=("numbers", off),
     )

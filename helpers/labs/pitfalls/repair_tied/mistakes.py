@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from helpers.labs.pitfalls.repair_tied.exercise import repair_tied
+from helpers.labs.pitfalls.repair_tied.exercise import LEFT, LIST, LOADS, TIED, repair_tied
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 State = dict[str, Tensor]
@@ -47,20 +48,24 @@ add_pitfalls(
     broken,
     {
         "tie_broken_by_load": (
-            "load_state_dict(assign=True) puts the tensors of the state into the model, one for each name. Two names, two "
-            "Parameters: tie again after every load that assigns."
+            "Head and embedding hold two Parameters, each a tensor of the state. Perhaps they were tied before "
+            "load_state_dict(assign=True), which puts one tensor under each name: tie after every load that assigns.",
+            TIED,
         ),
         "tied_by_data": (
-            ".data shares the numbers of this moment between two Parameters. An optimizer keeps two states for them, and "
-            "whatever replaces the data (.double(), .to(), deepcopy) ends it. Assign the Parameter itself."
+            "Head and embedding are two Parameters over one memory: an optimizer keeps two states for them, and .double(), "
+            ".to() or deepcopy parts them. Perhaps the tie goes through .data. Assign the Parameter itself.",
+            TIED,
         ),
         "listed_before_load": (
-            "The Parameters in the list are those from before the load, which replaced them. The optimizer would step, "
-            "the loss would not move."
+            "The list holds only Parameters that the model no longer has: the optimizer would step, the loss would not "
+            "move. Perhaps it was made before the load, which replaced them.",
+            LIST,
         ),
         "listed_twice": (
-            "embedding.parameters() and head.parameters() both name the shared weight; model.parameters() names it once. "
-            "An optimizer that gets it twice warns, and steps it twice."
+            "The shared weight stands in the list twice: an optimizer warns, and steps it twice. Perhaps the lists of "
+            "embedding and head were joined, and both name it; model.parameters() names it once.",
+            LIST,
         ),
     },
 )
@@ -90,10 +95,10 @@ def _(model: Any, state: State) -> list[nn.Parameter]:
     return list(model.parameters())
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=TIED)
 def copied(model: Any, state: State) -> list[nn.Parameter]:
-    """Two weights with equal numbers are no tie: they get different gradients, and after the first step they
-    differ.
+    """Head and embedding are two Parameters with memory of their own: after the first step they differ. Perhaps the
+    numbers were copied, or nothing was tied: equal numbers are no tie.
     """
     loaded(model, state)
     model.head.weight = nn.Parameter(model.embedding.weight.detach().clone())
@@ -106,44 +111,48 @@ def _(model: Any, state: State) -> list[nn.Parameter]:
     return list(model.parameters())
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=LOADS)
 def not_loaded(model: Any, state: State) -> list[nn.Parameter]:
-    """The weights are tied, and the checkpoint was never read: training starts from noise, which a loss curve
-    shows late.
+    """Nothing in the model is what the state holds: training starts from noise, which a loss curve shows late.
+    Perhaps the checkpoint is never read, or overwritten afterwards.
     """
     model.head.weight = model.embedding.weight
     return list(model.parameters())
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=LOADS)
 def weights_only(model: Any, state: State) -> list[nn.Parameter]:
-    """Only the shared weight was taken from the state. The head has a bias, too."""
+    """The bias of the head is not what the state holds. Perhaps only the shared weight was taken from it."""
     model.embedding.weight = nn.Parameter(state["embedding.weight"])
     model.head.weight = model.embedding.weight
     return list(model.parameters())
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=LIST)
 def bias_left_out(model: Any, state: State) -> list[nn.Parameter]:
-    """The head shares its weight and still has a bias of its own, which the optimizer has to know."""
+    """The list lacks the bias of the head, so no optimizer moves it. Perhaps only the embedding's parameters are
+    listed.
+    """
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return list(model.embedding.parameters())
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=LIST)
 def generator_returned(model: Any, state: State) -> Any:
-    """model.parameters() is a generator: the first reader (a count of the parameters, say) leaves nothing for
-    the second.
+    """A generator came back: the first reader (a count of the parameters, say) leaves nothing for the second. Perhaps
+    model.parameters() without list().
     """
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return model.parameters()
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=LIST)
 def names_returned(model: Any, state: State) -> Any:
-    """named_parameters() gives pairs of name and Parameter; what was asked for are the Parameters alone."""
+    """The list holds pairs. Perhaps of named_parameters(), which gives names, too: the Parameters alone were asked
+    for.
+    """
     loaded(model, state)
     model.head.weight = model.embedding.weight
     return list(model.named_parameters())
@@ -157,12 +166,46 @@ def _(model: Any, state: State) -> list[nn.Parameter]:
     return params
 
 
-@repair_tied.mistake()
+@repair_tied.mistake(breaks=LIST)
 def listed_before_tie(model: Any, state: State) -> list[nn.Parameter]:
-    """The list was made while head.weight was a Parameter of its own. The tie puts that one aside, and the
-    optimizer keeps it: list last.
+    """The list holds a Parameter that the model no longer has, beside those that it has. Perhaps it was made while
+    head.weight was a Parameter of its own, which the tie puts aside: list last.
     """
     params = list(model.parameters())
     model.load_state_dict(state)
     model.head.weight = model.embedding.weight
     return params
+
+
+@repair_tied.mistake(breaks=LIST)
+def weight_frozen(model: Any, state: State) -> list[nn.Parameter]:
+    """A step of an optimizer leaves the shared weight where it is. Perhaps it does not require grad: nn.Parameter
+    keeps what it is told.
+    """
+    loaded(model, state)
+    model.head.weight = model.embedding.weight = nn.Parameter(state["head.weight"], requires_grad=False)
+    return list(model.parameters())
+
+
+@repair_tied.mistake(breaks=LEFT)
+def name_taken_out(model: Any, state: State) -> list[nn.Parameter]:
+    """A name is gone from the state, which the caller may load once more. Perhaps pop or del: take a copy of the dict
+    first.
+    """
+    state.pop("head.weight")
+    model.head.weight = model.embedding.weight
+    model.load_state_dict(state, strict=False)
+    return list(model.parameters())
+
+
+@repair_tied.mistake(breaks=LEFT)
+def state_initialised_again(model: Any, state: State) -> list[nn.Parameter]:
+    """Numbers in the state have changed. Perhaps the state became the model's memory, and the model was edited
+    afterwards.
+    """
+    loaded(model, state)
+    kept = model.head.weight
+    model.head.weight = model.embedding.weight
+    with torch.no_grad():
+        kept.zero_()
+    return list(model.parameters())

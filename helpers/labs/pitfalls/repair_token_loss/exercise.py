@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, has_graph
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype
 
 repair_token_loss = Exercise(
     "10.repair_token_loss",
@@ -28,6 +28,12 @@ repair_token_loss = Exercise(
 )
 
 
+MEAN = "The mean cross entropy over the tokens that count."
+ZERO = "0 if nothing counts."
+GRADIENT = "The gradient reaches the logits of the tokens that count, and no others."
+SHOWN = "A NaN among the logits of a token that counts is not hidden."
+
+
 def wanted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     """Token by token."""
     kept = target != pad
@@ -35,13 +41,17 @@ def wanted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     return (-log_probs.gather(1, target[kept].unsqueeze(1))).sum() / kept.sum().clamp(min=1)
 
 
-def _case(trial: Trial, kept: tuple[int, ...], length: int, pad: int) -> tuple[Tensor, Tensor]:
-    """Logits (B, T, 4) and targets (B, T) of which so many a sequence are no padding."""
+def _case(
+    trial: Trial, kept: tuple[int, ...], length: int, pad: int, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor]:
+    """Logits (B, T, 4) and targets (B, T) of which so many a sequence are no padding; of -100 it stands at the end."""
     target = torch.randint(4, (len(kept), length), generator=trial.generator)
     target[target == pad] = (pad + 1) % 4
     for row, count in zip(target, kept, strict=True):
         row[count:] = pad
-    return 2 * drawn(trial, len(kept), length, 4), target
+        if pad != -100:
+            row[:] = row[torch.randperm(length, generator=trial.generator)]
+    return 2 * drawn(trial, len(kept), length, 4, dtype=dtype), target
 
 
 def _compared(answer: Any, trial: Trial, kept: tuple[int, ...], length: int, pad: int) -> None:
@@ -50,29 +60,35 @@ def _compared(answer: Any, trial: Trial, kept: tuple[int, ...], length: int, pad
     trial.equal(trial.call(answer, logits, target, pad), wanted(logits, target, pad), "The loss", rtol=1e-6)
 
 
-@repair_token_loss.property("sequences of one token: the mean over the batch")
+@repair_token_loss.property("sequences of one token: the mean over the batch", asks=MEAN)
 def one_token(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (1, 1, 1), 1, -100)
 
 
-@repair_token_loss.property("sequences without padding: the mean over all tokens")
+@repair_token_loss.property(
+    "sequences without padding: the mean over all tokens", asks=(MEAN, "Returns a tensor of no dimensions")
+)
 def full(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (3, 3), 3, -100)
 
 
-@repair_token_loss.property("padding with -100: the mean over the tokens that count")
+@repair_token_loss.property("padding with -100: the mean over the tokens that count", asks=MEAN)
 def padded(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, (3, 1, 2), 3, -100)
+    _compared(answer, trial, (5, 1, 2), 5, -100)
 
 
-@repair_token_loss.property("padding with another index, which is that of a class, too")
+@repair_token_loss.property(
+    "padding with a different index, which is that of a class, at any place", asks=MEAN
+)
 def own_pad(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (5, 2, 3), 5, 0)
     _compared(answer, trial, (1, 4), 5, 3)
+    _compared(answer, trial, (0, 1), 3, 2)
 
 
 @repair_token_loss.property(
     "0 where nothing counts",
+    asks=ZERO,
     after=(
         one_token,
         full,
@@ -91,6 +107,7 @@ def nothing_counts(answer: Any, trial: Trial) -> None:
 
 @repair_token_loss.property(
     "the gradient reaches the logits of the tokens that count",
+    asks=GRADIENT,
     after=(
         one_token,
         full,
@@ -99,13 +116,42 @@ def nothing_counts(answer: Any, trial: Trial) -> None:
     ),
 )
 def gradient(answer: Any, trial: Trial) -> None:
-    logits, target = _case(trial, (3, 1), 3, 0)
+    logits, target = _case(trial, (3, 1, 0), 3, 0)
     leaf, own, c = logits.clone().requires_grad_(), logits.clone().requires_grad_(), drawn(trial, 1)[0]
     trial.given(
-        "logits of shape (2, 3, 4) that require grad, [3, 1] of 3 targets count; a random number comes in"
+        "logits of shape (3, 3, 4) that require grad, [3, 1, 0] of 3 targets count; a random number comes in"
     )
     got = trial.call(answer, leaf, target, 0)
     has_graph(trial, got, "The logits")
     (grad,) = torch.autograd.grad(got, leaf, c)
     (want,) = torch.autograd.grad(wanted(own, target, 0), own, c)
     trial.equal(grad, want, "The gradient of the logits", rtol=1e-6)
+
+
+@repair_token_loss.property(
+    "a NaN among the logits of a token that counts is not hidden",
+    asks=SHOWN,
+    after=(one_token, full, padded, own_pad),
+)
+def nan_shown(answer: Any, trial: Trial) -> None:
+    logits, target = _case(trial, (3, 1), 3, 0)
+    logits[1][target[1] != 0] = float("nan")
+    trial.given(
+        "logits of shape (2, 3, 4), [3, 1] of 3 targets count, pad = 0; those of sequence 1's token are NaN"
+    )
+    got = trial.call(answer, logits, target, 0)
+    trial.true(
+        bool(got.isnan()),
+        "The loss hides a NaN among the logits that count. Training goes on with a model that is broken.",
+        expected="NaN",
+        got=got,
+        observed="0" if got == 0 else "left out",
+    )
+
+
+@repair_token_loss.property("the dtype of the logits is kept", asks="of the dtype of the logits")
+def dtype_kept(answer: Any, trial: Trial) -> None:
+    for kept in ((3, 1), (0, 0)):
+        logits, target = _case(trial, kept, 3, 0, torch.float32)
+        trial.given(f"logits of shape (2, 3, 4), float32, {list(kept)} of 3 targets count, pad = 0")
+        keeps_dtype(trial, trial.call(answer, logits, target, 0), torch.float32, "the loss")

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.pitfalls.repair_token_loss.exercise import repair_token_loss
+from helpers.labs.pitfalls.repair_token_loss.exercise import GRADIENT, MEAN, SHOWN, ZERO, repair_token_loss
 from helpers.labs.pitfalls.shared.repairs import add_pitfalls
 
 Loss = Callable[[Tensor, Tensor, int], Tensor]
@@ -37,16 +37,19 @@ add_pitfalls(
     broken,
     {
         "view_for_transpose": (
-            "view(B, C, T) draws new borders through the same numbers: the logits of one token are spread over others. "
-            "The shape is right, and nothing is raised: transpose(1, 2)."
+            "The logits of one token are spread over others. Perhaps by view(B, C, T), which draws new borders through "
+            "the same numbers: the shape is right, and nothing is raised. transpose(1, 2) moves them.",
+            MEAN,
         ),
         "padding_in_the_mean": (
-            "With reduction='none' ignored targets give 0, and mean() counts these zeros: the more padding, the smaller "
-            "the loss. Divide the sum by the tokens that count."
+            "The more padding, the smaller the loss. Perhaps the mean is over all tokens: with reduction='none' ignored "
+            "targets give 0, and mean() counts these zeros. Divide the sum by the tokens that count.",
+            MEAN,
         ),
         "nan_for_nothing": (
-            "The mean over the targets that count is 0 / 0 when there are none, also in cross_entropy's own mean: one batch "
-            "of padding makes the whole training NaN."
+            "Where nothing counts the loss is 0 / 0, NaN, as in cross_entropy's own mean: one batch of padding, and the "
+            "mean of all losses in your log is NaN. Divide by at least 1.",
+            ZERO,
         ),
     },
 )
@@ -60,9 +63,13 @@ def counted(target: Tensor, pad: int) -> Tensor:
     return (target != pad).sum().clamp(min=1)
 
 
-@repair_token_loss.mistake()
+def summed(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    return F.cross_entropy(*positions(logits, target), ignore_index=pad, reduction="sum")
+
+
+@repair_token_loss.mistake(breaks=MEAN)
 def pad_not_told(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """cross_entropy ignores -100 unless it is told another index: this pad is trained like a class."""
+    """A pad other than -100 is trained like a class, and counts. Perhaps cross_entropy is not told ignore_index."""
     return F.cross_entropy(*positions(logits, target), reduction="sum") / counted(target, -100)
 
 
@@ -71,51 +78,104 @@ def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     return F.cross_entropy(*positions(logits, target))
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=MEAN)
 def pad_not_told_but_counted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """The padding is left out of the count, and its losses are still in the sum: ignore_index is not told."""
+    """The padding is left out of the count, and its losses are still in the sum. Perhaps ignore_index is not told."""
     return F.cross_entropy(*positions(logits, target), reduction="sum") / counted(target, pad)
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=MEAN)
 def mean_of_sequence_means(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """A mean of each sequence first, and of those a mean: a token of a short sequence counts more than
-    others.
+    """A token of a short sequence counts more than others. Perhaps the mean of each sequence is taken first, and of
+    those a mean.
     """
     losses = F.cross_entropy(logits.transpose(1, 2), target, ignore_index=pad, reduction="none")
     return (losses.sum(1) / (target != pad).sum(1).clamp(min=1)).mean()
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=MEAN)
+def padding_taken_for_the_end(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Padding at the end is right, and padding between other tokens is not. Perhaps each sequence is cut after as
+    many tokens as count.
+    """
+    lengths = (target != pad).sum(1, keepdim=True)
+    first = torch.arange(target.shape[1]) < lengths
+    return summed(logits[first].unsqueeze(0), target[first].unsqueeze(0), -100) / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
 def sum_for_mean(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """The sum grows with the tokens of a batch, and the step with it."""
-    return F.cross_entropy(*positions(logits, target), ignore_index=pad, reduction="sum")
+    """This is the sum over the tokens: it grows with their number, and the step with it."""
+    return summed(logits, target, pad)
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=MEAN)
 def summed_over_tokens(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """Divided by the batch size this is the loss of a sequence, not of a token: long sequences cost more."""
-    return F.cross_entropy(*positions(logits, target), ignore_index=pad, reduction="sum") / len(target)
+    """This is the loss of a sequence, not of a token: long sequences cost more. Perhaps the sum is divided by the
+    batch size.
+    """
+    return summed(logits, target, pad) / len(target)
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=MEAN)
 def softmax_first(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """cross_entropy takes logits: a softmax before it flattens them."""
-    rows, goals = positions(logits.softmax(-1), target)
-    return F.cross_entropy(rows, goals, ignore_index=pad, reduction="sum") / counted(target, pad)
+    """The loss is that of a model full of doubt. Perhaps cross_entropy gets a softmax: it takes logits, and a softmax
+    before it flattens them.
+    """
+    return summed(logits.softmax(-1), target, pad) / counted(target, pad)
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=MEAN)
 def targets_in_another_order(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """The logits were flattened sequence by sequence, the targets token by token: the counts agree, the pairs
-    do not.
+    """Each token is compared with the target of a different one. Perhaps the logits were flattened sequence by sequence,
+    the targets token by token: the counts agree, the pairs do not.
     """
     rows, goals = positions(logits, target.T)
     return F.cross_entropy(rows, goals, ignore_index=pad, reduction="sum") / counted(target, pad)
 
 
-@repair_token_loss.mistake()
+@repair_token_loss.mistake(breaks=GRADIENT)
 def graph_cut(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """A new tensor from the number of the loss has no graph: nothing is trained."""
-    total = F.cross_entropy(*positions(logits, target), ignore_index=pad, reduction="sum")
-    return torch.tensor(total.item() / counted(target, pad).item(), dtype=logits.dtype)
+    """The value is right, and nothing is trained: the loss has no graph. Perhaps a new tensor was made of its number."""
+    return torch.tensor(summed(logits, target, pad).item() / counted(target, pad).item(), dtype=logits.dtype)
+
+
+@repair_token_loss.mistake(breaks=SHOWN)
+def nan_to_0(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """A NaN among the logits that count makes the loss 0. Perhaps nan_to_num mends the 0 / 0 of a batch of padding:
+    it hides every other NaN, too. Mend the divisor, not the quotient.
+    """
+    return F.cross_entropy(logits.mT, target, ignore_index=pad).nan_to_num(0.0)
+
+
+@repair_token_loss.variant(nan_to_0)
+def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    loss = F.cross_entropy(logits.mT, target, ignore_index=pad)
+    return torch.zeros_like(loss) if loss.isnan() else loss
+
+
+@repair_token_loss.mistake(breaks=SHOWN)
+def nan_left_out(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """A token whose logits are NaN is left out, or costs 0, and the loss looks like any other. Perhaps by nansum, or
+    nan_to_num of the single losses.
+    """
+    losses = F.cross_entropy(logits.mT, target, ignore_index=pad, reduction="none")
+    return losses.nan_to_num().sum() / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks="of the dtype of the logits")
+def float64_comes_out(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """From float32 a float64 comes out. Perhaps the logits or the count are float64, and the loss is not brought
+    back.
+    """
+    return summed(logits.double(), target, pad) / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks="of the dtype of the logits")
+def default_dtype_for_nothing(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Where nothing counts the dtype differs from that of all other losses. Perhaps a torch.zeros(...) stands for
+    the loss of an empty batch: say its dtype.
+    """
+    if not (target != pad).any():
+        return torch.zeros(())
+    return summed(logits, target, pad) / counted(target, pad)

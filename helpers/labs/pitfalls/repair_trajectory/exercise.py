@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn
+from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype
 
 repair_trajectory = Exercise(
     "10.repair_trajectory",
@@ -25,6 +25,13 @@ repair_trajectory = Exercise(
         "`path, position = [], start.detach()`, and in the loop `position = position + velocity; path.append(position)`.",
     ],
 )
+
+
+POSITIONS = "The positions start + velocity, start + 2 · velocity, ..., one for each step."
+LIST = "a new list in each call."
+MEMORY = "Each tensor has memory of its own."
+GRAPH = "None has a graph."
+LEFT = "start and velocity are left as they are."
 
 
 def _wanted(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
@@ -49,19 +56,20 @@ def _path(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps: int
         isinstance(got, list),
         f"The answer gave {'None. Is a `return` missing?' if got is None else f'a {type(got).__name__}.'}",
         expected="a list of tensors",
+        got=type(got).__name__,
         observed=("kind", type(got).__name__),
     )
     return got
 
 
-@repair_trajectory.property("the positions after 1, 2, 3, ... steps")
+@repair_trajectory.property("the positions after 1, 2, 3, ... steps", asks=POSITIONS)
 def positions(answer: Any, trial: Trial) -> None:
     start, velocity = drawn(trial, 3), drawn(trial, 3)
     trial.given("start and velocity of shape (3,), float64, steps = 4")
     want = _wanted(start, velocity, 4)
     got = _path(answer, trial, start.clone(), velocity.clone(), 4)[
         -4:
-    ]  # of a longer list another property tells
+    ]  # of a longer list a different property tells
     if len(got) == 4 and all(isinstance(item, Tensor) for item in got):
         trial.true(
             any(item.shape != got[0].shape or not torch.equal(item, got[0]) for item in got[1:]),
@@ -74,19 +82,21 @@ def positions(answer: Any, trial: Trial) -> None:
     _compare(trial, got, want)
 
 
-@repair_trajectory.property("start and velocity are left as they are")
+@repair_trajectory.property(
+    "a start that is a column of a matrix is left as it is, and so is velocity", asks=LEFT
+)
+def column(answer: Any, trial: Trial) -> None:
+    matrix, velocity = drawn(trial, 3, 2), drawn(trial, 3)
+    trial.given("start = matrix[:, 1], of shape (3,) and not contiguous; steps = 3")
+    _unchanged(answer, trial, matrix[:, 1], velocity, 3)
+
+
+@repair_trajectory.property("so are a start and a velocity that are contiguous", asks=LEFT)
 def arguments(answer: Any, trial: Trial) -> None:
     start, velocity = drawn(trial, 3), drawn(trial, 3)
     for steps in (3, 1):
         trial.given(f"start and velocity of shape (3,), steps = {steps}")
         _unchanged(answer, trial, start, velocity, steps)
-
-
-@repair_trajectory.property("so is a start that is a column of a matrix")
-def column(answer: Any, trial: Trial) -> None:
-    matrix, velocity = drawn(trial, 3, 2), drawn(trial, 3)
-    trial.given("start = matrix[:, 1], of shape (3,) and not contiguous; steps = 3")
-    _unchanged(answer, trial, matrix[:, 1], velocity, 3)
 
 
 def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps: int) -> None:
@@ -106,7 +116,10 @@ def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps
     )
 
 
-@repair_trajectory.property("each call gives a list of its own, with as many entries as steps")
+@repair_trajectory.property(
+    "each call gives a list of its own, with as many entries as steps",
+    asks=("Returns a list of `steps` tensors", LIST),
+)
 def own_list(answer: Any, trial: Trial) -> None:
     start, velocity = drawn(trial, 2), drawn(trial, 2)
     for steps in (2, 0):
@@ -130,16 +143,54 @@ def own_list(answer: Any, trial: Trial) -> None:
         )
 
 
-@repair_trajectory.property(
-    "the positions hang on no graph",
-    after=(
-        positions,
-        arguments,
-        column,
-        own_list,
-    ),
-)
+@repair_trajectory.property("points of any shape", asks=POSITIONS, after=(positions,))
+def any_shape(answer: Any, trial: Trial) -> None:
+    for shape in ((2, 5), (4, 1, 3), ()):
+        start, velocity = drawn(trial, *shape), drawn(trial, *shape)
+        trial.given(f"start and velocity of shape {shape}, float64, steps = 4")
+        _compare(trial, _path(answer, trial, start, velocity, 4), _wanted(start, velocity, 4))
+
+
+VALUES = (positions, arguments, column, own_list, any_shape)
+
+
+@repair_trajectory.property("the positions depend on no graph", asks=GRAPH, after=VALUES)
 def no_graph(answer: Any, trial: Trial) -> None:
-    start, velocity = drawn(trial, 3).requires_grad_(), drawn(trial, 3)
-    trial.given("a start that requires grad, steps = 2")
-    _compare(trial, _path(answer, trial, start, velocity, 2), _wanted(start.detach(), velocity, 2))
+    for learned in ("start", "velocity"):
+        start, velocity = drawn(trial, 3), drawn(trial, 3)
+        (start if learned == "start" else velocity).requires_grad_()
+        trial.given(f"a {learned} that requires grad, steps = 2")
+        for step, position in enumerate(_path(answer, trial, start, velocity, 2), 1):
+            trial.true(
+                not position.requires_grad,
+                f"The position after step {step} has a graph, which is kept alive as long as the path.",
+                expected="requires_grad=False",
+                got="requires_grad=True",
+                observed=("graph", learned),
+            )
+
+
+@repair_trajectory.property("each position has memory of its own", asks=MEMORY, after=VALUES)
+def own_memory(answer: Any, trial: Trial) -> None:
+    for steps in (3, 1):
+        start, velocity = drawn(trial, 3), drawn(trial, 3)
+        trial.given(f"start and velocity of shape (3,), float64, steps = {steps}; their storages")
+        path = _path(answer, trial, start, velocity, steps)
+        storages = [tensor.untyped_storage().data_ptr() for tensor in (start, velocity, *path)]
+        trial.true(
+            len(set(storages)) == len(storages),
+            "Positions are views of one storage: whoever keeps one keeps all, and torch.save of one writes all."
+            if len(set(storages[2:])) < steps
+            else "A position shares its memory with start or velocity.",
+            expected=f"{steps + 2} storages",
+            got=len(set(storages)),
+            observed=("storages", len(set(storages[2:])) == steps),
+        )
+
+
+@repair_trajectory.property("the dtype of start is kept", asks="of the dtype of start")
+def dtype_kept(answer: Any, trial: Trial) -> None:
+    start, velocity = drawn(trial, 3, dtype=torch.float32), drawn(trial, 3, dtype=torch.float32)
+    trial.given("start and velocity of shape (3,), float32, steps = 2")
+    for position in _path(answer, trial, start, velocity, 2):
+        keeps_dtype(trial, position, torch.float32, "a position")

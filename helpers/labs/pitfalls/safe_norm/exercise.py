@@ -27,6 +27,14 @@ safe_norm = Exercise(
     ],
 )
 
+NORM = "The 2-norm over `dim`"
+FINITE = "with finite first and second derivatives everywhere, also where x is 0."
+SHAPE = "Returns a tensor without `dim`"
+AWAY = "Away from 0 it is `x.norm(dim=dim)` to the last digits"
+SLOPES = "and so are its first and second derivatives."
+ZEROS = "A row of zeros has norm 0 and gradient 0."
+EPS = "eps: a norm of eps or less may come out as any number from 0 to eps."
+HOOK = "No hook is left on x."
 Answer = Callable[..., Tensor]
 
 
@@ -54,7 +62,7 @@ def require_tensor(trial: Trial, got: Any, shape: tuple[int, ...]) -> Tensor:
 def told_at_zero(answer: Answer, value: float) -> str:
     """How eps came into the norm, if the norm of zeros is not 0, seen at a row whose norm is that value."""
     if not 0 < value < 1e3:
-        return "NaN" if value != value else "another number"
+        return "NaN" if value != value else "a different number"
     unit = torch.tensor([[0.6, 0.0, -0.8]], dtype=torch.float64)
     ratios = [float(answer(scale * value * unit, 1)[0].detach()) / value for scale in (1.0, 0.5)]
     known = {
@@ -66,10 +74,10 @@ def told_at_zero(answer: Answer, value: float) -> str:
     for name, factors in known.items():
         if all(abs(ratio - factor) < 1e-3 for ratio, factor in zip(ratios, factors, strict=True)):
             return name
-    return "another number"
+    return "a different number"
 
 
-@safe_norm.property("the norm of zeros is 0")
+@safe_norm.property("the norm of zeros is 0", asks=(ZEROS, SHAPE))
 def at_zero(answer: Answer, trial: Trial) -> None:
     trial.given("safe_norm(zeros of shape (2, 3), dim=1), float64")
     got = require_tensor(trial, trial.call(answer, torch.zeros(2, 3, dtype=torch.float64), 1), (2,))
@@ -83,7 +91,9 @@ def at_zero(answer: Answer, trial: Trial) -> None:
     )
 
 
-@safe_norm.property("away from 0 it is the norm, also where that is tiny", after=(at_zero,))
+@safe_norm.property(
+    "away from 0 it is the norm, also where that is tiny", asks=(NORM, AWAY, SHAPE), after=(at_zero,)
+)
 def values(answer: Answer, trial: Trial) -> None:
     for shape, dim in (((4, 3), 1), ((4, 3), 0), ((2, 3, 4), -2), ((5,), 0)):
         x = drawn(trial, *shape)
@@ -95,12 +105,13 @@ def values(answer: Answer, trial: Trial) -> None:
         x = scale * drawn(trial, 4, 3)
         trial.given(f"safe_norm(x, 1), x of shape (4, 3), of about {scale:g}")
         got, want = trial.call(answer, x, 1).detach(), norm_of(x, 1)
-        kind = "0" if not got.any() else "NaN" if got.isnan().any() else "another number"
+        kind = "0" if not got.any() else "NaN" if got.isnan().any() else "a different number"
         trial.equal(got, want, "The norm", rtol=1e-6, atol=0.0, observed=("tiny", kind))
 
 
 @safe_norm.property(
     "float32 stays float32",
+    asks="of the dtype of x",
     after=(
         at_zero,
         values,
@@ -166,23 +177,29 @@ def rows(trial: Trial, *zero: int) -> Tensor:
 
 @safe_norm.property(
     "the first derivative, away from 0",
+    asks=(AWAY, SLOPES, HOOK),
     after=(
         at_zero,
         values,
     ),
 )
 def first_derivative(answer: Answer, trial: Trial) -> None:
-    x, c = rows(trial), drawn(trial, 4)
-    trial.given("the gradient of (c * safe_norm(x, 1)).sum(), x of shape (4, 3), no row is 0, one entry is")
-    _, found = slope(answer, trial, x, 1, c)
-    trial.true(
-        not x._backward_hooks,
-        "The answer left a hook on x: it will change every gradient that comes to x, also those of other losses.",
-        expected="no hook on the input",
-        observed="hook",
-    )
-    (want,) = torch.autograd.grad(norm_of(x, 1), x, c)
-    trial.equal(found.detach(), want, "The gradient")
+    for dim in (1, 0):
+        x, c = rows(trial), drawn(trial, 4)
+        x = x if dim == 1 else x.detach().T.clone().requires_grad_()
+        trial.given(
+            f"the gradient of (c * safe_norm(x, {dim})).sum(), x of shape {tuple(x.shape)}, no row is 0, one entry is"
+        )
+        _, found = slope(answer, trial, x, dim, c)
+        trial.true(
+            not x._backward_hooks,
+            "The answer left a hook on x: it will change every gradient that comes to x, also those of other losses.",
+            expected="no hook on the input",
+            got=f"{len(x._backward_hooks or ())} hook",
+            observed="hook",
+        )
+        (want,) = torch.autograd.grad(norm_of(x, dim), x, c)
+        trial.equal(found.detach(), want, "The gradient")
 
 
 def finite(
@@ -202,7 +219,7 @@ def finite(
     trial.equal(found[others].detach(), want[others], f"{what}, in the rows that are not 0")
 
 
-@safe_norm.property("the first derivative is finite at 0")
+@safe_norm.property("the first derivative is finite at 0, and 0", asks=(FINITE, ZEROS))
 def first_derivative_at_zero(answer: Answer, trial: Trial) -> None:
     for zero in ((0, 1, 2, 3), (1,), (0, 2)):
         x, c = rows(trial, *zero), drawn(trial, 4)
@@ -213,6 +230,13 @@ def first_derivative_at_zero(answer: Answer, trial: Trial) -> None:
         got, found = slope(answer, trial, x, 1, c)
         (want,) = torch.autograd.grad(norm_of(x, 1), x, c)
         finite(trial, found, want, zero, "The gradient", (len(zero), told_repair(got)))
+        trial.true(
+            not found[list(zero)].any(),
+            "The gradient in a row of zeros is not 0: there is no direction in which such a row should move.",
+            expected="0",
+            got=found[list(zero)].detach(),
+            observed="not 0",
+        )
 
 
 def curvature(trial: Trial, x: Tensor, found: Tensor, v: Tensor) -> Tensor:
@@ -243,6 +267,7 @@ def cases_of_curvature(trial: Trial, *zero: int) -> Iterator[tuple[Tensor, Tenso
 
 @safe_norm.property(
     "the second derivative, away from 0",
+    asks=(AWAY, SLOPES),
     after=(
         at_zero,
         values,
@@ -263,6 +288,7 @@ def second_derivative(answer: Answer, trial: Trial) -> None:
 
 @safe_norm.property(
     "the second derivative is finite at 0",
+    asks=FINITE,
     after=(
         at_zero,
         values,
@@ -278,18 +304,35 @@ def second_derivative_at_zero(answer: Answer, trial: Trial) -> None:
         finite(trial, curvature(trial, x, found, v), want, (2,), "The second derivative", "")
 
 
-@safe_norm.property("with an eps: the same away from 0, and finite at 0 and close to it", once_right=True)
+@safe_norm.property(
+    "with an eps: the same away from 0, and finite at 0 and close to it",
+    asks=(EPS, AWAY, FINITE),
+    once_right=True,
+)
 def with_eps(answer: Answer, trial: Trial) -> None:
     x = rows(trial, 1).detach()
     x[2] *= 1e-12
+    x[3] *= 1e-4
     x.requires_grad_()
-    trial.given("safe_norm(x, 1, 1e-6), x of shape (4, 3), row 1 is 0, row 2 of about 1e-12; its gradient")
+    trial.given(
+        "safe_norm(x, 1, 1e-6), x of shape (4, 3), row 1 is 0, row 2 of about 1e-12, row 3 of about 1e-4; its gradient"
+    )
     got, found = slope(answer, trial, x, 1, drawn(trial, 4), 1e-6)
-    trial.equal(got.detach()[[0, 3]], norm_of(x, 1).detach()[[0, 3]], "The norm of the other rows", rtol=1e-3)
+    want, have = norm_of(x, 1).detach()[[0, 3]], got.detach()[[0, 3]]
+    kind = "0" if have[1] == 0 else "larger" if (have > want).any() else "smaller"
+    trial.equal(have, want, "The norm of rows 0 and 3", rtol=1e-9, atol=0, observed=("away", kind))
+    small = got.detach()[1:3]
     trial.true(
-        bool(got.isfinite().all() and found.isfinite().all()),
-        "With an eps there is a NaN or an infinite number.",
+        bool(((small >= 0) & (small <= 1.01e-6)).all()),
+        "The norm of a row that is 0 or nearly so does not lie between 0 and eps.",
+        expected="numbers from 0 to 1e-6",
+        got=small,
+        observed="near 0",
+    )
+    trial.true(
+        bool(found.isfinite().all()),
+        "With an eps the gradient holds a NaN or an infinite number.",
         expected="finite numbers",
         got=found.detach()[1:3],
-        observed="eps",
+        observed="not finite",
     )

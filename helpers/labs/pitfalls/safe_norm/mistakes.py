@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,13 +10,23 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from helpers.labs.pitfalls.safe_norm.exercise import safe_norm
+from helpers.labs.pitfalls.safe_norm.exercise import (
+    AWAY,
+    EPS,
+    FINITE,
+    HOOK,
+    NORM,
+    SHAPE,
+    SLOPES,
+    ZEROS,
+    safe_norm,
+)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=SLOPES)
 def entries_for_rows(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """Each entry that is 0 was replaced, not each row. An entry that is 0 beside others still bends the norm:
-    its second derivative is 1 over the norm, and the where around it makes that 0.
+    """The second derivative is 0 where one entry of a row is 0 and the row is not. Perhaps each entry that is 0
+    was replaced, and not each row: such an entry still bends the norm.
     """
     zero = x == 0
     return torch.where(zero, 0.0, torch.where(zero, 1.0, x)).norm(dim=dim)
@@ -26,10 +37,10 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return torch.linalg.vector_norm(x.masked_fill(x == 0, 0.0), dim=dim)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=HOOK)
 def hook_on_x(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The NaN is hidden on its way out, by a hook on a tensor of somebody else. The hook stays after the
-    call, one more for each call, and hides the NaN of other losses, too.
+    """A hook stays on x after the call, one more for each call, and changes the gradients of other losses, too.
+    Perhaps it hides the NaN on its way out.
     """
     if x.requires_grad:
         x.register_hook(torch.nan_to_num)
@@ -52,10 +63,10 @@ def two_wheres(squares: Tensor, at_zero: Tensor) -> Tensor:
     return torch.where(at_zero, 0.0, torch.where(at_zero, 1.0, squares).sqrt())
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=FINITE)
 def plain_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The root of a sum of squares: its derivative at 0 is infinite, times the 0 that comes from the square:
-    NaN. torch's own norm knows this case, the written-out one does not.
+    """The gradient at 0 is NaN: the derivative of the root is infinite there, times the 0 of the square.
+    Perhaps it is a root of a sum of squares, written out. torch's own norm knows this case.
     """
     return squares_of(x, dim).sqrt()
 
@@ -70,10 +81,10 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return squares_of(x, dim) ** 0.5
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=ZEROS)
 def eps_under_the_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """A small number was added under the root. The derivatives are finite then, but every norm has changed,
-    that of small vectors by a lot, and the norm of 0 is no longer 0.
+    """The norm of zeros is not 0, as a small number stands under the root. The derivatives are finite then, but
+    every norm has changed, that of small vectors by a lot.
     """
     return (squares_of(x, dim) + (eps or 1e-12)).sqrt()
 
@@ -88,18 +99,18 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return (squares_of(x, dim) + 1e-30).sqrt()
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=ZEROS)
 def eps_added_to_the_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """A small number was added to the norm. The root below it still has the infinite derivative, and the
-    value is wrong, too.
+    """The norm of zeros is not 0, as a small number was added to the norm. The root below it still has the
+    infinite derivative, and the value is wrong, too.
     """
     return squares_of(x, dim).sqrt() + (eps or 1e-8)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=ZEROS)
 def clamp_before_the_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The squares were kept above a floor. Backward is finite, but all norms below the floor's root are the
-    same, and that of 0 is not 0.
+    """The norm of zeros is a floor, and all norms below are the same, with a finite gradient. Perhaps the
+    squares were kept above a small number.
     """
     return squares_of(x, dim).clamp(min=max(eps, 1e-12)).sqrt()
 
@@ -109,18 +120,18 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return torch.where(squares_of(x, dim) < 1e-16, 1e-16, squares_of(x, dim)).sqrt()
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=ZEROS)
 def floor_after_the_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The norm was kept above a floor after the root: the value at 0 is the floor, and the gradient of clamp
-    is 0 there, times infinity from the root.
+    """The norm of zeros is a floor, and its gradient is NaN: that of clamp, 0, times infinity from the root.
+    Perhaps the norm was kept above a small number, after the root.
     """
     return squares_of(x, dim).sqrt().clamp(min=max(eps, 1e-8))
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=FINITE)
 def clamp_after_the_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """clamp stands after the root, where the value is fine already. Backward goes through the root all the
-    same, and there is the infinite derivative.
+    """The gradient at 0 is NaN, in spite of a clamp. Perhaps it stands after the root, where the value is fine
+    already: backward goes through the root all the same.
     """
     return squares_of(x, dim).sqrt().clamp(min=eps)
 
@@ -130,10 +141,10 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return torch.relu(squares_of(x, dim).sqrt())
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=FINITE)
 def where_around_the_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """where picks 0 in place of the bad root, but both of its sides are computed, and both are
-    differentiated: the root's side gets the gradient 0, and 0 times infinity is NaN.
+    """The gradient at 0 is NaN, in spite of a where. Perhaps it picks 0 in place of the bad root: both of its
+    sides are differentiated, and the root's side gets 0, times infinity.
     """
     squares = squares_of(x, dim)
     return torch.where(squares > eps**2, squares.sqrt(), 0.0)
@@ -153,18 +164,20 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return root
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=ZEROS)
 def where_before_the_root_only(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The root of 1 was taken in place of that of 0, which saves the gradient, and the 1 was left in the
-    result. A second where has to put the 0 back.
+    """The norm of zeros is that of something else. Perhaps a 1 was put under the root in place of the 0, which
+    saves the gradient, and left in the result: a second where has to put the 0 back.
     """
     squares = squares_of(x, dim)
     return torch.where(squares > eps**2, squares, 1.0).sqrt()
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=FINITE)
 def nan_to_num_on_the_result(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """nan_to_num cleans the value, and the value was never NaN. The NaN is made in backward, behind it."""
+    """The gradient at 0 is NaN, in spite of nan_to_num. Perhaps it cleans the value, which was never NaN: the
+    NaN is made in backward, behind it.
+    """
     return torch.nan_to_num(squares_of(x, dim).sqrt())
 
 
@@ -173,10 +186,10 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return squares_of(x, dim).sqrt() * (squares_of(x, dim) > 0)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=FINITE)
 def torchs_norm(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """torch's norm has the gradient 0 at 0, since it knows the case. Its second derivative is still NaN
-    there, and a gradient penalty needs that one.
+    """The second derivative at 0 is NaN, and the first is 0. Perhaps it is torch's norm, which knows that case:
+    a gradient penalty needs the second.
     """
     return x.norm(dim=dim)
 
@@ -187,16 +200,18 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return torch.where(norm > eps, norm, 0.0)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=SLOPES)
 def detached(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The result was taken off the graph. Without a gradient there is no NaN, and nothing is learnt either."""
+    """The result has no graph. Without a gradient there is no NaN, and nothing is learnt either. Perhaps x was
+    detached, or .data was taken.
+    """
     return squares_of(x.detach(), dim).sqrt()
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=SLOPES)
 def direction_detached(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The norm was written as x times its direction, with the direction detached. That gives the right
-    gradient, as a constant: its own derivative, which a gradient penalty needs, is lost.
+    """The gradient is right, and cannot be differentiated: a gradient penalty counts for nothing, or raises.
+    Perhaps the direction is detached, or a backward by hand is made of constants.
     """
     norm = two_wheres(squares_of(x, dim), squares_of(x, dim) == 0).detach().unsqueeze(dim)
     return (x * torch.where(norm > 0, x.detach() / norm, 0.0)).sum(dim)
@@ -225,17 +240,19 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return NormOnce.apply(x, dim)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=FINITE)
 def only_if_all_is_zero(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The case was asked for the whole tensor. In a batch one row is 0, and the others are not."""
+    """The gradient is finite where all rows are 0, and NaN where one of several is. Perhaps the whole tensor
+    was asked.
+    """
     squares = squares_of(x, dim)
     return squares * 0 if not x.any() else squares.sqrt()
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=AWAY)
 def small_ones_cut_off(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """Norms below a fixed limit were taken for 0. A vector of 1e-12 has a norm like any other; only 0 (or
-    what eps says) is to be treated apart.
+    """The norm of a tiny vector is 0. Perhaps norms below a fixed limit were taken for 0: only 0 (or what eps
+    says) is to be treated apart.
     """
     squares = squares_of(x, dim)
     return two_wheres(squares, squares <= max(eps**2, 1e-16))
@@ -247,30 +264,82 @@ def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     return two_wheres(squares, squares < 1e-8)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=NORM)
 def no_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The sum of squares came back: its derivatives are fine everywhere, but it is the square of the norm."""
+    """This is the sum of the squares: its derivatives are fine everywhere, but it is the square of the norm."""
     return squares_of(x, dim)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=NORM)
 def sum_of_distances(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The entries' absolute values were added up: that is the 1-norm."""
+    """This is the sum of the entries without their sign, the 1-norm."""
     return x.abs().sum(dim)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks=SHAPE)
 def dim_kept(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The reduced dim is still there, with size 1."""
+    """The reduced dim is still there, with size 1. Perhaps keepdim=True stands there."""
     squares = x.square().sum(dim, keepdim=True)
     return two_wheres(squares, squares == 0)
 
 
-@safe_norm.mistake()
+@safe_norm.mistake(breaks="of the dtype of x")
 def float64_comes_out(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The zero or one in where was a float64 tensor, and the result took its dtype over. Plain numbers leave
-    the dtype alone.
+    """From float32 a float64 comes out. Perhaps the zero or one in where is a float64 tensor: plain numbers
+    leave the dtype alone.
     """
     squares = squares_of(x, dim)
     one = torch.ones_like(squares, dtype=torch.float64)
     return torch.where(squares > 0, torch.where(squares > 0, squares, one).sqrt(), 0 * one)
+
+
+def exact_or(with_eps: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
+    """An answer that is right without an eps, and else with_eps(squares, eps)."""
+
+    def answer(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+        squares = squares_of(x, dim)
+        return with_eps(squares, eps) if eps else two_wheres(squares, squares == 0)
+
+    return answer
+
+
+given = safe_norm.bank(exact_or)
+
+
+@given.mistake(breaks=AWAY)
+def given_eps_under_the_root(squares: Tensor, eps: float) -> Tensor:
+    """With an eps a norm far from 0 is too large. Perhaps eps is added to the squares, or to the norm: it only says
+    which norms may count as 0.
+    """
+    return (squares + eps).sqrt()
+
+
+@given.mistake(breaks=EPS)
+def eps_not_squared(squares: Tensor, eps: float) -> Tensor:
+    """With an eps of 1e-6 a norm of 1e-4 comes out as 0. Perhaps the squares are compared with eps: the root of 1e-6
+    is 1e-3. Compare them with eps**2.
+    """
+    return two_wheres(squares, squares <= eps)
+
+
+@given.mistake(breaks=FINITE)
+def exact_zeros_only_without_eps(squares: Tensor, eps: float) -> Tensor:
+    """With an eps the gradient at 0 is NaN. Perhaps the case of 0 is treated only where no eps is given."""
+    return torch.where(squares > eps**2, squares.sqrt(), 0.0)
+
+
+@given.mistake(breaks=EPS)
+def one_for_small_ones(squares: Tensor, eps: float) -> Tensor:
+    """With an eps a small row has the norm 1, or a different one that is no number from 0 to eps. Perhaps a second
+    where is missing, which puts a 0 in the place of what stood under the root.
+    """
+    return torch.where(squares <= eps**2, 1.0, squares).sqrt()
+
+
+@safe_norm.mistake(breaks=ZEROS)
+def gradient_of_a_sum(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """The gradient at 0 is finite, and not 0. Perhaps the 0 in place of the root is a sum or product of x, with a
+    slope of its own: a plain 0 has none.
+    """
+    squares = squares_of(x, dim)
+    return torch.where(squares == 0, x.sum(dim), torch.where(squares == 0, 1.0, squares).sqrt())

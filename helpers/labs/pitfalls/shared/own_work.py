@@ -89,12 +89,13 @@ def property_by_hand(
     description: str,
     changes: tuple[str, ...] = (),
     *,
+    asks: str | tuple[str, ...] = (),
     after: tuple[Check, ...] = (),
     once_right: bool = False,
 ) -> Callable[[Check], Check]:
     """Adds a property at which an answer that reaches something forbidden is told that, whatever else is wrong.
 
-    said, changes, after, once_right: as for Exercise.property.
+    description, changes, asks, after, once_right: as for Exercise.property.
     """
 
     def add(check: Check) -> Check:
@@ -105,7 +106,10 @@ def property_by_hand(
                 stack.callback(_require_none, forbidden, trial, seen)
                 check(forbidden.watched(answer, seen), trial)
 
-        return exercise.property(description, changes=changes, after=after, once_right=once_right)(watched)
+        add_watched = exercise.property(
+            description, asks=asks, changes=changes, after=after, once_right=once_right
+        )
+        return add_watched(watched)
 
     return add
 

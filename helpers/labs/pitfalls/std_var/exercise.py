@@ -48,6 +48,17 @@ TORCHS_OWN = Forbidden(
 )
 property_of_std_var = partial(property_by_hand, std_var, TORCHS_OWN)
 
+VAR = "The variance over one dimension, several, or all (dim=None), as `torch.var` gives it."
+STD = "The square root of `var`, with the same arguments."
+DTYPE = "Returns a tensor of the dtype of x"
+KEEPDIM = "keepdim=True keeps the reduced dimensions, with size 1."
+DIVIDED = (
+    "The sum of the squared distances from their mean is divided by max(n - correction, 0), with n the number of entries "
+    "in each sum."
+)
+EDGES = "So n = 1 with correction 1 gives NaN, and n = 0 gives NaN always."
+FAR = "Numbers far from 0 lose nothing: 1e8 + noise (in float64) has the variance of the noise."
+OWN = "No std or var of torch or NumPy is called, nor std_mean, var_mean, cov."
 Answer = tuple[Any, Any]
 Dims = int | tuple[int, ...] | None
 ONE_DIM = (((7,), 0), ((4, 4), 1), ((3, 5), 0), ((3, 5), 1), ((5, 3), -1), ((2, 3, 4), -2), ((2, 3, 4), 0))
@@ -107,7 +118,7 @@ def require(
     trial.equal(got, want.to(x.dtype), message, rtol=rtol, observed=kind)
 
 
-@property_of_std_var("the sums are its own work")
+@property_of_std_var("the sums are its own work", asks=OWN)
 def own_work(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 4)
     trial.given("var(x, 1) and std(x, 1), x of shape (3, 4); calls are watched")
@@ -115,25 +126,25 @@ def own_work(answer: Answer, trial: Trial) -> None:
         run_for_its_calls(function, x, 1)
 
 
-@property_of_std_var("var over one dim, divided by n - 1 unless told otherwise")
+@property_of_std_var("var over one dim, divided by n - 1 unless told otherwise", asks=(VAR, DIVIDED))
 def over_one_dim(answer: Answer, trial: Trial) -> None:
     for shape, dim in ONE_DIM:
         require(trial, answer[1], "var", drawn(trial, *shape), dim)
 
 
-@property_of_std_var("var divides by n - correction")
+@property_of_std_var("var divides by n - correction", asks=DIVIDED)
 def corrected(answer: Answer, trial: Trial) -> None:
     for shape, dim, correction in (((5,), 0, 0), ((3, 6), 1, 2), ((6, 3), 0, 3)):
         require(trial, answer[1], "var", drawn(trial, *shape), dim, correction=correction)
 
 
-@property_of_std_var("var over several dims takes all their entries as one sample")
+@property_of_std_var("var over several dims takes all their entries as one sample", asks=(VAR, DIVIDED))
 def over_several_dims(answer: Answer, trial: Trial) -> None:
     for shape, dims in SEVERAL:
         require(trial, answer[1], "var", drawn(trial, *shape), dims)
 
 
-@property_of_std_var("var drops the reduced dims, or keeps them with size 1: keepdim")
+@property_of_std_var("var drops the reduced dims, or keeps them with size 1: keepdim", asks=KEEPDIM)
 def kept_dims(answer: Answer, trial: Trial) -> None:
     for dim, keepdim, want in ((1, False, (3, 4)), (1, True, (3, 1, 4)), ((0, -1), True, (1, 5, 1))):
         x = drawn(trial, 3, 5, 4)
@@ -156,13 +167,13 @@ def require_shape(trial: Trial, got: Any, want: tuple[int, ...]) -> None:
 VAR_IS_RIGHT = (over_one_dim, corrected, over_several_dims, kept_dims)
 
 
-@property_of_std_var("var over all dims: dim=None", after=VAR_IS_RIGHT)
+@property_of_std_var("var over all dims: dim=None", after=VAR_IS_RIGHT, asks=VAR)
 def over_all_dims(answer: Answer, trial: Trial) -> None:
     for shape in ((3, 5), (2, 3, 4), (6,)):
         require(trial, answer[1], "var", drawn(trial, *shape), None)
 
 
-@property_of_std_var("float32 stays float32", after=VAR_IS_RIGHT)
+@property_of_std_var("float32 stays float32", after=VAR_IS_RIGHT, asks=DTYPE)
 def float32(answer: Answer, trial: Trial) -> None:
     for dim in (0, 1):
         x = drawn(trial, 3, 5, dtype=torch.float32)
@@ -175,6 +186,7 @@ def float32(answer: Answer, trial: Trial) -> None:
 
 @property_of_std_var(
     "numbers far from 0 lose nothing: 100 million plus noise has the variance of the noise",
+    asks=FAR,
     after=VAR_IS_RIGHT,
 )
 def far_from_zero(answer: Answer, trial: Trial) -> None:
@@ -191,7 +203,9 @@ def far_from_zero(answer: Answer, trial: Trial) -> None:
 
 
 @property_of_std_var(
-    "one entry has no variance: NaN with correction 1, and 0 with correction 0", after=VAR_IS_RIGHT
+    "one entry has no variance: NaN with correction 1, and 0 with correction 0",
+    asks=(EDGES, DIVIDED),
+    after=VAR_IS_RIGHT,
 )
 def of_one_entry(answer: Answer, trial: Trial) -> None:
     for shape, dim in (((1, 4), 0), ((2, 1, 1), (1, 2))):
@@ -206,7 +220,9 @@ def of_one_entry(answer: Answer, trial: Trial) -> None:
 EDGES_ARE_RIGHT = (over_one_dim, corrected, over_several_dims, kept_dims, far_from_zero, of_one_entry)
 
 
-@property_of_std_var("no entry has no variance either: NaN with any correction", after=VAR_IS_RIGHT)
+@property_of_std_var(
+    "no entry has no variance either: NaN with any correction", after=VAR_IS_RIGHT, asks=EDGES
+)
 def of_no_entry(answer: Answer, trial: Trial) -> None:
     for shape, dim, correction in (((0,), 0, 0), ((0, 3), 0, 1), ((2, 0), 1, 1)):
         x = drawn(trial, *shape)
@@ -215,20 +231,20 @@ def of_no_entry(answer: Answer, trial: Trial) -> None:
         trial.equal(trial.call(answer[1], x, dim, correction=correction), want, "The variance")
 
 
-@property_of_std_var("std is the root of var, over one dim and over several", after=VAR_IS_RIGHT)
+@property_of_std_var("std is the root of var, over one dim and over several", after=VAR_IS_RIGHT, asks=STD)
 def root(answer: Answer, trial: Trial) -> None:
     for shape, dim in (*ONE_DIM[:4], *SEVERAL[:3]):
         require(trial, answer[0], "std", drawn(trial, *shape), dim)
     require(trial, answer[0], "std", drawn(trial, 3, 5, dtype=torch.float32), 1)
 
 
-@property_of_std_var("std hands correction on", after=VAR_IS_RIGHT)
+@property_of_std_var("std hands correction on", after=VAR_IS_RIGHT, asks=STD)
 def root_of_corrected(answer: Answer, trial: Trial) -> None:
     for shape, dim, correction in (((5,), 0, 0), ((3, 6), 1, 2), ((2, 3, 4), (0, 2), 0)):
         require(trial, answer[0], "std", drawn(trial, *shape), dim, correction=correction)
 
 
-@property_of_std_var("std hands keepdim on", after=VAR_IS_RIGHT)
+@property_of_std_var("std hands keepdim on", after=VAR_IS_RIGHT, asks=STD)
 def root_with_kept_dims(answer: Answer, trial: Trial) -> None:
     for dim, want in ((1, (3, 1, 4)), ((0, -1), (1, 5, 1))):
         x = drawn(trial, 3, 5, 4)
@@ -236,7 +252,11 @@ def root_with_kept_dims(answer: Answer, trial: Trial) -> None:
         require_shape(trial, trial.call(answer[0], x, dim, keepdim=True), want)
 
 
-@property_of_std_var("std of numbers far from 0, of one entry, and of equal entries", after=EDGES_ARE_RIGHT)
+@property_of_std_var(
+    "std of numbers far from 0, of one entry, and of equal entries",
+    after=EDGES_ARE_RIGHT,
+    asks=(STD, FAR, EDGES),
+)
 def root_at_the_edges(answer: Answer, trial: Trial) -> None:
     noise = torch.randn(3, 12, generator=trial.generator, dtype=torch.float64)
     x = noise + 1e8

@@ -11,7 +11,20 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.std_var.exercise import Dims, count, squares_of, std_var
+from helpers.labs.pitfalls.std_var.exercise import (
+    DIVIDED,
+    DTYPE,
+    EDGES,
+    FAR,
+    KEEPDIM,
+    OWN,
+    STD,
+    VAR,
+    Dims,
+    count,
+    squares_of,
+    std_var,
+)
 
 built = std_var.bank(returned)
 
@@ -19,10 +32,10 @@ Var = Callable[..., Tensor]
 
 
 def with_root(var: Var) -> tuple[Var, Var]:
-    """std and var, of which std is the root."""
+    """std and var, of which std is the root, with the same defaults."""
 
-    def std(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-        return var(x, dim, correction, keepdim).sqrt()
+    def std(x: Tensor, dim: Dims, *options: Any, **named: Any) -> Tensor:
+        return var(x, dim, *options, **named).sqrt()
 
     return std, var
 
@@ -46,15 +59,15 @@ def divided_by(divisor: Callable[[int, int], Any]) -> tuple[Var, Var]:
     return with_root(var)
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def always_n():
-    """The squares are divided by n, as numpy.std does by default. torch divides by n - correction, and
-    correction is 1 unless somebody says otherwise: for small n the gap is large.
+    """The squares are divided by n, whatever correction says. torch divides by n - correction, and correction
+    is 1 unless somebody says otherwise: numpy.std has a different default.
     """
     return divided_by(lambda n, correction: n)
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def always_n_minus_1():
     """The squares are divided by n - 1, whatever correction says. With correction=0, which the normalisation
     layers ask for, the variance is too large.
@@ -65,10 +78,10 @@ def always_n_minus_1():
 std_var.variant(always_n_minus_1)(divided_by(lambda n, correction: n - 1))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def correction_as_a_switch():
-    """correction was read as the old switch unbiased=True or False. It is a number, which is subtracted from
-    n.
+    """Corrections of 0 and 1 are right, and one of 2 gives n - 1. Perhaps correction is read as the old switch
+    unbiased=True or False: it is a number, which is subtracted from n.
     """
     return divided_by(lambda n, correction: max(n - 1, 0) if correction else n)
 
@@ -76,18 +89,18 @@ def correction_as_a_switch():
 std_var.variant(correction_as_a_switch)(divided_by(lambda n, correction: n - bool(correction)))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def correction_added():
-    """correction was added to n, not subtracted. The distances are taken from the sample's own mean, which
-    lies too near to the sample; so the sum is too small, and what it is divided by is made smaller, too.
+    """The squares are divided by n + correction. The sample's own mean lies too near to the sample, so the sum
+    is too small, and what it is divided by is made smaller, too.
     """
     return divided_by(lambda n, correction: n + correction)
 
 
-@built.mistake()
+@built.mistake(breaks=EDGES)
 def one_entry_counts_as_two():
-    """The divisor was kept from being 0 by max(n - correction, 1). One entry then has the variance 0, which
-    looks like a measured one. NaN says that there is none.
+    """One entry has the variance 0, which looks like a measured one, where NaN says that there is none. Perhaps
+    the divisor is kept from being 0, or NaN is replaced.
     """
     return divided_by(lambda n, correction: max(n - correction, 1))
 
@@ -101,10 +114,10 @@ std_var.variant(one_entry_counts_as_two)(nan_hidden)
 std_var.variant(one_entry_counts_as_two)(divided_by(lambda n, correction: (n - correction) or 1))
 
 
-@built.mistake()
+@built.mistake(breaks=EDGES)
 def nothing_has_variance_0():
-    """The sum over no entries is 0, and 0 / -1 is 0 (with a minus in front). The divisor must not go below 0:
-    0 / 0 is NaN, which is the truth about a sample of nothing.
+    """No entry at all has the variance 0, with a minus in front. Perhaps the divisor is n - correction, and may
+    fall below 0: 0 / 0 is NaN, which is the truth about a sample of nothing.
     """
     return divided_by(lambda n, correction: n - correction)
 
@@ -116,10 +129,10 @@ def _factor_of_numbers(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool 
     return distances.square().mean(dim, keepdim=keepdim) * (n / (n - correction))
 
 
-@built.mistake()
+@built.mistake(breaks=EDGES)
 def python_divides_by_0():
-    """n / (n - correction) was computed with Python's numbers, and Python raises where a tensor gives NaN: a
-    batch of one ends the program.
+    """A sample of one ends the program with ZeroDivisionError. Perhaps n / (n - correction) is computed with
+    Python's numbers: a tensor divided by 0 gives NaN or inf.
     """
     return _factor_of_numbers
 
@@ -130,7 +143,7 @@ def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tenso
 
 
 def counted(n: Callable[[Tensor, Dims], int]) -> tuple[Var, Var]:
-    """std and var that count the entries of a sum in another way."""
+    """std and var that count the entries of a sum in a different way."""
 
     def var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
         return squares_of(x, dim, keepdim) / max(n(x, dim) - correction, 0)
@@ -142,39 +155,43 @@ def listed(dim: Dims, x: Tensor) -> tuple[int, ...]:
     return tuple(range(x.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def n_of_the_whole_tensor():
-    """n was taken from the whole tensor (numel). Each variance has a sum of its own; n is the number of
-    entries in that one sum.
+    """The squares are divided by more than the entries of one sum. Perhaps n is taken from the whole tensor
+    (numel): each variance has a sum of its own.
     """
     return counted(lambda x, dim: x.numel())
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def n_of_one_dim_only():
-    """With several dims, n was the size of one of them. It is the product of all their sizes."""
+    """Over several dims the squares are divided by the size of one of them. n is the product of all their
+    sizes.
+    """
     return counted(lambda x, dim: x.shape[listed(dim, x)[0]])
 
 
 std_var.variant(n_of_one_dim_only)(counted(lambda x, dim: x.shape[listed(dim, x)[-1]]))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def sizes_added():
-    """With several dims, their sizes were added up. A sum over dims of 3 and 5 has 15 entries, not 8."""
+    """Over several dims their sizes are added up: a sum over dims of 3 and 5 has 15 entries, not 8."""
     return counted(lambda x, dim: sum(x.shape[d] for d in listed(dim, x)))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def n_is_the_number_of_rows():
-    """n was len(x), the size of dim 0, whatever dim was reduced."""
+    """Over a dim other than the first n is wrong. Perhaps it is len(x), the size of dim 0, whatever dim is
+    reduced.
+    """
     return counted(lambda x, dim: len(x))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def correction_once_a_dim():
-    """Over several dims the correction was subtracted from each size. One mean was taken from the sample, so
-    it is subtracted once, from the product.
+    """Over several dims the correction is subtracted from each size. One mean is taken from the sample, so it
+    is subtracted once, from the product.
     """
     return (
         right_std,
@@ -184,24 +201,26 @@ def correction_once_a_dim():
     )
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=VAR)
 def everything_reduced(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """dim was left out, and without it torch reduces everything to one number."""
+    """One number comes out, whatever dim is. Perhaps dim is not handed on, and without it torch reduces
+    everything.
+    """
     return ((x - x.mean()) ** 2).sum() / (x.numel() - correction)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=DIVIDED)
 def one_mean_for_everything(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The distances were taken from the mean of the whole tensor: x.mean() with no dim. Each row has a mean
-    of its own.
+    """The distances are those from the mean of the whole tensor. Perhaps x.mean() with no dim: each row has a
+    mean of its own.
     """
     return (x - x.mean()).square().sum(dim, keepdim=keepdim) / max(count(x, dim) - correction, 0)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=DIVIDED)
 def mean_without_keepdim(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The mean lost the reduced dim, and x - mean was lined up from the right: for a square x each row got
-    the mean of another one, in silence. keepdim=True leaves a 1 in its place.
+    """A square x gets the distances from the means of other rows, in silence, and others raise. Perhaps the
+    mean lost the reduced dim, and is lined up from the right: keepdim=True leaves a 1 in its place.
     """
     return (x - x.mean(dim)).square().sum(dim, keepdim=keepdim) / max(count(x, dim) - correction, 0)
 
@@ -225,10 +244,10 @@ def _last_first(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False
     return one_dim_after_the_other(x, listed(dim, x)[::-1], correction, keepdim)
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def mean_of_variances():
-    """Over several dims, the variances over one dim were averaged over the others. That misses how far the
-    means are from one another.
+    """Over several dims this is the mean of the variances over one dim. That misses how far the means are from
+    one another.
     """
     return with_root(one_dim_after_the_other)
 
@@ -236,9 +255,11 @@ def mean_of_variances():
 std_var.variant(mean_of_variances)(with_root(_last_first))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def variance_of_variances():
-    """The function was applied once for each dim, so the second time it measured how much the variances vary."""
+    """Over several dims this is the variance of variances. Perhaps the function is applied once for each dim,
+    so the second time it measures how much the variances vary.
+    """
     return with_root(dim_by_dim)
 
 
@@ -259,10 +280,10 @@ def _torchs_both(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = Fals
     return torch.var_mean(x, dim, correction=correction, keepdim=keepdim)[0]
 
 
-@built.mistake()
+@built.mistake(breaks=OWN)
 def torchs_own():
-    """A function of a library does the work, and the question by what it divides stays open. Three lines
-    answer it.
+    """A function of a library does the work, and the question by what it divides stays open. Three lines answer
+    it.
     """
     return (_torchs_std, _torchs_var)
 
@@ -280,10 +301,10 @@ def scaled(x: Tensor, dim: Dims, correction: int) -> float:
     return n / (n - correction) if n > correction else float("nan")
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=FAR)
 def one_pass(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The mean of the squares minus the square of the mean is right on paper. Far from 0 both are huge and
-    nearly equal, and their difference is what rounding left: it can even be negative.
+    """Far from 0 the digits are lost, already at 1e4 in float32. Perhaps it is the mean of the squares minus
+    the square of the mean: both are huge and nearly equal, and their difference is what rounding left.
     """
     biased = x.square().mean(dim, keepdim=keepdim) - x.mean(dim, keepdim=keepdim).square()
     return biased * scaled(x, dim, correction)
@@ -296,10 +317,10 @@ def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tenso
     return rest.clamp(min=0) / max(n - correction, 0)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=FAR)
 def one_pass_in_float64(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The one-pass formula was given float64 to compute in. That moves the trouble away from float32 and
-    keeps it: float64 numbers that are far from 0 lose their digits all the same. Subtract the mean first.
+    """Far from 0 float32 is right, and float64 loses its digits. Perhaps the one-pass formula is given float64
+    to compute in, which moves the trouble and keeps it. Subtract the mean first.
     """
     wide = x.double()
     biased = wide.square().mean(dim, keepdim=keepdim) - wide.mean(dim, keepdim=keepdim).square()
@@ -317,17 +338,15 @@ def half_right_dims(others: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]
     return var
 
 
-@built.mistake()
+@built.mistake(breaks=VAR)
 def none_is_the_last_dim():
-    """dim=None was taken for the last dim. In torch it stands for all of them."""
+    """dim=None reduces the last dim. In torch it stands for all of them."""
     return with_root(half_right_dims(lambda x: x))
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=VAR)
 def none_not_expected(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """dim=None was not thought of: it stands for all dims, and here it was counted or looped over like a
-    tuple.
-    """
+    """dim=None ends in an error. It stands for all dims: perhaps it is counted or looped over like a tuple."""
     n = 1
     for d in (dim,) if isinstance(dim, int) else dim:
         n *= x.shape[d]
@@ -340,13 +359,13 @@ def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tenso
     return squares_of(x, dim, keepdim) / max(n - correction, 0)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=KEEPDIM)
 def keepdim_left_out(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """keepdim was taken as an argument and used nowhere."""
+    """keepdim=True drops the reduced dims. Perhaps it is taken as an argument and used nowhere."""
     return right_var(x, dim, correction)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=KEEPDIM)
 def dims_always_kept(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The reduced dims stay with size 1, though keepdim is False. The keepdim=True that the mean needs is not
     the one that the result has.
@@ -354,16 +373,18 @@ def dims_always_kept(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = 
     return right_var(x, dim, correction, True)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=DTYPE)
 def float64_comes_out(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The sums were made in float64, which is careful, and the result was left there. It has the dtype of x."""
+    """From float32 a float64 comes out. Perhaps the sums are made in float64, which is careful, and the result
+    is left there.
+    """
     return right_var(x.double(), dim, correction, keepdim)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=DIVIDED)
 def eps_added(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """A small number was added to keep the root away from 0. That belongs into a normalisation, not into var:
-    equal entries have variance 0.
+    """The variance is too large by a small number. Perhaps it keeps a root away from 0: that belongs into a
+    normalisation, and equal entries have variance 0.
     """
     return right_var(x, dim, correction, keepdim) + 1e-5
 
@@ -372,15 +393,15 @@ def _with_eps(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) 
     return (right_var(x, dim, correction, keepdim) + 1e-12).sqrt()
 
 
-@built.mistake()
+@built.mistake(breaks=STD)
 def eps_under_the_root():
-    """std is the root of var plus a small number, so that it is not 0 for equal entries, as it should be."""
+    """std of equal entries is not 0. Perhaps it is the root of var plus a small number."""
     return (_with_eps, right_var)
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=DIVIDED)
 def mean_distance(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The distances were not squared but taken without their sign: that is the mean absolute deviation."""
+    """The distances are not squared but taken without their sign: that is the mean absolute deviation."""
     distances = (x - x.mean(dim, keepdim=True)).abs()
     return distances.sum(dim, keepdim=keepdim) / max(count(x, dim) - correction, 0)
 
@@ -393,33 +414,41 @@ def beside_right_var(std: Callable[..., Tensor]) -> tuple[Callable[..., Tensor],
 by_deviation = std_var.bank(beside_right_var)
 
 
-@built.mistake()
+@built.mistake(breaks=STD)
 def no_root():
-    """std has no root: it is the variance once more."""
+    """std is the variance once more: it has no root."""
     return beside_right_var(right_var)
 
 
-@built.mistake()
+@built.mistake(breaks=STD)
 def names_swapped():
-    """The two functions have each other's place: the tuple is (std, var)."""
+    """var gives the root, and std the variance. Perhaps the two functions have each other's place: the tuple is
+    (std, var).
+    """
     return (right_var, right_std)
 
 
-@by_deviation.mistake()
+@by_deviation.mistake(breaks=STD)
 def correction_kept_from_var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """std takes correction and does not hand it on to var, which then uses its default, 1."""
+    """std divides by n - 1, whatever correction is. Perhaps it takes correction and does not hand it on to var,
+    which then uses its default.
+    """
     return right_var(x, dim, keepdim=keepdim).sqrt()
 
 
-@by_deviation.mistake()
+@by_deviation.mistake(breaks=STD)
 def keepdim_kept_from_var(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """std takes keepdim and does not hand it on to var."""
+    """std drops the reduced dims, though keepdim is True. Perhaps it takes keepdim and does not hand it on to
+    var.
+    """
     return right_var(x, dim, correction).sqrt()
 
 
-@by_deviation.mistake()
+@by_deviation.mistake(breaks=STD)
 def std_divides_by_n(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """var is right, and std divides by n, as if correction were 0 by default there."""
+    """var is right, and std divides by n unless a correction is given, or always. Its default is 1, as that of
+    var.
+    """
     return squares_of(x, dim, keepdim).div(count(x, dim)).sqrt()
 
 
@@ -428,16 +457,26 @@ def _(x: Tensor, dim: Dims, correction: int = 0, keepdim: bool = False) -> Tenso
     return right_var(x, dim, correction, keepdim).sqrt()
 
 
-@by_deviation.mistake()
+@by_deviation.mistake(breaks=FAR)
 def std_in_one_pass(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """var is right far from 0, but std computes its own, from the squares of large numbers: use var."""
+    """var is right far from 0, and std is not. Perhaps std computes its own, from the squares of large numbers:
+    use var.
+    """
     biased = x.square().mean(dim, keepdim=keepdim) - x.mean(dim, keepdim=keepdim).square()
     return torch.sqrt(biased * scaled(x, dim, correction))
 
 
-@by_variance.mistake()
+@by_variance.mistake(breaks=VAR)
 def computed_in_float32(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The sums were formed in float32 and converted back: the dtype is right, and half of the digits are
-    gone. x.float() and .to(x.dtype) are for half precision only.
+    """In float64 half of the digits are gone, and the dtype is right. Perhaps the sums are formed in float32
+    and converted back: x.float() is for half precision only.
     """
     return right_var(x.float(), dim, correction, keepdim).to(x.dtype)
+
+
+@by_variance.mistake(breaks="correction: 1 unless it is given.")
+def default_of_0(x: Tensor, dim: Dims, correction: int = 0, keepdim: bool = False) -> Tensor:
+    """Without a correction the squares are divided by n, and a given one is right. Perhaps the default is 0, as in
+    NumPy: in torch it is 1.
+    """
+    return right_var(x, dim, correction, keepdim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -38,6 +39,15 @@ TORCHS_OWN = Forbidden(
 )
 property_of_update_running = partial(property_by_hand, update_running, TORCHS_OWN, once_right=True)
 
+MOVES = "Moves the running statistics of a batch norm towards those of one more batch, in place."
+SAMPLE = "All values of a channel are one sample; its unbiased variance goes into `var`."
+WEIGHT = "New is (1 - momentum) * old + momentum * batch: 1 forgets all that was."
+NONE = "None: mean and var become the plain averages over all batches so far; the first batch replaces what they held."
+COUNT = "For None the number of batches is an attribute of `mean` or `var`, under any name:"
+APART, COPIED = "two layers do not share it", "and a deepcopy of a layer takes it along."
+MEMORY, LEFT = "mean and var keep their memory and dtype", "x is left as it is."
+GRAPH = "No graph is recorded."
+OWN = "No batch norm function of torch is called; `torch.var` may be."
 Answer = Callable[..., Any]
 _kept: list[Tensor] = []  # none is freed during a check: an answer may know its tensors by id
 
@@ -89,7 +99,8 @@ def updated(
     trial.true(
         torch.equal(before, x.detach()),
         "The batch x was edited. Only mean and var are to change.",
-        expected="x as it was",
+        expected=before,
+        got=x.detach(),
         observed="x edited",
     )
     return result
@@ -131,33 +142,35 @@ def require(
     )
 
 
-@property_of_update_running("the statistics are its own work")
+@property_of_update_running("the statistics are its own work", asks=OWN)
 def own_work(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 6, 3)
     trial.given(described(x, 0.1) + "; calls are watched")
     run_for_its_calls(answer, x, *statistics(trial, 3), 0.1)
 
 
-@property_of_update_running("mean moves towards the batch's mean, by momentum")
+@property_of_update_running("mean moves towards the batch's mean, by momentum", asks=(MOVES, WEIGHT, LEFT))
 def running_mean(answer: Answer, trial: Trial) -> None:
     for momentum in (0.1, 0.7, 1.0):
         require(answer, trial, drawn(trial, 6, 3), momentum, 0)
 
 
-@property_of_update_running("var moves towards the batch's unbiased variance, by momentum")
+@property_of_update_running(
+    "var moves towards the batch's unbiased variance, by momentum", asks=(MOVES, WEIGHT, SAMPLE)
+)
 def running_var(answer: Answer, trial: Trial) -> None:
     for momentum in (0.1, 0.7, 1.0):
         require(answer, trial, drawn(trial, 5, 3), momentum, 1)
 
 
-@property_of_update_running("all values of a channel are one sample, whatever dims come behind")
+@property_of_update_running("all values of a channel are one sample, whatever dims come behind", asks=SAMPLE)
 def over_all_places(answer: Answer, trial: Trial) -> None:
-    for shape in ((4, 3, 5), (2, 3, 4, 5)):
+    for shape in ((4, 3, 5), (2, 3, 4, 5), (1, 3, 2)):
         for which in (0, 1):
             require(answer, trial, drawn(trial, *shape), 0.3, which)
 
 
-@property_of_update_running("momentum 0 leaves both as they are")
+@property_of_update_running("momentum 0 leaves both as they are", asks=WEIGHT)
 def momentum_of_0(answer: Answer, trial: Trial) -> None:
     for which in (0, 1):
         require(answer, trial, drawn(trial, 5, 3), 0.0, which)
@@ -177,11 +190,13 @@ def told_weights(weights: list[float | None]) -> Any:
         return ("always", round(weights[0], 6))
     counts = [1 / weight if weight else 0.0 for weight in weights]
     if all(abs(later - first - 1) < 1e-6 for first, later in zip(counts, counts[1:], strict=False)):
-        return ("counts from", 2 if abs(counts[0] - 2) < 1e-6 else "another layer's count")
+        return ("counts from", 2 if abs(counts[0] - 2) < 1e-6 else "a different layer's count")
     return [round(weight, 6) for weight in weights]
 
 
-@property_of_update_running("momentum None: plain averages over all batches that these tensors have seen")
+@property_of_update_running(
+    "momentum None: plain averages over all batches that these tensors have seen", asks=(NONE, COUNT, APART)
+)
 def cumulative(answer: Answer, trial: Trial) -> None:
     other = statistics(trial, 3, fresh=True)
     for _ in range(2):
@@ -198,7 +213,7 @@ def cumulative(answer: Answer, trial: Trial) -> None:
         weights.append(weight_of(old, batch[0], mean.detach()))
         wrong = wrong or (count if not torch.allclose(mean.detach(), sums[0] / count) else None)
     trial.given(
-        "after two calls for another layer: a new mean (0) and var (1), momentum None, "
+        "after two calls for a different layer: a new mean (0) and var (1), momentum None, "
         "x of shape (6, 3), then (4, 3), then (9, 3)"
     )
     trial.true(
@@ -206,12 +221,39 @@ def cumulative(answer: Answer, trial: Trial) -> None:
         f"After call {wrong} the running mean is not the average of the means of the batches so far. The weights of the "
         f"batches were {', '.join('unclear' if w is None else f'{w:.4g}' for w in weights)}.",
         expected="the weights 1, 1/2 and 1/3",
+        got=", ".join("unclear" if w is None else f"{w:.4g}" for w in weights),
         observed=told_weights(weights),
     )
     trial.equal(var.detach().clone(), sums[1] / 3, "The running variance after three calls")
 
 
-@property_of_update_running("the tensors are edited where they are: memory and dtype stay")
+@property_of_update_running("momentum None: a copy of mean and var goes on as they do", asks=(COUNT, COPIED))
+def counted_on_the_tensors(answer: Answer, trial: Trial) -> None:
+    now = statistics(trial, 3, fresh=True)
+    for size in (6, 4):
+        updated(answer, trial, drawn(trial, size, 3), *now, None)
+    other = copy.deepcopy(now)
+    _kept.extend(other)
+    x = drawn(trial, 9, 3)
+    trial.given(
+        "a new mean and var, momentum None: two batches, then copy.deepcopy((mean, var)), then a third batch for each"
+    )
+    old, batch = other[0].clone(), of_batch(x)[0]
+    updated(answer, trial, x, *now, None)
+    updated(answer, trial, x, *other, None)
+    weight = weight_of(old, batch, other[0].detach())
+    for name, value, copied in zip(("mean", "var"), now, other, strict=True):
+        trial.equal(
+            copied.detach().clone(),
+            value.detach().clone(),
+            f"The {name} of the copy, after its third batch",
+            observed=("weight in the copy", None if weight is None else round(weight, 4)),
+        )
+
+
+@property_of_update_running(
+    "the tensors are edited where they are: memory and dtype stay", asks=(MOVES, MEMORY)
+)
 def in_place(answer: Answer, trial: Trial) -> None:
     for momentum in (0.2, None):
         x = drawn(trial, 5, 3).float()
@@ -223,14 +265,15 @@ def in_place(answer: Answer, trial: Trial) -> None:
         same = all(torch.equal(view, value) for view, value in zip(views, now, strict=True))
         trial.true(
             same and all(value.dtype == torch.float32 for value in now),
-            "mean or var lies in other memory now, or has another dtype. Whoever held the old one (a state_dict, the other "
+            "mean or var lies in other memory now, or has a different dtype. Whoever held the old one (a state_dict, the other "
             "layer that shares it) sees nothing of the update.",
             expected="the same memory, edited",
-            observed="other memory",
+            got=f"{'the same' if same else 'other'} memory, {now[0].dtype} and {now[1].dtype}",
+            observed=("other memory", same, [str(value.dtype) for value in now]),
         )
 
 
-@property_of_update_running("nothing is recorded, though x requires grad")
+@property_of_update_running("nothing is recorded, though x requires grad", asks=GRAPH)
 def records_nothing(answer: Answer, trial: Trial) -> None:
     for momentum in (0.2, None):
         x = drawn(trial, 5, 3).requires_grad_()
@@ -242,5 +285,6 @@ def records_nothing(answer: Answer, trial: Trial) -> None:
             "mean or var requires grad after the call: it keeps the graph of this batch alive, then that of the next, and "
             "so on through the whole epoch.",
             expected="tensors that do not require grad",
+            got=f"mean.requires_grad={mean.requires_grad}, var.requires_grad={var.requires_grad}",
             observed="records",
         )

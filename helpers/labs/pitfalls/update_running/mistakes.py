@@ -10,7 +10,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.update_running.exercise import update_running
+from helpers.labs.pitfalls.update_running.exercise import (
+    APART,
+    COPIED,
+    GRAPH,
+    LEFT,
+    MEMORY,
+    MOVES,
+    NONE,
+    OWN,
+    SAMPLE,
+    WEIGHT,
+    update_running,
+)
 
 built = update_running.bank(returned)
 
@@ -51,10 +63,10 @@ def moving(
     return answer
 
 
-@built.mistake()
+@built.mistake(breaks=WEIGHT)
 def momentum_reversed():
-    """momentum was taken for the weight of the old value, as in other libraries and in SGD. In torch's batch
-    norm it is the weight of the new batch: 0.9 jumps nine tenths of the way.
+    """The statistics are momentum * old + (1 - momentum) * batch: 0.9 hardly moves. Perhaps momentum is taken
+    for the weight of the old value, as in other libraries and in SGD.
     """
     return moving(move=lambda old, new, m: old.lerp_(new, 1 - m))
 
@@ -67,18 +79,18 @@ update_running.variant(momentum_reversed)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def biased_variance():
-    """The variance with n was stored. It is what the batch itself is normalised with; the running one is an
+    """The variance with n is stored. That is what the batch itself is normalised with; the running one is an
     estimate for all data, and there n - 1 stands.
     """
     return moving(batch_var=lambda x: x.var(dims_of(x), correction=0))
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def per_sample():
-    """Variances were taken within each sample and averaged. The differences between the samples are lost; all
-    values of a channel are one sample.
+    """The differences between the samples are not in the variance. Perhaps variances were taken within each
+    sample and averaged: all values of a channel are one sample.
     """
     return moving(batch_var=lambda x: x.var(tuple(range(2, x.ndim))).mean(0) if x.ndim > 2 else var_of(x))
 
@@ -92,25 +104,25 @@ update_running.variant(per_sample)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def per_place():
-    """Variances were taken over the samples, place by place, and averaged. All values of a channel are one
-    sample.
+    """The differences between the places are not in the variance. Perhaps variances were taken over the
+    samples, place by place, and averaged: all values of a channel are one sample.
     """
     return moving(batch_var=lambda x: x.var(0).flatten(1).mean(1) if x.ndim > 2 else var_of(x))
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def n_is_the_batch_size():
-    """n - 1 was computed from the number of samples. n is the number of values in a channel: samples times
-    places.
+    """The variance is divided by other than n - 1 where a channel has several places. Perhaps n is the number
+    of samples: it is samples times places.
     """
     return moving(batch_var=lambda x: x.var(dims_of(x), correction=0) * len(x) / (len(x) - 1))
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def std_stored():
-    """The standard deviation was stored where the variance is kept: evaluation will take the root of it once
+    """The standard deviation is stored where the variance is kept: evaluation will take the root of it once
     more.
     """
     return moving(batch_var=lambda x: x.std(dims_of(x)))
@@ -124,17 +136,19 @@ def _from_running_mean(x: Tensor, mean: Tensor, var: Tensor, momentum: float | N
     var.lerp_((values - mean[:, None]).square().sum(1) / (values.shape[1] - 1), momentum)
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def distance_from_the_running_mean():
-    """The variance was measured from the running mean, which had just been moved. It belongs to the batch:
+    """The variance is measured from the running mean, which had just been moved. It belongs to the batch:
     measure it from the batch's own mean.
     """
     return _from_running_mean
 
 
-@built.mistake()
+@built.mistake(breaks=SAMPLE)
 def over_everything():
-    """One mean was taken from the whole batch. Each channel has statistics of its own."""
+    """All channels move towards one number. Perhaps one mean is taken from the whole batch: each channel has
+    statistics of its own.
+    """
     return moving(
         batch_mean=lambda x: x.mean().expand(x.shape[1]), batch_var=lambda x: x.var().expand(x.shape[1])
     )
@@ -143,15 +157,17 @@ def over_everything():
 update_running.variant(over_everything)(moving(batch_mean=lambda x: x.mean().expand(x.shape[1])))
 
 
-@built.mistake()
+@built.mistake(breaks=WEIGHT)
 def added_up():
-    """momentum * batch was added, and the old value was not made smaller: the statistics grow for ever."""
+    """momentum * batch is added, and the old value is not made smaller: the statistics grow for ever."""
     return moving(move=lambda old, new, m: old.add_(new, alpha=m))
 
 
-@built.mistake()
+@built.mistake(breaks=WEIGHT)
 def replaced():
-    """The batch's statistics took the place of the old ones. Running means averaging over many batches."""
+    """The batch's statistics take the place of the old ones, whatever momentum is. Running means averaging over
+    many batches.
+    """
     return moving(move=lambda old, new, m: old.copy_(new))
 
 
@@ -166,10 +182,10 @@ def _returned(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> t
     return torch.lerp(mean, mean_of(x), momentum), torch.lerp(var, var_of(x), momentum)
 
 
-@built.mistake()
+@built.mistake(breaks=MOVES)
 def not_in_place():
-    """New tensors were made and bound to the names mean and var, which end with the function. Edit the
-    tensors: lerp_, copy_, mul_ and add_.
+    """mean holds what it held before. Perhaps new tensors were made and bound to the names mean and var, which
+    end with the function. Edit the tensors: lerp_, copy_, mul_ and add_.
     """
     return _new_names
 
@@ -183,9 +199,9 @@ def _first_only(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) ->
         mean.lerp_(mean_of(x), momentum)
 
 
-@built.mistake()
+@built.mistake(breaks=MOVES)
 def variance_forgotten():
-    """Only the mean was moved. Evaluation divides by the root of var, which is still what it was."""
+    """mean is moved, and var is what it was. Evaluation divides by its root."""
     return _first_only
 
 
@@ -195,18 +211,18 @@ def _by_data(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> No
     var.data = torch.lerp(var, var_of(x.detach()), momentum)
 
 
-@built.mistake()
+@built.mistake(breaks=MEMORY)
 def data_replaced():
-    """mean.data = ... puts new memory under the old tensor. Views, and tensors that share the memory, keep
-    the old values.
+    """mean or var lies in new memory: views, and tensors that share the old one, keep the old values. Perhaps
+    by mean.data = ...
     """
     return _by_data
 
 
-@built.mistake()
+@built.mistake(breaks=GRAPH)
 def graph_recorded():
-    """x has a graph, and the update was recorded as a part of it: each batch's graph is kept alive by the
-    running statistics, until memory is full. Use torch.no_grad() or x.detach().
+    """mean or var requires grad after the call: each batch's graph is kept alive by the running statistics,
+    until memory is full. Use torch.no_grad() or x.detach().
     """
     return moving().__wrapped__
 
@@ -218,10 +234,12 @@ def _(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
     var.mul_(1 - momentum).add_(momentum * var_of(x))
 
 
-@update_running.mistake()
+@update_running.mistake(breaks=LEFT)
 @torch.no_grad()
 def batch_edited(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
-    """x was centred in place to compute the variance. x is the layer's input, and others read it after this."""
+    """x holds other numbers after the call. Perhaps it was centred in place to compute the variance: it is the
+    layer's input, and others read it after this.
+    """
     momentum = weight_of_next(mean) if momentum is None else momentum
     mean.lerp_(mean_of(x), momentum)
     values = x.sub_(x.mean(dims_of(x), keepdim=True)).transpose(0, 1).flatten(1)
@@ -245,7 +263,7 @@ def _torchs_update(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None)
     torch.batch_norm_update_stats(x, mean, var, momentum)
 
 
-@built.mistake()
+@built.mistake(breaks=OWN)
 def torchs_own():
     """A batch norm of torch does the update. What it does with momentum and with n - 1 is the question here."""
     return _torchs_own
@@ -259,21 +277,21 @@ update_running.variant(torchs_own)(_torchs_update)
 # Momentum None, and what is counted for it.
 
 
-@built.mistake()
+@built.mistake(breaks=NONE)
 def none_means_0_1():
-    """momentum None was taken for torch's default, 0.1. It stands for plain averages: the k-th batch has the
-    weight 1 / k.
+    """With momentum None each batch has the weight 0.1, torch's default. None stands for plain averages: the
+    k-th batch has the weight 1 / k.
     """
     return moving(weight=lambda mean: 0.1)
 
 
-@built.mistake()
+@built.mistake(breaks=NONE)
 def none_means_the_last_batch():
     """With momentum None the last batch replaces all that was, instead of counting as one of many."""
     return moving(weight=lambda mean: 1.0)
 
 
-@built.mistake()
+@built.mistake(breaks=NONE)
 def none_does_nothing():
     """With momentum None nothing is moved."""
     return moving(weight=lambda mean: 0.0)
@@ -283,10 +301,10 @@ def _counted_with_the_start(mean: Tensor) -> float:
     return 1 / (1 + 1 / weight_of_next(mean))
 
 
-@built.mistake()
+@built.mistake(breaks=NONE)
 def start_counts_as_a_batch():
-    """The values that a new layer has, 0 and 1, were counted as a batch. The first real one replaces them:
-    its weight is 1.
+    """With momentum None the values that a new layer has, 0 and 1, count as a batch. The first real one
+    replaces them: its weight is 1.
     """
     return moving(weight=_counted_with_the_start)
 
@@ -314,18 +332,18 @@ def weighted_by_samples() -> Callable[..., None]:
     return answer
 
 
-@built.mistake()
+@built.mistake(breaks=APART)
 def one_count_for_all():
-    """One count was kept for all layers, in a global or on the function. A model has many batch norms, and
-    each call of another one moved this one's count.
+    """Each call for a different layer moves this one's count. Perhaps one count is kept for all, in a global or
+    on the function: a model has many batch norms.
     """
     return moving(weight=shared_count())
 
 
-@built.mistake()
+@built.mistake(breaks=NONE)
 def batches_weighted_by_size():
-    """Each batch was weighted by its samples. That would be a finer average; torch counts batches, and the
-    small last one weighs as much as the others.
+    """Each batch is weighted by its samples. That would be a finer average; torch counts batches, and the small
+    last one weighs as much as the others.
     """
     return weighted_by_samples()
 
@@ -337,9 +355,51 @@ def _zero_as_none(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) 
     var.lerp_(var_of(x), momentum)
 
 
-@built.mistake()
+@built.mistake(breaks=WEIGHT)
 def zero_taken_for_none():
-    """`momentum or ...` (or `if not momentum`) takes 0.0 for None. 0 is a momentum, too: a frozen layer. Ask
-    `is None`.
+    """momentum 0 moves the statistics. Perhaps `momentum or ...` (or `if not momentum`) takes 0.0 for None: 0
+    is a momentum, too, that of a frozen layer. Ask `is None`.
     """
     return _zero_as_none
+
+
+def counted_by(count: Callable[[Tensor], int]) -> Callable[..., None]:
+    """An answer whose number of batches is count(mean), in a place other than the tensors."""
+    return moving(weight=lambda mean: 1 / count(mean))
+
+
+def by_id() -> Callable[[Tensor], int]:
+    counts: dict[int, int] = {}
+
+    def count(mean: Tensor) -> int:
+        counts[id(mean)] = counts.get(id(mean), 0) + 1
+        return counts[id(mean)]
+
+    return count
+
+
+@built.mistake(breaks=COPIED)
+def count_beside_the_tensors():
+    """A copy of a layer begins to count anew, so its next batch replaces all that was. Perhaps the counts stand in a
+    dict, by id, and an id is given again when a tensor is gone. An attribute goes along with the tensor.
+    """
+    return counted_by(by_id())
+
+
+def _float64(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    with torch.no_grad():
+        for held, new in ((mean, mean_of(x)), (var, var_of(x))):
+            value = torch.lerp(held.double(), new.double(), momentum)
+            if held.dtype == torch.float64:
+                held.copy_(value)
+            else:
+                held.data = value
+
+
+@built.mistake(breaks=MEMORY)
+def dtype_changed():
+    """mean or var has a dtype other than before, in new memory. Perhaps it was computed in float64 and put in the
+    place of .data: copy_ converts.
+    """
+    return _float64

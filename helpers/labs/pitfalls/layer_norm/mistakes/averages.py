@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
+from helpers.labs.pitfalls.layer_norm.exercise import DIVIDED, GIVES, OWN, Gradients, layer_norm
 
 built = layer_norm.bank(returned)
 
@@ -70,10 +70,10 @@ def over(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
 right_forward = normalised_by(right_x_hat)[0]
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=DIVIDED)
 def unbiased_variance(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """The variance was divided by n - 1, which is the default of torch.var and torch.std. Normalisation
-    layers divide by n: correction=0.
+    """The result is too small by the root of (n - 1) / n. Perhaps the variance is divided by n - 1, the default
+    of torch.var and torch.std: normalisation layers divide by n, correction=0.
     """
     dims = last(shape)
     return (x - x.mean(dims, keepdim=True)) / (x.var(dims, keepdim=True) + eps).sqrt()
@@ -90,25 +90,29 @@ def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=DIVIDED)
 def eps_outside_the_root(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """eps was added to the standard deviation. It is added to the variance, inside the root, which matters
-    where the variance is small: the root of 1e-5 is 3e-3.
+    """Where the variance is small the result is too large. Perhaps eps is added to the standard deviation:
+    inside the root, the root of 1e-5 is 3e-3.
     """
     dims = last(shape)
     distances = x - x.mean(dims, keepdim=True)
     return distances / (distances.square().mean(dims, keepdim=True).sqrt() + eps)
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=DIVIDED)
 def eps_left_out(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """eps was taken as an argument and not used: a row of equal numbers becomes 0 / 0."""
+    """eps makes no difference, and a row of equal numbers becomes 0 / 0. Perhaps it is taken as an argument and
+    not used.
+    """
     return over(x, last(shape), 0.0)
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=DIVIDED)
 def eps_as_a_floor(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """The variance was kept from falling below eps by clamp. torch adds eps to every variance."""
+    """eps counts only where the variance is below it. Perhaps the variance is kept from falling below eps by
+    clamp: torch adds eps to every variance.
+    """
     dims = last(shape)
     distances = x - x.mean(dims, keepdim=True)
     return distances / distances.square().mean(dims, keepdim=True).clamp(min=eps).sqrt()
@@ -131,7 +135,7 @@ layer_norm.variant(eps_left_out)(
 
 
 def with_default(default: float) -> tuple[Forward, Callable]:
-    """The right forward with another eps, where none is given."""
+    """The right forward with a different eps, where none is given."""
 
     def forward(
         x: Tensor,
@@ -145,10 +149,10 @@ def with_default(default: float) -> tuple[Forward, Callable]:
     return forward, right_backward
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def another_default_of_eps():
-    """eps has another default. Models that were trained elsewhere (1e-6, 1e-12) bring theirs along;
-    F.layer_norm has 1e-5.
+    """Where no eps is given, it is other than 1e-5. Models that were trained elsewhere (1e-6, 1e-12) bring
+    theirs along; F.layer_norm has 1e-5.
     """
     return with_default(1e-6)
 
@@ -157,23 +161,27 @@ for _default in (1e-12, 1e-8, 1e-3):
     layer_norm.variant(another_default_of_eps)(with_default(_default))
 
 
-@built.mistake()
+@built.mistake(breaks=DIVIDED)
 def eps_always_1e_5():
-    """1e-5 stands in the formula, where eps should: it is right until somebody asks for another one."""
+    """The result is that for an eps of 1e-5, whichever is given. Perhaps 1e-5 stands in the formula, where eps
+    should.
+    """
     return normalised_by(lambda x, shape, eps: over(x, last(shape), 1e-5))
 
 
-@built.mistake()
+@built.mistake(breaks=GIVES)
 def only_the_last_dim():
-    """The statistics were taken over the last dim only. normalized_shape names as many dims as it has sizes,
-    and all of them make one sample.
+    """Over several dims the statistics are those of the last one. normalized_shape names as many dims as it has
+    sizes, and all of them make one sample.
     """
     return normalised_by(lambda x, shape, eps: over(x, (-1,), eps))
 
 
-@built.mistake()
+@built.mistake(breaks=GIVES)
 def over_the_batch():
-    """The statistics were taken over dim 0: each feature over all samples. That is what a batch norm does."""
+    """The statistics are those of each feature over all samples, as in a batch norm. They belong to the last
+    dims.
+    """
     return normalised_by(lambda x, shape, eps: over(x, (0,), eps))
 
 
@@ -185,26 +193,26 @@ layer_norm.variant(over_the_batch)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=GIVES)
 def over_everything():
-    """One mean and one variance were taken from the whole tensor, so a sample's result depends on its
-    neighbours in the batch.
+    """There is one mean and one variance for the whole tensor, so a sample's result depends on its neighbours
+    in the batch.
     """
     return normalised_by(lambda x, shape, eps: over(x, tuple(range(x.ndim)), eps))
 
 
-@built.mistake()
+@built.mistake(breaks=GIVES)
 def over_all_but_the_first_dim():
-    """All dims but the first were reduced, whatever normalized_shape says. In a text model dim 1 is the
+    """All dims but the first are one sample, whatever normalized_shape says. In a text model dim 1 is the
     position, and each position has statistics of its own.
     """
     return normalised_by(lambda x, shape, eps: over(x, tuple(range(1, x.ndim)) or (0,), eps))
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=GIVES)
 def dims_one_after_the_other(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """With several dims, the variances over the last dim were averaged over the others. That misses how far
-    the means of the rows are apart.
+    """Over several dims the variance misses how far the means of the rows are apart. Perhaps the dims are
+    treated one after the other, or their variances averaged.
     """
     variance = (x - x.mean(-1, keepdim=True)).square().mean(-1, keepdim=True).mean(last(shape), keepdim=True)
     return (x - x.mean(last(shape), keepdim=True)) / (variance + eps).sqrt()
@@ -224,20 +232,20 @@ def _(x: Tensor, shape: Shape, eps: float) -> Tensor:
     return x
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=DIVIDED)
 def mean_not_taken_away(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """x was divided by the root of its mean square, and its mean was not taken away. That is an RMS norm."""
+    """x is divided by the root of its mean square, and its mean is still in it. That is an RMS norm."""
     return x * (x.square().mean(last(shape), keepdim=True) + eps).rsqrt()
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=DIVIDED)
 def no_root(x: Tensor, shape: Shape, eps: float) -> Tensor:
-    """The distances were divided by the variance: the root is missing."""
+    """The distances are divided by the variance: the root is missing."""
     distances = x - x.mean(last(shape), keepdim=True)
     return distances / (distances.square().mean(last(shape), keepdim=True) + eps)
 
 
-@normalisations.mistake()
+@normalisations.mistake(breaks=OWN)
 def torchs_own(x: Tensor, shape: Shape, eps: float) -> Tensor:
     """A normalisation of torch does the work here. The point is to know what it does: one mean, one variance,
     one root.

@@ -10,8 +10,21 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
-from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, last, right_forward, wide
+from helpers.labs.pitfalls.layer_norm.exercise import (
+    FORMULA,
+    GRADIENTS,
+    HALF_GRADIENTS,
+    SHAPES,
+    Gradients,
+    layer_norm,
+)
+from helpers.labs.pitfalls.layer_norm.mistakes.averages import (
+    Shape,
+    last,
+    right_backward,
+    right_forward,
+    wide,
+)
 
 built = layer_norm.bank(returned)
 
@@ -107,9 +120,9 @@ def by_kernel(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, ep
     )
 
 
-@built.mistake()
+@built.mistake(breaks=FORMULA)
 def backward_by_torch():
-    """The gradients were asked from torch: from autograd or from its own kernel. They are what this exercise
+    """The gradients are asked from torch: from autograd or from its own kernel. They are what this exercise
     derives.
     """
     return (right_forward, by_autograd)
@@ -119,45 +132,45 @@ for _backward in (by_backward, by_vjp, by_kernel):
     layer_norm.variant(backward_by_torch)((right_forward, _backward))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def no_mean_terms():
-    """dx was taken as if mean and variance were constants. Both depend on x, so x reaches the result by two
-    more ways, and each takes something away.
+    """dx is rstd * dy * weight, as if mean and variance were constants. Both depend on x, so x reaches the
+    result by two more ways, and each takes something away.
     """
     return composed(dx=lambda k: k.rstd * k.dy * k.weight)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def variance_as_a_constant():
-    """The way through the mean is there, that through the variance is not: x_hat * mean(g * x_hat) is
-    missing.
-    """
+    """dx lacks the way through the variance, x_hat * mean(g * x_hat); that through the mean is there."""
     return composed(dx=lambda k: k.rstd * (k.dy * k.weight - k.mean(k.dy * k.weight)))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def mean_as_a_constant():
-    """The way through the variance is there, that through the mean is not: mean(g) is missing."""
+    """dx lacks the way through the mean, mean(g); that through the variance is there."""
     return composed(dx=lambda k: k.rstd * (k.dy * k.weight - k.x_hat * k.mean(k.dy * k.weight * k.x_hat)))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def weight_left_out_of_dx():
-    """dx starts from g = dy * weight: what comes in has gone through the weight. Here it starts from dy."""
+    """dx is that of a weight of ones. It starts from g = dy * weight: what comes in has gone through the
+    weight.
+    """
     return composed(dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def weight_multiplied_last():
-    """The weight was multiplied at the end. The means are means of dy * weight, and a mean does not let a
-    factor through that differs from feature to feature.
+    """dx is that of a weight of ones, times the weight. The means are means of dy * weight, and a mean does not
+    let a factor through that differs from feature to feature.
     """
     return composed(dx=lambda k: right_dx(k._replace(weight=torch.ones_like(k.weight))) * k.weight)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def sums_for_means():
-    """The two terms in dx are means over the features. Sums are too large by their number."""
+    """The two terms in dx are too large by the number of features: they are means, not sums."""
     return composed(
         dx=lambda k: (
             k.rstd
@@ -170,10 +183,10 @@ def sums_for_means():
     )
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def sign_of_the_variance_term():
-    """The term of the variance was added. A larger variance makes the result smaller, so it is taken away, as
-    the mean's is.
+    """The term of the variance is added in dx. A larger variance makes the result smaller, so it is taken away,
+    as the mean's is.
     """
     return composed(
         dx=lambda k: (
@@ -182,48 +195,50 @@ def sign_of_the_variance_term():
     )
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def rstd_left_out_of_dx():
-    """dx was not divided by the standard deviation. A row that is spread twice as wide has gradients half as
+    """dx is not divided by the standard deviation. A row that is spread twice as wide has gradients half as
     large.
     """
     return composed(dx=lambda k: right_dx(k._replace(rstd=torch.ones_like(k.rstd))))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def x_for_x_hat():
-    """The formula holds for x_hat, the normalised x. Here x itself stands in it."""
+    """dx is that of the formula with x itself. It holds for x_hat, the normalised x."""
     return composed(dx=lambda k: right_dx(k._replace(x_hat=k.x)), dw=lambda k: k.sum(k.dy * k.x))
 
 
 layer_norm.variant(x_for_x_hat)(composed(dx=lambda k: right_dx(k._replace(x_hat=k.x))))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def statistics_over_the_batch():
-    """Mean and variance were taken over dim 0, so the gradients are those of a batch norm."""
+    """The gradients are those of a batch norm. Perhaps mean and variance are taken over dim 0."""
     return composed(make=lambda *args: known(*args, dims=(0,)))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def statistics_over_everything():
-    """Mean and variance of the backward were taken over the whole tensor. They are the same as in the
-    forward: each row's own.
+    """Mean and variance of the backward are those of the whole tensor. They are the same as in the forward:
+    each row's own.
     """
     return composed(make=lambda *args: known(*args, dims=tuple(range(args[1].ndim))))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def unbiased_in_backward():
-    """The backward's variance was divided by n - 1, and the forward's by n: the gradients are those of
-    another function.
+    """The gradients are those of a variance with n - 1, which the forward does not have: those of a different
+    function.
     """
     return composed(make=lambda *args: known(*args, correction=1))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def eps_left_out_of_backward():
-    """The backward computes rstd without eps. It needs the forward's rstd, which is why torch saves it."""
+    """The gradients are those without eps. Perhaps the backward computes rstd anew: it needs the forward's,
+    which is why torch saves it.
+    """
     return composed(make=lambda *args: known(*args[:4], 0.0))
 
 
@@ -233,22 +248,24 @@ def _eps_outside(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float
     return k._replace(rstd=rstd, x_hat=k.x_hat / k.rstd * rstd)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def eps_outside_in_backward():
-    """In the backward eps was added to the standard deviation, outside the root."""
+    """The gradients are those of an eps outside the root, added to the standard deviation."""
     return composed(make=_eps_outside)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def eps_always_1e_5_in_backward():
-    """1e-5 stands in the backward, where eps should, so it fits the forward's default only."""
+    """The gradients are those of an eps of 1e-5, whichever is given. Perhaps 1e-5 stands in the backward, where
+    eps should.
+    """
     return composed(make=lambda *args: known(*args[:4], 1e-5))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def only_the_last_dim_in_backward():
-    """The backward's means go over the last dim only. Like the forward's, they go over all dims that
-    normalized_shape names.
+    """Over several dims the gradients are those of means over the last one. Like the forward's, they go over
+    all dims that normalized_shape names.
     """
     return composed(make=lambda *args: known(*args, dims=(-1,)))
 
@@ -267,17 +284,66 @@ def _left_wide(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, e
     return _narrow(wide(dy), wide(x), normalized_shape, wide(weight), eps)
 
 
-@built.mistake()
+@built.mistake(breaks=HALF_GRADIENTS)
 def backward_in_float16():
-    """The forward computes in float32, and the backward in float16: its squares overflow, rstd is 0, and so
-    is dx.
+    """The gradients of float16 are far off. Perhaps the backward computes in float16: its squares overflow,
+    rstd is 0, and so is dx.
     """
     return (right_forward, _narrow)
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def float32_gradients():
-    """The gradients of float16 tensors were left in float32. A gradient has the dtype of what it is the
-    gradient of.
-    """
+    """The gradients of float16 tensors are float32. A gradient has the dtype of what it is the gradient of."""
     return (right_forward, _left_wide)
+
+
+@built.mistake(breaks=GRADIENTS)
+def projection_for_the_mean():
+    """dx is off by one part in 100,000. Perhaps the term of the variance is divided by the sum of x_hat squared, as in
+    a projection: that sum is n only without eps. Divide by n.
+    """
+    return composed(
+        dx=lambda k: (
+            k.rstd
+            * (
+                k.dy * k.weight
+                - k.mean(k.dy * k.weight)
+                - k.x_hat * k.mean(k.dy * k.weight * k.x_hat) / k.mean(k.x_hat.square())
+            )
+        )
+    )
+
+
+def _own_type(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float) -> Known:
+    """x_hat is rounded to the type of x."""
+    k = known(dy, x, shape, weight, eps)
+    return k._replace(x_hat=wide(k.x_hat.to(x.dtype)))
+
+
+@built.mistake(breaks=HALF_GRADIENTS)
+def x_hat_rounded():
+    """The gradients of half types are off by more than half a step. Perhaps x_hat or rstd is rounded to the half type
+    before they are formed: round at the end.
+    """
+    return composed(make=_own_type)
+
+
+def _through_the_type_of_x(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    found = right_backward(dy, x, shape, weight, eps)
+    return found[0], found[1].to(x.dtype).to(weight.dtype), found[2].to(x.dtype).to(weight.dtype)
+
+
+@built.mistake(breaks=HALF_GRADIENTS)
+def dw_rounded_to_the_type_of_x():
+    """dw or db of a float32 weight has no more digits than the half type of x. Perhaps all three gradients are rounded
+    to the type of x first: the sums over the rows are what needs the digits.
+    """
+    return (right_forward, _through_the_type_of_x)
+
+
+def _all_like_x(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float) -> Gradients:
+    return tuple(part.to(x.dtype) for part in right_backward(dy, x, shape, weight, eps))
+
+
+layer_norm.variant(dw_rounded_to_the_type_of_x)((right_forward, _all_like_x))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.layer_norm.exercise import Gradients, layer_norm
+from helpers.labs.pitfalls.layer_norm.exercise import EDITED, GRADIENTS, SHAPES, Gradients, layer_norm
 from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, right_backward, right_forward
 from helpers.labs.pitfalls.layer_norm.mistakes.backward import Known, composed, right_db, right_dw
 
@@ -17,10 +17,10 @@ def over_features(k: Known, value: Tensor) -> Tensor:
     return value.sum(k.dims)
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def dw_over_the_features():
-    """dw and db were summed over the features, which leaves one number a row. They have the shape of the
-    weight, so the sum goes over everything else: the rows.
+    """dw has one number a row. Perhaps it is summed over the features: it has the shape of the weight, so the
+    sum goes over everything else, the rows.
     """
     return composed(dw=lambda k: over_features(k, k.dy * k.x_hat), db=lambda k: over_features(k, k.dy))
 
@@ -28,39 +28,37 @@ def dw_over_the_features():
 layer_norm.variant(dw_over_the_features)(composed(dw=lambda k: (k.dy * k.x_hat).sum(-1)))
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def dw_not_summed():
-    """dw has the shape of x: the weight is used by every row, so its gradient is the sum over the rows."""
+    """dw has the shape of x. The weight is used by every row, so its gradient is the sum over the rows."""
     return composed(dw=lambda k: k.dy * k.x_hat, db=lambda k: k.dy)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def dw_averaged():
-    """dw and db were averaged over the rows. Gradients of one thing that is used many times add up; a mean,
-    if there is one, is in the loss.
+    """dw is the mean over the rows. Gradients of one thing that is used many times add up; a mean, if there is
+    one, is in the loss.
     """
     return composed(
         dw=lambda k: (k.dy * k.x_hat).reshape(k.rows).mean(0), db=lambda k: k.dy.reshape(k.rows).mean(0)
     )
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def dw_of_x():
-    """dw is the sum of dy * x_hat: the weight is multiplied with the normalised x, not with x."""
+    """dw is the sum of dy * x. The weight is multiplied with the normalised x, x_hat."""
     return composed(dw=lambda k: k.sum(k.dy * k.x))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def dw_of_distances():
-    """dw was computed from x - mean, which was not divided by the standard deviation."""
+    """dw is computed from x - mean, which is not divided by the standard deviation."""
     return composed(dw=lambda k: k.sum(k.dy * k.x_hat / k.rstd))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def dw_times_weight():
-    """dw and db were computed from dy * weight. That belongs to dx; the weight's own gradient does not hold
-    the weight.
-    """
+    """dw is computed from dy * weight. That belongs to dx; the weight's own gradient does not hold the weight."""
     return composed(
         dw=lambda k: right_dw(k._replace(dy=k.dy * k.weight)),
         db=lambda k: right_db(k._replace(dy=k.dy * k.weight)),
@@ -70,42 +68,42 @@ def dw_times_weight():
 layer_norm.variant(dw_times_weight)(composed(dw=lambda k: right_dw(k._replace(dy=k.dy * k.weight))))
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def dw_and_db_swapped():
     """dw and db stand in each other's place: the order is (dx, dw, db)."""
     return composed(dw=right_db, db=right_dw)
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def db_is_one_number():
-    """db was summed over everything. Each feature has a bias of its own."""
+    """db is one number: it is summed over everything. Each feature has a bias of its own."""
     return composed(db=lambda k: k.dy.sum())
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def db_of_x_hat():
-    """db was computed like dw. The bias is added, so its gradient is the sum of dy alone."""
+    """db is the same as dw. The bias is added, so its gradient is the sum of dy alone."""
     return composed(db=right_dw)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def db_times_weight():
-    """db was computed from dy * weight. The bias is added after the weight was multiplied."""
+    """db is the sum of dy * weight. The bias is added after the weight is multiplied."""
     return composed(db=lambda k: k.sum(k.dy * k.weight))
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def summed_over_dim_0_only():
-    """dw and db were summed over dim 0 alone. In a text model x has two dims in front of the features, and
-    the sum goes over both.
+    """With two dims in front of the features dw and db keep one of them, as they are summed over dim 0 alone.
+    In a text model the sum goes over both.
     """
     return composed(dw=lambda k: (k.dy * k.x_hat).sum(0), db=lambda k: k.dy.sum(0))
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def summed_over_all_but_the_last():
-    """dw and db were summed over all dims but the last. With several trailing dims some of those belong to
-    the weight.
+    """With several trailing dims dw and db have the last one only. Perhaps they are summed over all dims but
+    the last: some of those belong to the weight.
     """
     return composed(
         dw=lambda k: (k.dy * k.x_hat).sum(tuple(range(k.x.ndim - 1))),
@@ -118,7 +116,7 @@ def _db_first(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, ep
     return dw, db, dx
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def dx_last():
     """dx stands last. The order is that of the arguments of F.layer_norm: x, weight, bias."""
     return (right_forward, _db_first)
@@ -128,9 +126,9 @@ def _dx_alone(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, ep
     return right_backward(dy, x, normalized_shape, weight, eps)[0]
 
 
-@built.mistake()
+@built.mistake(breaks=SHAPES)
 def only_dx():
-    """Only dx came back. weight and bias are trained, too."""
+    """Fewer than three gradients came back. weight and bias are trained, too."""
     return (right_forward, _dx_alone)
 
 
@@ -141,9 +139,9 @@ def _in_place(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, ep
     return found
 
 
-@built.mistake()
+@built.mistake(breaks=EDITED)
 def dy_edited():
-    """dy was multiplied by the weight in place. It belongs to whoever called, and may be another node's
-    gradient, too.
+    """dy, or a different argument, holds other numbers after the call. It belongs to whoever called, and may be
+    a different node's gradient, too. Perhaps it was multiplied by the weight in place.
     """
     return (right_forward, _in_place)
