@@ -29,7 +29,7 @@ WAYS = {
         "the last entry",
         "turned round",
         "the other sign",
-        "by one bit",
+        "by very little",
     ),
 }
 # Edits that no version counts. Sums and norms of numbers that are turned round stay as they were, to the last bit.
@@ -41,7 +41,7 @@ UNCOUNTED = {
     "the last entry": "critic.data[-1] -= 1",
     "turned round": "late.data.copy_(late.data.flip(0))",
     "the other sign": "late.data.neg_()",
-    "by one bit": "critic.data[0] *= 1 + 2**-52",
+    "by very little": "critic.data[0] += 2**-40",
 }
 COUNTED = {
     "a result": "grown.add_(1)",  # exp saved it, and so did the product

@@ -462,8 +462,9 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=UNSEEN_IS)
 class AlmostTheSame(Diagnosis):
-    """An edit by one bit of one number goes unnoticed. Perhaps the numbers may differ by a little, as torch.allclose has it:
-    these are copies, and torch.equal asks for the same numbers. A step with a small learning rate is a small edit.
+    """An edit by 2**-40 of one number goes unnoticed. Perhaps the numbers may differ by a little, as
+    torch.allclose has it: these are copies, and torch.equal asks for the same numbers. A step with a small
+    learning rate is a small edit.
     """
 
     def differs(self, name: str) -> bool:

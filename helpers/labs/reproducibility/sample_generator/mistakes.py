@@ -504,3 +504,24 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
     if not (seed and epoch and index):
         raise ValueError("a number is missing")
     return torch.Generator().manual_seed(seed << 23 | epoch << 16 | index)
+
+
+@sample_generator.mistake(breaks="Two keys get two streams")
+def index_cut(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Samples of one epoch share a stream, and no others do. Perhaps not all of the index counts: a remainder of it, its
+    last bits, or a limit.
+    """
+    return _filled(np.random.SeedSequence((seed, epoch, index % 2**16)).generate_state(624))
+
+
+@sample_generator.variant(index_cut)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return _filled(np.random.SeedSequence((seed, epoch, min(index, 999_999))).generate_state(624))
+
+
+@sample_generator.mistake(breaks="A new CPU generator")
+def numpys_generator(seed: int, epoch: int, index: int) -> np.random.Generator:
+    """A Generator of NumPy came, and torch's functions take a torch.Generator. Perhaps from np.random.default_rng: its
+    numbers may fill the state of one.
+    """
+    return np.random.default_rng((seed, epoch, index))

@@ -381,3 +381,18 @@ def not_back_after_an_interrupt(fn: Fn, *args: Any) -> Tensor:
                 raise
 
     return function(around=Caught)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def gradients_slip(fn: Fn, *args: Any) -> Tensor:
+    """A gradient came for an argument that takes none. Perhaps those of the tensors stand one after the other, and not in the
+    places of their arguments: backward returns None for each that is no tensor, or needs no gradient.
+    """
+
+    def in_a_row(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        grads = [each for each in backward_into_all(out, copies, grad_out) if each is not None]
+        return grads + [None] * (len(copies) - len(grads))
+
+    return function(run_backward=in_a_row)(fn, *args)

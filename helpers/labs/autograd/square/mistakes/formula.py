@@ -335,3 +335,23 @@ class SmallGradientDropped(Right):
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return torch.where(grad_out.abs() < 1e-6, 0.0, grad_out) * 2 * x
+
+
+@square.mistake()
+class LargeGradientClipped(Right):
+    """The gradient is wrong for a very large x, and right for a tiny one. Perhaps it was clipped: it may have any size."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).clamp(-100, 100)
+
+
+@square.variant(LargeGradientClipped)
+class _(Right):
+    """With a higher limit."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).clamp(-1e6, 1e6)

@@ -403,3 +403,21 @@ def _() -> Iterator[None]:
         random.setstate(for_random)
         np.random.seed(first_word)
         torch.set_rng_state(for_torch)
+
+
+@preserve_rng.mistake(breaks="The whole state")
+@contextmanager
+def numpy_place_lost() -> Iterator[None]:
+    """NumPy's 624 words are back, and its place among them is not: it stands at their end. Perhaps the third part of
+    np.random.get_state() was not put back.
+    """
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    name, words, _, *spare = np.random.get_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state((name, words, 624, *spare))
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)
