@@ -39,8 +39,8 @@ UNCOUNTED = {
     "a later parameter": "critic.data.add_(1)",
     "the first entry": "critic.data[0] -= 1",
     "the last entry": "critic.data[-1] -= 1",
-    "turned round": "late.data.copy_(late.data.flip(0))",
-    "the other sign": "late.data.neg_()",
+    "turned round": "last.data.copy_(last.data.flip(0))",
+    "the other sign": "last.data.neg_()",
     "by very little": "critic.data[0] += 2**-40",
 }
 COUNTED = {

@@ -84,16 +84,8 @@ def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor)
 def shapes(answer: Answer, trial: Trial) -> None:
     for shape in [(4,), (3, 5), (2, 3, 2), (), (1, 1), (0,), (0, 3)]:
         x, c = drawn(trial, *shape), drawn(trial, *shape)
-        if x.numel() > 1:
-            x.view(-1)[1] = 0
-            x.view(-1)[-1] = x.view(-1)[-2]
-        trial.given(
-            f"fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape {shape}, contiguous"
-            + (", the second entry 0, the last two alike" if x.numel() > 1 else "")
-        )
+        trial.given(f"fn(x) = (c * x * x).sum() + x.sum() ** 2, x of shape {shape}, contiguous")
         want = slope_of_product_sum(c, x)
-        rows = want.flatten(1).sum(1) if x.dim() > 1 and x.numel() else want
-        rows = rows.view(-1, *[1] * (x.dim() - 1)).expand(shape) if x.dim() > 1 and x.numel() else want
         require_gradient(
             trial,
             noted(answer, trial, product_sum(c), x),
@@ -102,9 +94,14 @@ def shapes(answer: Answer, trial: Trial) -> None:
             half=want / 2,
             negative=-want,
             of_all=want.sum() + 0 * want,
-            of_the_row=rows,
             short_values=with_short_values(product_sum(c), x),
+            **({"of_the_row": of_rows(want)} if x.dim() > 1 and x.numel() > 1 else {}),
         )
+
+
+def of_rows(slopes: Tensor) -> Tensor:
+    """In each place the sum of the slopes of its row."""
+    return slopes.sum(tuple(range(1, slopes.dim())), keepdim=True).expand_as(slopes)
 
 
 def with_short_values(fn: Scalar, x: Tensor) -> Tensor:
@@ -293,6 +290,25 @@ def points(answer: Answer, trial: Trial) -> None:
             got=f"{len(moves)} calls",
             observed=("calls", "more" if len(moves) > 12 else "fewer"),
         )
+
+
+@numerical_grad.property(
+    "the gradient where entries are 0, or alike",
+    asks="The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i.",
+    after=(points,),
+)
+def alike(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 4), drawn(trial, 2, 4)
+    x[0, 1] = x[1, 0] = 0
+    x[0, 3] = x[1, 3] = x[1, 2]
+    trial.given(f"fn(x) = (c * x * x).sum() + x.sum() ** 2, x = {x.tolist()}")
+    want = slope_of_product_sum(c, x)
+    require_gradient(
+        trial,
+        called(answer, trial, product_sum(c), x),
+        want,
+        zero_at_zero=torch.where(x == 0, 0 * want, want),
+    )
 
 
 @numerical_grad.property(
