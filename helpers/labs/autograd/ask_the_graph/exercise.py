@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +25,9 @@ from helpers.labs.autograd.ask_the_graph.inputs import (
     drawn,
     large,
 )
+
+# Of 40 diamonds each node visited once takes a few thousand; each way walked would take 2**40.
+LINES = 300_000
 
 Asked = Callable[[dict[str, Tensor], dict[str, Tensor], dict[str, tuple[Tensor, int]]], set[str]]
 
@@ -48,7 +54,7 @@ ask_the_graph = Exercise(
 
 def told(answer: Asked, trial: Trial, step: Step) -> None:
     """Wrong unless the answer gives the words that hold for this step."""
-    trial.given(step.text)
+    trial.given(step.shown())
     got = trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
     trial.true(
         isinstance(got, set | frozenset),
@@ -64,10 +70,15 @@ def told(answer: Asked, trial: Trial, step: Step) -> None:
     trial.true(
         not sentences,
         " ".join(sentences),
-        expected=f"the set of {', '.join(sorted(step.wanted)) or 'no words'}",
-        got=f"the set of {', '.join(words) or 'no words'}",
+        expected=braced(step.wanted),
+        got=braced(words),
         observed=(step.text, missing, extra),
     )
+
+
+def braced(words: Iterable[str]) -> str:
+    """A set of words as Python shows it, in one order."""
+    return "{" + ", ".join(map(repr, sorted(words))) + "}" if words else "set()"
 
 
 def each_way(answer: Asked, trial: Trial, word: str) -> None:
@@ -86,6 +97,45 @@ def healthy(answer: Asked, trial: Trial) -> None:
     told(answer, trial, apart(trial))
     for order in range(3):
         told(answer, trial, drawn(trial, order=order))
+
+
+@ask_the_graph.property(
+    "the graph is only read",
+    asks=("The graph is only read: no gradient is computed, and no tensor and no `.grad` is changed.",),
+)
+def reads_only(answer: Asked, trial: Trial) -> None:
+    for faults in ({}, {EDITED: WAYS[EDITED][0]}):
+        step = drawn(trial, faults)
+        trial.given(step.shown())
+        tensors = step.tensors()
+        before = [(each.detach().clone(), each._version) for each in tensors]
+        with calls_to(torch.autograd.backward, torch.autograd.grad) as seen:
+            trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
+        trial.true(
+            not seen,
+            f"torch.autograd.{seen[0] if seen else ''} was called.",
+            expected="the graph is read, and no gradient is computed",
+            observed=("called", sorted(set(seen))),
+        )
+        changed = [
+            not torch.equal(each.detach(), copy) or each._version != version
+            for each, (copy, version) in zip(tensors, before, strict=True)
+        ]
+        trial.true(
+            not any(changed) and all(each.grad is None for each in tensors if each.is_leaf),
+            "A tensor is not as it was: edited, or with a .grad.",
+            expected="tensors as they were",
+            observed=("changed", any(changed)),
+        )
+        if not faults:
+            try:
+                sum(step.parts.values()).backward()
+            except RuntimeError as error:
+                trial.fail(
+                    "After the diagnosis backward() raised: " + str(error)[:80],
+                    expected="a graph on which backward() can run",
+                    observed="backward raised",
+                )
 
 
 @ask_the_graph.property(
@@ -161,48 +211,53 @@ def mixed(answer: Asked, trial: Trial) -> None:
 
 
 @ask_the_graph.property(
-    "a graph with thousands of nodes in a row, and with nodes that are reached on many ways",
+    "nodes that are reached on many ways are visited once",
+    asks=("Thousands of nodes may stand in a row, and a node may be reached on many ways.",),
+    after=(kept,),
+)
+def many_ways(answer: Asked, trial: Trial) -> None:
+    step = large(trial, diamonds=40)
+    trial.given(step.shown())
+
+    def stop() -> None:
+        trial.fail(
+            f"A graph of 123 nodes took more than {LINES:,} lines of Python.",
+            expected="each node visited once, on however many ways it is reached",
+            got="a walk that was stopped",
+            observed="many visits",
+        )
+
+    def counted(*args: Any) -> Any:
+        with lines_counted(LINES, stop):
+            return answer(*args)
+
+    told(counted, trial, step)
+
+
+@contextmanager
+def lines_counted(most: int, stop: Callable[[], None]) -> Iterator[None]:
+    """Calls `stop`, once, when more lines of Python than `most` have run in the block."""
+    left, before = most, sys.gettrace()
+
+    def watch(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            sys.settrace(before)
+            stop()
+        return watch
+
+    sys.settrace(watch)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@ask_the_graph.property(
+    "a graph with thousands of nodes in a row",
     asks=("Thousands of nodes may stand in a row, and a node may be reached on many ways.",),
     after=(kept,),
 )
 def deep(answer: Asked, trial: Trial) -> None:
-    told(answer, trial, large(trial))
-
-
-@ask_the_graph.property(
-    "the graph is only read",
-    asks=("The graph is only read: no gradient is computed, and no tensor and no `.grad` is changed.",),
-)
-def reads_only(answer: Asked, trial: Trial) -> None:
-    for faults in ({}, {EDITED: WAYS[EDITED][0]}):
-        step = drawn(trial, faults)
-        trial.given(step.text)
-        tensors = step.tensors()
-        before = [(each.detach().clone(), each._version) for each in tensors]
-        with calls_to(torch.autograd.backward, torch.autograd.grad) as seen:
-            trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
-        trial.true(
-            not seen,
-            f"torch.autograd.{seen[0] if seen else ''} was called.",
-            expected="the graph is read, and no gradient is computed",
-            observed=("called", sorted(set(seen))),
-        )
-        changed = [
-            not torch.equal(each.detach(), copy) or each._version != version
-            for each, (copy, version) in zip(tensors, before, strict=True)
-        ]
-        trial.true(
-            not any(changed) and all(each.grad is None for each in tensors if each.is_leaf),
-            "A tensor is not as it was: edited, or with a .grad.",
-            expected="tensors as they were",
-            observed=("changed", any(changed)),
-        )
-        if not faults:
-            try:
-                sum(step.parts.values()).backward()
-            except RuntimeError as error:
-                trial.fail(
-                    "After the diagnosis backward() raised: " + str(error)[:80],
-                    expected="a graph on which backward() can run",
-                    observed="backward raised",
-                )
+    told(answer, trial, large(trial, in_a_row=3000))

@@ -21,7 +21,39 @@ WAYS = {
     CONSTANT: ("no create_graph", "item", "a new leaf", "once_differentiable"),
     KEPT: ("the result", "the input", "an intermediate", "a parameter", "near the loss"),
     EDITED: ("a result", "a parameter", "for a Function", "a view", "a plain factor"),
-    UNSEEN: ("after the forward pass", "before the forward pass", "the last of them"),
+    UNSEEN: (
+        "after the forward pass",
+        "before the forward pass",
+        "a later parameter",
+        "the first entry",
+        "the last entry",
+        "turned round",
+        "the other sign",
+        "by very little",
+    ),
+}
+# Edits that no version counts. Sums and norms of numbers that are turned round stay as they were, to the last bit.
+UNCOUNTED = {
+    "after the forward pass": "first.data.add_(1)",
+    "before the forward pass": "first.data.add_(1)",
+    "a later parameter": "critic.data.add_(1)",
+    "the first entry": "critic.data[0] -= 1",
+    "the last entry": "critic.data[-1] -= 1",
+    "turned round": "last.data.copy_(last.data.flip(0))",
+    "the other sign": "last.data.neg_()",
+    "by very little": "critic.data[0] += 2**-40",
+}
+COUNTED = {
+    "a result": "grown.add_(1)",  # exp saved it, and so did the product
+    "a parameter": "late.mul_(2)",
+    "for a Function": "squashed.detach().mul_(2)",  # exp saved its result, not this
+    "a view": "grown[:1].zero_()",
+    "a plain factor": "swing.add_(1)",
+}
+FUNCTIONS = {
+    "Saved": "Saved.apply(x): x.tanh(), saved with save_for_backward; ctx.times, ctx.shape and ctx.word are no tensors.",
+    "Kept": "Kept.apply(x, what): x.tanh(); ctx.tensor is what is named, the intermediate a clone of the result.",
+    "Once": "Once.apply(x): x * x, with a backward under @once_differentiable.",
 }
 
 
@@ -79,10 +111,16 @@ class Step:
     params: dict[str, Tensor] = field(default_factory=dict)
     noted: dict[str, tuple[Tensor, int]] = field(default_factory=dict)
     others: list[Tensor] = field(default_factory=list)
+    source: str = ""  # how a learner builds the step
 
     def note(self) -> None:
         """Notes numbers and versions, as a training loop would before its forward pass."""
         self.noted = {name: (each.detach().clone(), each._version) for name, each in self.params.items()}
+
+    def shown(self) -> str:
+        """The step as a report shows it."""
+        used = [text for name, text in FUNCTIONS.items() if f"{name}.apply" in self.source]
+        return "\n".join([f"{self.text}:", self.source, *used])
 
     def tensors(self) -> list[Tensor]:
         """All that no answer may change."""
@@ -94,6 +132,69 @@ class Step:
         ]
 
 
+def forward(faults: dict[str, str]) -> list[str]:
+    """The lines of a step, from the parameters to the parts; behind a line that makes a fault stands its word."""
+    cut, constant, kept, edited, unseen = (
+        faults.get(word, "") for word in (CUT, CONSTANT, KEPT, EDITED, UNSEEN)
+    )
+
+    def line(text: str, *words: str) -> str:
+        return text + ("  # " + ", ".join(words) if words else "")
+
+    early = unseen == "before the forward pass"
+    one = "first.detach()" if cut == "first.detach()" else "first"
+    factor = "scale.item()" if cut == "scale.item()" else "scale"
+    other = {"last.data": "last.data", "a copy of last": "nn.Parameter(last.detach())"}.get(cut, "last")
+    lines = ["with torch.no_grad():", "    bias.add_(1)", "    scale.add_(0)"]
+    if early:
+        lines.append(line(UNCOUNTED[unseen], UNSEEN))
+    if cut == "no_grad":
+        lines += ["with torch.no_grad():", line("    hidden = x @ first + bias", CUT)]
+    else:
+        lines.append(line(f"hidden = x @ {one} + bias", *[CUT] * (one != "first")))
+    lines.append(line(f"pressed = hidden * {factor}", *[CUT] * (factor != "scale")))
+    if kept in ("the result", "the input", "an intermediate"):
+        lines.append(line(f'pressed = Kept.apply(pressed, "{kept}")', KEPT))
+    lines += [
+        "squashed = Saved.apply(pressed)",
+        "grown = squashed.exp()",
+        "moved = grown * late + 1",
+        "moved.add_(1)",
+    ]
+    lines.append(line(f"score = moved @ {other}", *[CUT] * (other != "last")))
+    if kept == "near the loss":
+        lines.append(line('score = Kept.apply(score, "the result")', KEPT))
+    judge = line('Kept.apply(critic, "the input")', KEPT) if kept == "a parameter" else "critic"
+    lines += [f"judge = {judge}", "fit = (score - aim).square().mean() + (swing * judge).sum()"]
+    lines += slope(constant)
+    penalty = {
+        "item": line("torch.tensor(slope.square().sum().item())", CONSTANT),
+        "a new leaf": line("torch.tensor(slope.square().sum().item(), requires_grad=True) * 1", CONSTANT),
+    }
+    lines.append(f"penalty = {penalty.get(constant, 'slope.square().sum()')}")
+    if edited:
+        lines += ["with torch.no_grad():", line(f"    {COUNTED[edited]}", EDITED)]
+    if unseen and not early:
+        lines.append(line(UNCOUNTED[unseen], UNSEEN))
+    return lines
+
+
+def slope(constant: str) -> list[str]:
+    """The lines that compute the gradient whose square is the penalty."""
+    if constant == "once_differentiable":
+        # The gradient by the input of the product would reach critic: that by what went into the Function does not.
+        return [
+            "inside = (x @ critic).detach().requires_grad_()",
+            "judged = Once.apply(inside).square().sum()",
+            f"(slope,) = torch.autograd.grad(judged, inside, create_graph=True)  # {CONSTANT}",
+        ]
+    made = f"False)  # {CONSTANT}" if constant == "no create_graph" else "True)"
+    return [
+        "judged = (x @ critic).square().sum()",
+        f"(slope,) = torch.autograd.grad(judged, x, create_graph={made}",
+    ]
+
+
 def drawn(trial: Trial, faults: dict[str, str] | None = None, *, order: int = 0) -> Step:
     """A step of a small net with a gradient penalty.
 
@@ -103,117 +204,78 @@ def drawn(trial: Trial, faults: dict[str, str] | None = None, *, order: int = 0)
     text = ", ".join(f"{word} ({way})" for word, way in faults.items()) or "a step without a fault"
 
     def made(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=trial.generator, dtype=torch.float64)
+        # Multiples of 1/1024: sums and squares of them are exact in each order.
+        return (torch.randn(shape, generator=trial.generator, dtype=torch.float64) * 1024).round() / 1024
 
-    def ways(word: str) -> str:
-        return faults.get(word, "")
-
-    names = {"first": (3, 4), "bias": (4,), "scale": (), "last": (4, 1), "critic": (3,), "late": (4,)}
-    params: dict[str, Tensor] = {name: nn.Parameter(made(*shape)) for name, shape in names.items()}
-    if ways(CUT) == "one more parameter":
-        params["spare"] = nn.Parameter(made(2))
+    shapes = {"first": (3, 4), "bias": (4,), "scale": (), "last": (4, 1), "critic": (3,), "late": (4,)}
+    if faults.get(CUT) == "one more parameter":
+        shapes["spare"] = (2,)
+    params: dict[str, Tensor] = {name: nn.Parameter(made(*shape)) for name, shape in shapes.items()}
     step = Step(text, set(faults), params=params)
+    trained = list(params)[::2]
     with torch.no_grad():
-        for each in list(params.values())[::2]:
-            each.add_(1).mul_(2)  # earlier steps of training: a version need not begin at 0
+        for name in trained:
+            params[name].add_(1).mul_(2)  # earlier steps of training: a version need not begin at 0
     step.note()
-    first, bias, scale, last = (params[name] for name in ("first", "bias", "scale", "last"))
-    critic, late = params["critic"], params["late"]
-    with torch.no_grad():
-        bias.add_(1)  # a counted edit that nobody has saved yet: no fault
-        scale.add_(0)
-    if ways(UNSEEN) == "before the forward pass":
-        first.data.add_(1)
-    x = made(5, 3).requires_grad_()
-    step.others.append(x)
-
-    one, factor, other = first, scale, last
-    if ways(CUT) == "first.detach()":
-        one = first.detach()
-    if ways(CUT) == "scale.item()":
-        factor = scale.item()
-    if ways(CUT) == "last.data":
-        other = last.data
-    if ways(CUT) == "a copy of last":
-        other = nn.Parameter(last.detach())  # a leaf with the same memory, and a different one
-    with torch.set_grad_enabled(ways(CUT) != "no_grad"):
-        hidden = x @ one + bias
-    pressed = hidden * factor
-    if ways(KEPT) in ("the result", "the input", "an intermediate"):
-        pressed = Kept.apply(pressed, ways(KEPT))
-    squashed = Saved.apply(pressed)
-    grown = squashed.exp()
-    turned = grown * late
-    moved = turned + 1
-    moved.add_(1)  # nobody saved it: no fault
-    score = moved @ other
-    if ways(KEPT) == "near the loss":
-        score = Kept.apply(score, "the result")
-    swing = made(3)
-    judge = Kept.apply(critic, "the input") if ways(KEPT) == "a parameter" else critic
-    fit = (score - made(5, 1)).square().mean() + (swing * judge).sum()
-
-    judged = x @ critic
-    judged = Once.apply(judged) if ways(CONSTANT) == "once_differentiable" else judged.square()
-    total = judged.square().sum() if ways(CONSTANT) == "once_differentiable" else judged.sum()
-    (slope,) = torch.autograd.grad(total, x, create_graph=ways(CONSTANT) != "no create_graph")
-    if ways(CONSTANT) == "once_differentiable":
-        # The gradient by the input of the product would reach critic: that by what went into the Function does not.
-        inside = (x.detach() @ critic.detach()).requires_grad_()
-        (slope,) = torch.autograd.grad(Once.apply(inside).square().sum(), inside, create_graph=True)
-        step.others.append(inside)
-    penalty = slope.square().sum()
-    if ways(CONSTANT) == "item":
-        penalty = torch.tensor(penalty.item(), dtype=torch.float64)
-    if ways(CONSTANT) == "a new leaf":
-        penalty = torch.tensor(penalty.item(), dtype=torch.float64, requires_grad=True) * 1
-
-    with torch.no_grad():
-        if ways(EDITED) == "a result":
-            grown.add_(1)  # exp saved it, and so did the product
-        if ways(EDITED) == "a parameter":
-            late.mul_(2)
-        if ways(EDITED) == "for a Function":
-            squashed.detach().mul_(2)  # exp saved its result, not this
-        if ways(EDITED) == "a view":
-            grown[:1].zero_()
-        if ways(EDITED) == "a plain factor":
-            swing.add_(1)
-    if ways(UNSEEN) == "after the forward pass":
-        first.data.add_(1)
-    if ways(UNSEEN) == "the last of them":
-        critic.data[-1] -= 1
-
-    parts = {"fit": fit, "penalty": penalty, "decay": critic.square().sum()}
-    names_of_parts = list(parts)
-    step.parts = {name: parts[name] for name in names_of_parts[order:] + names_of_parts[:order]}
+    names = {"torch": torch, "nn": nn, "Saved": Saved, "Kept": Kept, "Once": Once, **params}
+    names |= {"x": made(5, 3).requires_grad_(), "swing": made(3), "aim": made(5, 1)}
+    lines = forward(faults)
+    exec(compile("\n".join(lines), "<step>", "exec"), names)  # what is shown is what ran
+    step.others += [names[name] for name in ("x", "inside") if name in names]
+    names["decay"] = names["critic"].square().sum()
+    parts = ["fit", "penalty", "decay"]
+    parts = parts[order:] + parts[:order]
+    step.parts = {name: names[name] for name in parts}
+    step.source = "\n".join(
+        [
+            "params: " + ", ".join(f"{name} {shape}" for name, shape in shapes.items()) + "; float64, drawn",
+            f"{', '.join(trained)} have been edited before (_version 2); then `noted` is made.",
+            "x (5, 3) requires grad; swing (3,) and aim (5, 1) do not.",
+            *lines,
+            "decay = critic.square().sum()",
+            "parts: " + ", ".join(parts),
+        ]
+    )
     return step
 
 
 def apart(trial: Trial) -> Step:
     """Two parts, each with a parameter of its own."""
-    weights = [nn.Parameter(torch.randn(3, generator=trial.generator, dtype=torch.float64)) for _ in range(2)]
-    step = Step(
-        "two parts, each with a parameter of its own", set(), params=dict(zip("ab", weights, strict=True))
-    )
+    a, b = (nn.Parameter(torch.randn(3, generator=trial.generator, dtype=torch.float64)) for _ in range(2))
+    step = Step("two parts, each with a parameter of its own", set(), params={"a": a, "b": b})
     step.note()
-    step.parts = {"one": weights[0].square().sum(), "two": weights[1].exp().sum()}
+    step.parts = {"one": a.square().sum(), "two": b.exp().sum()}
+    step.source = "\n".join(
+        [
+            "params: a (3,), b (3,); float64, drawn; then `noted` is made.",
+            "one = a.square().sum()",
+            "two = b.exp().sum()",
+            "parts: one, two",
+        ]
+    )
     return step
 
 
-def large(trial: Trial) -> Step:
-    """3,000 nodes in a row, and 40 diamonds; the fault is at the bottom."""
+def large(trial: Trial, *, in_a_row: int = 0, diamonds: int = 0) -> Step:
+    """Nodes in a row, or diamonds; the fault is at the bottom."""
     weight = nn.Parameter(torch.randn(3, generator=trial.generator, dtype=torch.float64))
-    step = Step(
-        "3,000 nodes in a row, and 40 diamonds, with a kept tensor at the bottom",
-        {KEPT},
-        params={"weight": weight},
-    )
+    many = f"{in_a_row:,} nodes in a row" if in_a_row else f"{diamonds} diamonds, one on top of the other"
+    step = Step(f"{many}, with a kept tensor at the bottom", {KEPT}, params={"weight": weight})
     step.note()
     y = Kept.apply(weight, "the result")
-    for _ in range(40):
+    for _ in range(diamonds):
         y = y / 2 + y / 2
-    for _ in range(3000):
+    for _ in range(in_a_row):
         y = y + 1
     step.parts = {"fit": y.sum()}
+    step.source = "\n".join(
+        [
+            "params: weight (3,); float64, drawn; then `noted` is made.",
+            f'y = Kept.apply(weight, "the result")  # {KEPT}',
+            f"for _ in range({in_a_row or diamonds}):",
+            f"    y = {'y + 1' if in_a_row else 'y / 2 + y / 2'}",
+            "fit = y.sum()",
+            "parts: fit",
+        ]
+    )
     return step

@@ -17,13 +17,14 @@ CUT_SAYS = '"cut": a parameter stands behind no part.'
 CONSTANT_SAYS = '"constant": behind one of the parts stands no parameter.'
 KEPT_SAYS = '"kept on ctx": the node of a Function has a tensor among its attributes, `vars(node)`.'
 EDITED_SAYS = "reading it raises RuntimeError."
+UNSEEN_IS = "a parameter holds other numbers than its copy"
 UNSEEN_SAYS = "and its `_version` is the one that was noted."
 
 
 @bank.mistake(breaks=CUT_SAYS)
 class LossStillHasAGradFn(Diagnosis):
-    """A parameter that is in no graph goes unnoticed, since the loss has other parameters behind it. Perhaps only the
-    grad_fn of the parts was looked at: it says that there is a graph, and not who stands in it.
+    """A parameter that was used as `last.data` stands behind no part, and that goes unnoticed. Perhaps grad_fn or
+    requires_grad was asked, of the parts or of the parameter: neither says who stands in the graph.
     """
 
     def cut(self) -> bool:
@@ -48,7 +49,7 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=CUT_SAYS)
 class EachPartNeedsAll(Diagnosis):
-    """A healthy step is called cut: not each part uses each parameter. Perhaps each part alone was
+    """A healthy step is called cut, whose two parts have a parameter each. Perhaps each part alone was
     asked for all parameters. A parameter is cut if it stands behind none of them.
     """
 
@@ -76,8 +77,8 @@ class _(Diagnosis):
 
 @bank.mistake(breaks="can be reached from the part's `grad_fn`.")
 class FirstEdgeOnly(Diagnosis):
-    """Parameters of a healthy step were not found in the graph. Perhaps only the first edge of each node was followed: a
-    product has two inputs, and its node two edges.
+    """A healthy step is called cut, though each parameter stands behind a part. Perhaps only the first edge of each node was
+    followed: a product has two inputs, and its node two edges.
     """
 
     def after(self, node: Any) -> list[Any]:
@@ -94,7 +95,7 @@ class _(Diagnosis):
 
 @bank.mistake(breaks="can be reached from the part's `grad_fn`.")
 class OneStepOnly(Diagnosis):
-    """In a healthy step of a few nodes no parameter was found behind a part. Perhaps next_functions was read of the last node
+    """A healthy step of a few nodes is called cut and constant. Perhaps next_functions was read of the last node
     only: walk on from there, to each node once.
     """
 
@@ -104,8 +105,8 @@ class OneStepOnly(Diagnosis):
 
 @bank.mistake(breaks=CUT_SAYS)
 class SameMemory(Diagnosis):
-    """A parameter is cut off and goes unnoticed, since a copy of it stands in the graph. Perhaps memory or numbers were compared:
-    the copy is a different leaf, with a .grad of its own. Compare `node.variable is param`.
+    """A parameter is cut off and goes unnoticed, where a different leaf of the same memory and numbers stands in the graph.
+    Perhaps memory or numbers were compared: that leaf has a .grad of its own. Compare `node.variable is param`.
     """
 
     def stands(self, param: Tensor, nodes: list[Any]) -> bool:
@@ -124,8 +125,8 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=CONSTANT_SAYS)
 class AGraphIsEnough(Diagnosis):
-    """A part that has a graph, with no parameter in it, was taken for one that can be trained on. Perhaps its grad_fn or
-    requires_grad was asked: somebody may have set that on a new leaf.
+    """A part that has a graph, with no parameter in it but a new leaf, is not called constant. Perhaps its grad_fn or
+    requires_grad was asked, or whether any leaf stands behind it.
     """
 
     def constant(self) -> bool:
@@ -150,7 +151,7 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=CONSTANT_SAYS)
 class ConstantWithoutEach(Diagnosis):
-    """A healthy step has a part that is called constant, since a parameter is missing behind it. Perhaps all parameters
+    """A healthy step is called constant, though each of its two parts has a parameter behind it. Perhaps all parameters
     were asked for. One is enough: the part can be trained on.
     """
 
@@ -161,7 +162,7 @@ class ConstantWithoutEach(Diagnosis):
 @bank.mistake(breaks=CONSTANT_SAYS)
 class AllMustBeConstant(Diagnosis):
     """A constant part goes unnoticed beside parts that are none. Perhaps the nodes of all parts were thrown together
-    before they were asked.
+    before they were asked, or parts without a grad_fn were left out.
     """
 
     def constant(self) -> bool:
@@ -170,8 +171,9 @@ class AllMustBeConstant(Diagnosis):
 
 @bank.mistake(breaks=KEPT_SAYS)
 class AnyAttribute(Diagnosis):
-    """A healthy Function is blamed for attributes that are no tensors. Numbers, names and shapes belong on ctx: only a
-    tensor there is neither watched nor freed.
+    """A healthy step is said to keep a tensor on ctx. Its Function has a number, a shape and a word among its attributes, and
+    saved a tensor as torch asks for it. Perhaps such attributes or saved_tensors were counted: only a tensor in vars(node) is
+    neither watched nor freed.
     """
 
     def keeps(self, value: Any) -> bool:
@@ -187,8 +189,51 @@ class _(Diagnosis):
 
 
 @bank.mistake(breaks=KEPT_SAYS)
+class EveryAttributeOfANode(Diagnosis):
+    """A step without any Function is said to keep a tensor on ctx. Perhaps all names in dir(node) were read: what a node saved
+    and a leaf's `variable` are tensors, too, and no fault. Only vars(node) is asked for.
+    """
+
+    def attributes(self, node: Any) -> list[Any]:
+        return [getattr(node, name) for name in dir(node) if self.can_be_read(node, name)]
+
+    def can_be_read(self, node: Any, name: str) -> bool:
+        try:
+            getattr(node, name)
+        except RuntimeError:
+            return False
+        return True
+
+
+@bank.variant(EveryAttributeOfANode)
+class _(Diagnosis):
+    """The variable only."""
+
+    def attributes(self, node: Any) -> list[Any]:
+        return [*super().attributes(node), getattr(node, "variable", None)]
+
+
+@bank.mistake(breaks=KEPT_SAYS)
+class ParametersDoNotCount(Diagnosis):
+    """A parameter on ctx goes unnoticed, though tensors of other kinds are told. Perhaps the exact type was asked, or leaves
+    were left out: a parameter is a tensor, too. Ask isinstance(value, Tensor).
+    """
+
+    def keeps(self, value: Any) -> bool:
+        return type(value) is Tensor
+
+
+@bank.variant(ParametersDoNotCount)
+class _(Diagnosis):
+    """By the parameters that were given."""
+
+    def keeps(self, value: Any) -> bool:
+        return isinstance(value, Tensor) and not any(value is param for param in self.params.values())
+
+
+@bank.mistake(breaks=KEPT_SAYS)
 class OnlyTensorsWithAGraph(Diagnosis):
-    """A tensor on ctx goes unnoticed if it requires no grad. Perhaps requires_grad or grad_fn was asked: an intermediate of
+    """A tensor on ctx that requires no grad goes unnoticed. Perhaps requires_grad or grad_fn was asked: an intermediate of
     a forward has neither, and is kept all the same.
     """
 
@@ -206,7 +251,7 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=KEPT_SAYS)
 class LastNodeOnly(Diagnosis):
-    """A tensor on ctx goes unnoticed where its node is not the last of a part. Perhaps only the parts' own grad_fn was
+    """A tensor on ctx goes unnoticed, in a node that is not the last of a part. Perhaps only the parts' own grad_fn was
     asked: each node behind them may be one of a Function.
     """
 
@@ -236,7 +281,7 @@ class OnlyFunctionsAsked(Diagnosis):
 
 @bank.mistake(breaks=EDITED_SAYS)
 class OneOfTheSaved(Diagnosis):
-    """An edit of the plain tensor that a parameter was multiplied with goes unnoticed. Perhaps not every attribute whose
+    """An edit of a factor of a product goes unnoticed, though that of a result is told. Perhaps not every attribute whose
     name begins with _saved_ was read: a product's node has _saved_self and _saved_other.
     """
 
@@ -254,10 +299,21 @@ class _(Diagnosis):
         ]
 
 
+@bank.variant(OneOfTheSaved)
+class _(Diagnosis):
+    """The first factor and results, and Functions."""
+
+    def saved(self, node: Any) -> list[str]:
+        return [
+            name for name in super().saved(node) if name in ("_saved_result", "_saved_self", "saved_tensors")
+        ]
+
+
 @bank.mistake(breaks=EDITED_SAYS)
 class VersionOfTheParameters(Diagnosis):
-    """A healthy step is called edited: a parameter was edited before anybody saved it, as an optimizer does it. Perhaps its
-    version was compared with the noted one. What counts is whether a node can still read what it saved.
+    """A healthy step is called edited. In it a parameter was edited before anybody saved it, as an optimizer does it, and a
+    result that nobody saved. Perhaps versions were compared with the noted ones, or with 0. What counts is whether a node can
+    still read what it saved.
     """
 
     def edited(self) -> bool:
@@ -274,8 +330,8 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=UNSEEN_SAYS)
 class EveryEditIsUnseen(Diagnosis):
-    """A healthy step is called edited unseen: an edit that torch has counted changed the numbers. Perhaps only the numbers
-    were compared. Ask `_version` as well: it tells whether the edit was counted.
+    """A healthy step is called edited unseen. In it a parameter was edited, and torch has counted that. Perhaps only the numbers
+    were compared, or `_version` had to differ: the fault is that it is the one that was noted.
     """
 
     def uncounted(self, name: str) -> bool:
@@ -284,8 +340,8 @@ class EveryEditIsUnseen(Diagnosis):
 
 @bank.mistake(breaks=UNSEEN_SAYS)
 class VersionOnly(Diagnosis):
-    """A healthy step is called edited unseen, since a version did not move. That is how it should be where nobody edits:
-    the numbers must differ as well.
+    """A step in which nobody edits anything is called edited unseen. Perhaps only `_version` was asked: it is to be the noted one
+    where nobody edits. The numbers must differ as well.
     """
 
     def differs(self, name: str) -> bool:
@@ -302,14 +358,133 @@ class VersionZero(Diagnosis):
         return self.params[name]._version == 0
 
 
-@bank.mistake(breaks="a parameter holds other numbers than its copy")
-class SumsCompared(Diagnosis):
-    """An edit goes unnoticed that leaves most of a parameter as it was. Perhaps a part of the numbers was compared, such as
-    the first of them: torch.equal compares all.
+@bank.mistake(breaks=UNSEEN_IS)
+class OneParameterCompared(Diagnosis):
+    """An edit of a later parameter goes unnoticed, though that of the first one is told. Perhaps the loop over the parameters
+    ends with the first of them.
+    """
+
+    def unseen(self) -> bool:
+        return any(self.differs(name) and self.uncounted(name) for name in list(self.params)[:1])
+
+
+@bank.variant(OneParameterCompared)
+class _(Diagnosis):
+    """The last of those that differ decides."""
+
+    def unseen(self) -> bool:
+        found = False
+        for name in self.params:
+            found = name == "first" and self.differs(name) and self.uncounted(name)
+            if found:
+                break
+        return found
+
+
+@bank.mistake(breaks=UNSEEN_IS)
+class AllMustDiffer(Diagnosis):
+    """An edit of the first entry of a parameter goes unnoticed. Perhaps all entries had to differ from their copies, or not
+    all were compared: one that differs is enough.
+    """
+
+    def differs(self, name: str) -> bool:
+        return bool((self.params[name] != self.noted[name][0]).all())
+
+
+@bank.variant(AllMustDiffer)
+class _(Diagnosis):
+    """Only the last entry."""
+
+    def differs(self, name: str) -> bool:
+        return bool(self.params[name].flatten()[-1] != self.noted[name][0].flatten()[-1])
+
+
+@bank.mistake(breaks=UNSEEN_IS)
+class FirstEntryCompared(Diagnosis):
+    """An edit of the last entry of a parameter goes unnoticed, though that of the first one is told. Perhaps the first entry
+    alone was compared: torch.equal compares all.
     """
 
     def differs(self, name: str) -> bool:
         return bool(self.params[name].flatten()[0] != self.noted[name][0].flatten()[0])
+
+
+@bank.variant(FirstEntryCompared)
+class _(Diagnosis):
+    """All but the last."""
+
+    def differs(self, name: str) -> bool:
+        mine, copy = (each.flatten() for each in (self.params[name], self.noted[name][0]))
+        return not torch.equal(mine[: max(1, len(mine) - 1)], copy[: max(1, len(mine) - 1)])
+
+
+@bank.mistake(breaks=UNSEEN_IS)
+class SumsCompared(Diagnosis):
+    """Numbers of a parameter that stand in a different order go unnoticed. Perhaps one number of each was compared, such as the
+    sum, the mean or the norm: torch.equal compares entry by entry.
+    """
+
+    def differs(self, name: str) -> bool:
+        return bool(self.params[name].sum() != self.noted[name][0].sum())
+
+
+@bank.variant(SumsCompared)
+class _(Diagnosis):
+    """Norms."""
+
+    def differs(self, name: str) -> bool:
+        return bool(self.params[name].square().sum() != self.noted[name][0].square().sum())
+
+
+@bank.variant(SumsCompared)
+class _(Diagnosis):
+    """Sorted numbers."""
+
+    def differs(self, name: str) -> bool:
+        return sorted(self.params[name].flatten().tolist()) != sorted(self.noted[name][0].flatten().tolist())
+
+
+@bank.mistake(breaks=UNSEEN_IS)
+class SignsLost(Diagnosis):
+    """Numbers of a parameter that changed their sign go unnoticed. Perhaps squares or absolute values were compared."""
+
+    def differs(self, name: str) -> bool:
+        return not torch.equal(self.params[name].abs(), self.noted[name][0].abs())
+
+
+@bank.variant(SignsLost)
+class _(Diagnosis):
+    """Squares."""
+
+    def differs(self, name: str) -> bool:
+        return not torch.equal(self.params[name] ** 2, self.noted[name][0] ** 2)
+
+
+@bank.mistake(breaks=UNSEEN_IS)
+class AlmostTheSame(Diagnosis):
+    """An edit by 2**-40 of one number goes unnoticed. Perhaps the numbers may differ by a little, as
+    torch.allclose has it: these are copies, and torch.equal asks for the same numbers. A step with a small
+    learning rate is a small edit.
+    """
+
+    def differs(self, name: str) -> bool:
+        return not torch.allclose(self.params[name], self.noted[name][0])
+
+
+@bank.variant(AlmostTheSame)
+class _(Diagnosis):
+    """By a bound."""
+
+    def differs(self, name: str) -> bool:
+        return bool(((self.params[name] - self.noted[name][0]).abs() > 1e-6).any())
+
+
+@bank.variant(AlmostTheSame)
+class _(Diagnosis):
+    """As float32."""
+
+    def differs(self, name: str) -> bool:
+        return not torch.equal(self.params[name].float(), self.noted[name][0].float())
 
 
 @bank.mistake(
@@ -350,8 +525,8 @@ class _(Diagnosis):
 
 @bank.mistake(breaks="Thousands of nodes may stand in a row")
 class Recursion(Diagnosis):
-    """A graph of 3,000 nodes in a row cannot be walked. Perhaps a function calls itself for each node: Python gives up at a
-    depth of 1,000. Keep a list of nodes to be visited.
+    """A graph of 3,000 nodes in a row cannot be walked: calls within calls went deeper than Python allows, 1,000. Perhaps a
+    function calls itself for each node. Keep a list of nodes to be visited.
     """
 
     def nodes(self, part: Tensor) -> list[Any]:
@@ -367,10 +542,36 @@ class Recursion(Diagnosis):
         return list(found)
 
 
+@bank.mistake(breaks="a node may be reached on many ways")
+class VisitedAgain(Diagnosis):
+    """A graph of 123 nodes takes hundreds of thousands of steps. Perhaps a node is visited again on each way that leads to it:
+    40 diamonds have 2**40 ways. Keep a set of the nodes that were visited.
+    """
+
+    def nodes(self, part: Tensor) -> list[Any]:
+        found, todo = [], [part.grad_fn] if part.grad_fn else []
+        while todo:
+            here = todo.pop()
+            found.append(here)
+            todo += self.after(here)
+        return found
+
+
+@bank.variant(VisitedAgain)
+class _(Diagnosis):
+    """By recursion."""
+
+    def nodes(self, part: Tensor) -> list[Any]:
+        def visit(node: Any) -> list[Any]:
+            return [node, *(found for after in self.after(node) for found in visit(after))]
+
+        return visit(part.grad_fn) if part.grad_fn else []
+
+
 @bank.mistake(breaks="The graph is only read")
 class BackwardTried(Diagnosis):
-    """The engine was started. Perhaps to see whether backward() raises: then the gradients are in .grad, and the graph is
-    used up, or the work was done twice. Reading a saved tensor raises as well.
+    """The engine was started. Perhaps to see whether it raises, or which parameters get a gradient: that computes gradients, and
+    may fill .grad and use the graph up. Reading the graph tells both.
     """
 
     def edited(self) -> bool:

@@ -341,6 +341,15 @@ def found_again(states: list[Tensor]) -> list[int]:
     return [next(at for at, state in enumerate(states) if torch.equal(state, now)) for now in states]
 
 
+def kind_of_error(error: Exception) -> str:
+    """What torch or Python did not accept."""
+    if "different than None" in str(error):
+        return "a gradient for what is no tensor"
+    if "can require grad" in str(error):
+        return "requires grad"
+    return "tensor rules" if isinstance(error, RuntimeError) else "no tensor"
+
+
 @checkpointed.property(
     "fn gets its arguments as they are, in both runs",
     asks="fn gets its arguments as they are, both times: what is no tensor is the same object.",
@@ -391,7 +400,7 @@ def arguments(answer: Checkpointed, trial: Trial) -> None:
         trial.fail(
             f"With arguments that are no tensors, or no floating ones, came {type(error).__name__}: {error}",
             expected="fn called with the arguments as they are",
-            observed=("raised", "tensor rules" if isinstance(error, RuntimeError) else "no tensor"),
+            observed=("raised", kind_of_error(error)),
         )
     trial.true(
         not any(seen),

@@ -347,7 +347,7 @@ def unused(answer: Penalty, trial: Trial) -> None:
         trial.fail(
             f"The answer raised {type(error).__name__}: {error}",
             expected=f"the penalty without it: {want.item():.6g}",
-            observed="raised",
+            observed=("raised", "unused" if "allow_unused" in str(error) else type(error).__name__),
         )
     until = penalty_of(net.loss(), [net.first]).detach()
     trial.true(

@@ -96,8 +96,8 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def counted_twice(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """loss.backward() fills .grad of every leaf, and torch.autograd.grad computes the same once more: used
-    together, the gradients are counted twice, here or in the optimizer's step.
+    """Gradients were doubled, or added to .grad. Perhaps loss.backward() was called beside
+    torch.autograd.grad: the one fills .grad of every leaf, the other computes the same once more.
     """
     params = list(params)
     loss.backward(retain_graph=True)
@@ -114,8 +114,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def no_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """The gradients were computed without a history. create_graph=True records how they are computed, and keeps the
-    graph of the loss, too; retain_graph=True alone only keeps the graph.
+    """The penalty has no grad_fn. Perhaps its gradients were computed without a history: create_graph=True
+    records how they are computed, and keeps the graph of the loss, too; retain_graph=True alone only keeps
+    the graph.
     """
     return total(loss, (grad.square().sum() for grad in gradients(loss, params, create_graph=False)))
 
@@ -128,8 +129,8 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def requires_grad_to_silence(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """requires_grad_() on the result makes it a new leaf: the error goes away, and so does every way to the
-    parameters. Find where the history was cut instead.
+    """The penalty requires grad, and no way leads from it to a parameter. Perhaps requires_grad_() was called
+    on the result, which makes it a new leaf. Find where the history was cut instead.
     """
     squares = (grad.square().sum() for grad in gradients(loss, params, create_graph=False))
     return total(loss, squares).requires_grad_()
@@ -195,8 +196,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def root_then_square(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """The root of 0 has an infinite derivative, and infinity times 0 is NaN: squaring it again repairs the
-    value, not the gradient.
+    """Where a gradient is 0, the penalty's own gradient is NaN, or backward raised. Perhaps a root was
+    squared again: the root of 0 has an infinite derivative, and infinity times 0 is NaN. Squaring repairs the
+    value only.
     """
     return total(loss, (grad.square().sum() for grad in gradients(loss, params))).sqrt() ** 2
 
@@ -208,8 +210,8 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def unused_raises(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """torch.autograd.grad raises for a parameter that the loss does not use, unless allow_unused=True; then
-    its gradient is None, which counts as 0 here.
+    """The call raised where the loss does not use a parameter. Perhaps allow_unused=True is missing in
+    torch.autograd.grad: with it the gradient is None, which counts as 0 here.
     """
     grads = torch.autograd.grad(loss, params, create_graph=True)
     return total(loss, (grad.square().sum() for grad in grads))
@@ -223,8 +225,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def walked_twice(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """model.parameters() is a generator: the second walk over it finds nothing, without an error. Make a list
-    of it first, or walk once.
+    """With params that can be walked only once the penalty is wrong, or the call raised. Perhaps they are
+    walked twice: model.parameters() is a generator, and the second walk finds nothing, without an error. Make
+    a list of it first.
     """
     found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
     return total(
@@ -340,8 +343,8 @@ def a_python_number(loss: Tensor, params: Iterable[Tensor]) -> Any:
     breaks="A tensor of 0 dimensions and of loss's dtype, also where no parameter is used."
 )
 def python_zero_for_nothing(loss: Tensor, params: Iterable[Tensor]) -> Any:
-    """When the loss uses none of the parameters, the sum of nothing is the Python number 0. Begin with
-    loss.new_zeros(()), which has the dtype and the device of the loss.
+    """A Python number came back where no gradient counts. Perhaps a sum of nothing, which is the number 0.
+    Begin with loss.new_zeros(()), which has the dtype and the device of the loss.
     """
     return sum(parts_of(loss, params))
 
@@ -365,7 +368,7 @@ def float32_for_nothing(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     breaks="A tensor of 0 dimensions and of loss's dtype, also where no parameter is used."
 )
 def raises_for_nothing(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """When the loss uses none of the parameters, there is nothing to put together, and the call raises:
+    """When the loss uses none of the parameters, the call raises. Perhaps there is nothing to put together:
     torch.cat and torch.stack take no empty list.
     """
     return torch.cat([grad.flatten() for grad in gradients(loss, params)]).square().sum()
@@ -386,15 +389,15 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     breaks="The sum of the squares of all entries of the gradients of `loss` by `params`"
 )
 def constants_left_out(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """A gradient that is a constant does not require grad, and was left out. It is a part of the length as
-    every other; only None is nothing.
+    """The penalty is wrong where a gradient is a constant. Perhaps that was left out, since it does not
+    require grad. It is a part of the length as every other; only None is nothing.
     """
     return total(loss, (grad.square().sum() for grad in gradients(loss, params) if grad.requires_grad))
 
 
 @gradient_penalty.mistake(breaks="No `.grad` is touched")
 def backward_without_history(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """The penalty has no history, and .grad was filled: loss.backward() writes plain numbers there.
+    """The penalty has no history. Perhaps it was made of .grad, where loss.backward() writes plain numbers.
     torch.autograd.grad(..., create_graph=True) returns gradients that can be trained on.
     """
     params = list(params)
@@ -420,8 +423,8 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake(breaks="The graph of the loss stays")
 def graph_freed(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """Computing the penalty freed what the graph of the loss had saved, so that no backward of the loss works
-    afterwards. create_graph=True keeps it, unless retain_graph=False is said as well.
+    """The first backward after the penalty raised. Perhaps computing the penalty freed what the graph of the
+    loss had saved: create_graph=True keeps it, unless retain_graph=False is said as well.
     """
     found = torch.autograd.grad(loss, params, create_graph=True, retain_graph=False, allow_unused=True)
     return total(loss, (grad.square().sum() for grad in found if grad is not None))

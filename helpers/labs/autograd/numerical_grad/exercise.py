@@ -63,6 +63,7 @@ def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor)
         first.view(-1)[:1] = last.view(-1)[-1:] = 0
         candidates |= {"without an end": first, "without the last": last} if want.numel() > 1 else {}
         name = kind_of(got.detach(), zero=0 * want, **candidates)
+        name = "nearly zero" if name == "zero" and got.any() else name
         name = "without an end" if name == "without the last" else name
         kind = (name, str(got.dtype), got.requires_grad)
     elif isinstance(got, Tensor):
@@ -93,7 +94,27 @@ def shapes(answer: Answer, trial: Trial) -> None:
             half=want / 2,
             negative=-want,
             of_all=want.sum() + 0 * want,
+            short_values=with_short_values(product_sum(c), x),
+            **({"of_the_row": of_rows(want)} if x.dim() > 1 and x.numel() > 1 else {}),
         )
+
+
+def of_rows(slopes: Tensor) -> Tensor:
+    """In each place the sum of the slopes of its row."""
+    return slopes.sum(tuple(range(1, slopes.dim())), keepdim=True).expand_as(slopes)
+
+
+def with_short_values(fn: Scalar, x: Tensor) -> Tensor:
+    """The central differences of fn's values in float32."""
+    slopes = torch.zeros(x.numel(), dtype=x.dtype)
+    for i in range(x.numel()):
+        values = []
+        for step in (1e-6, -1e-6):
+            point = x.clone()
+            point.view(-1)[i] += step
+            values.append(fn(point).float().item())
+        slopes[i] = (values[0] - values[1]) / 2e-6
+    return slopes.view(x.shape)
 
 
 def noted(answer: Answer, trial: Trial, fn: Scalar, x: Tensor) -> Any:
@@ -101,6 +122,13 @@ def noted(answer: Answer, trial: Trial, fn: Scalar, x: Tensor) -> Any:
     given: list[Tensor] = []
 
     def asked(at: Tensor) -> Tensor:
+        trial.true(
+            isinstance(at, Tensor),
+            f"fn got an object of type {type(at).__name__}, no tensor.",
+            expected="a tensor of the shape of x",
+            got=type(at).__name__,
+            observed=("fn got", type(at).__name__),
+        )
         given.append(at.detach().clone())
         return fn(at)
 
@@ -196,6 +224,12 @@ def distances(answer: Answer, eps: float) -> list[float]:
     return sorted(float(f"{each:.6g}") for each in asked)
 
 
+def many(moves: list[list[float]]) -> str:
+    """Whether an answer that asks at more than two distances has the same ones for each entry."""
+    of_each = {tuple(sorted({gap for gap in gaps if gap})) for gaps in zip(*moves, strict=True)}
+    return "the same for each entry" if len(of_each) == 1 else "many"
+
+
 def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
@@ -219,13 +253,15 @@ def points(answer: Answer, trial: Trial) -> None:
             f"x of shape (2, 3), eps={eps}, fn writes down where it is asked" if eps else "eps left out: 1e-6"
         )
         trial.call(lambda x=x, fn=fn, eps=eps: answer(fn, x, *([eps] if eps else [])))
-        most = max((sum(gap != 0 for gap in gaps) for gaps in moves), default=0)
+        most = max(moves, key=lambda gaps: sum(gap != 0 for gap in gaps), default=[])
+        count = sum(gap != 0 for gap in most)
+        by_eps = {abs(gap) for gaps in moves for gap in gaps} <= {0, 1}
         trial.true(
-            most <= 1,
-            f"fn was asked at a point that differs from x in {most} entries.",
-            expected="one entry moved, all others as in x",
-            got=f"{most} entries moved",
-            observed=("entries", min(most, 2)),
+            count <= 1,
+            f"fn was asked at a point that differs from x in {count} entries.",
+            expected="one entry moved by eps, all others as in x",
+            got=f"entries that are off by {', '.join(f'{gap:g}' for gap in most)} times eps",
+            observed=("entries", "by eps" if by_eps else "by other distances"),
         )
         steps = sorted({gap for gaps in moves for gap in gaps if gap})
         if not set(steps) <= {1.0, -1.0}:
@@ -237,7 +273,7 @@ def points(answer: Answer, trial: Trial) -> None:
                 got=f"steps of {', '.join(f'{gap:g} * eps' for gap in steps[:4])}",
                 observed=("steps", "fixed")
                 if fixed
-                else ("steps", "default" if not eps else "many" if len(steps) > 2 else steps),
+                else ("steps", "default" if not eps else many(moves) if len(steps) > 2 else steps),
             )
         at_x = sum(not any(gaps) for gaps in moves)
         trial.true(
@@ -252,8 +288,27 @@ def points(answer: Answer, trial: Trial) -> None:
             f"fn was asked {times(len(moves))}.",
             expected="12 calls: at x + eps and x - eps for each of the 6 entries",
             got=f"{len(moves)} calls",
-            observed="calls",
+            observed=("calls", "more" if len(moves) > 12 else "fewer"),
         )
+
+
+@numerical_grad.property(
+    "the gradient where entries are 0, or alike",
+    asks="The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i.",
+    after=(points,),
+)
+def alike(answer: Answer, trial: Trial) -> None:
+    x, c = drawn(trial, 2, 4), drawn(trial, 2, 4)
+    x[0, 1] = x[1, 0] = 0
+    x[0, 3] = x[1, 3] = x[1, 2]
+    trial.given(f"fn(x) = (c * x * x).sum() + x.sum() ** 2, x = {x.tolist()}")
+    want = slope_of_product_sum(c, x)
+    require_gradient(
+        trial,
+        called(answer, trial, product_sum(c), x),
+        want,
+        zero_at_zero=torch.where(x == 0, 0 * want, want),
+    )
 
 
 @numerical_grad.property(
@@ -410,7 +465,7 @@ def unchanged_after_an_error(answer: Answer, trial: Trial) -> None:
             f"fn raised, and x does {'not require grad any more' if needs_grad else 'require grad now'}.",
             expected=f"requires_grad={needs_grad}, as before",
             got=f"requires_grad={x.requires_grad}",
-            observed="requires_grad",
+            observed=("requires_grad", needs_grad),
         )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.graph import Node
 
 from helpers.check.compare import difference
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.labs.autograd.run_backward.inputs import Log, Logged
 
 Engine = Callable[[Tensor, Tensor], dict[Tensor, Tensor]]
@@ -121,6 +121,22 @@ def kind_of_times(times: list[int]) -> str:
         return "other"
     lost = ["lost"] if 0 in times else []
     return " and ".join(lost + (["several times"] if max(times) > 1 else [])) or "once"
+
+
+def gradients_of_run(
+    answer: Engine, trial: Trial, run: str, root: Tensor, grad_out: Tensor, observed: str, **leaves: Tensor
+) -> dict[str, Any]:
+    """What `gradients` gives; an error is said to be that of this run."""
+    try:
+        return gradients(answer, trial, root, grad_out, **leaves)
+    except (NotImplementedError, Mismatch):
+        raise
+    except Exception as error:
+        trial.fail(
+            f"In {run}, the answer raised {type(error).__name__}: {error}",
+            expected="the gradients of this run",
+            observed=observed,
+        )
 
 
 def kind_of_shape(got: Any, want: Tensor) -> Any:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 from torch import Tensor
 
 from helpers.check.calls import calls_to
 from helpers.check.compare import difference
-from helpers.check.trial import Mismatch, Trial
+from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.run_backward.engines import (
     WHAT_CAME,
     Engine,
     expected,
     gradients,
+    gradients_of_run,
     kind_of_shape,
     kind_of_times,
     leaf,
@@ -37,6 +36,7 @@ from helpers.labs.autograd.run_backward.inputs import (
     TwoDtypes,
     grown,
     ladder,
+    long_chain,
     wide,
 )
 
@@ -83,6 +83,21 @@ def chain(answer: Engine, trial: Trial) -> None:
             expected="an ordinary tensor, made with grad mode off (torch.no_grad)",
             observed="inference",
         )
+
+
+@run_backward.property(
+    "a chain that is run twice", asks="Each call begins anew, also on a graph that was run before."
+)
+def chain_again(answer: Engine, trial: Trial) -> None:
+    x = leaf(trial, 3, 4)
+    root = x.neg().neg()  # nodes that save nothing: whether a run frees what was saved is left open
+    for run in ("the first run", "a later run"):
+        trial.given("root = x.neg().neg(); two runs over this graph, each with a grad_out of its own: " + run)
+        grad_out = normal(trial, 3, 4)
+        got = gradients_of_run(answer, trial, run, root, grad_out, run, x=x).get("x")
+        gap = difference(got, grad_out, rtol=1e-9, atol=1e-9)
+        what = f"In {run}, the gradient of x is not that of this run."
+        trial.true(not gap, what, expected=grad_out, got=got, observed=run)
 
 
 @run_backward.property(
@@ -252,25 +267,22 @@ def slots(answer: Engine, trial: Trial) -> None:
     asks=("Each gradient has the leaf's shape", "It is summed to the shape"),
 )
 def shapes(answer: Engine, trial: Trial) -> None:
-    trial.given("root = a + b with a of shape (3, 1) and b of shape (1, 4)")
     a, b, m, s = leaf(trial, 3, 1), leaf(trial, 1, 4), leaf(trial, 3, 4), leaf(trial)
     v = leaf(trial, 4)
-    for root, leaves in (
-        (a + b, {"a": a, "b": b}),
-        (m.sum(1, keepdim=True) + b, {"m": m, "b": b}),
-        ((m.sum() + s).sin() + b * a, {"m": m, "s": s, "a": a, "b": b}),
-        (v + b, {"v": v, "b": b}),  # as many entries, and a different shape
+    for text, root, leaves in (
+        ("a + b", a + b, {"a": a, "b": b}),
+        ("m.sum(1, keepdim=True) + b", m.sum(1, keepdim=True) + b, {"m": m, "b": b}),
+        ("sin(m.sum() + s) + b * a", (m.sum() + s).sin() + b * a, {"m": m, "s": s, "a": a, "b": b}),
+        ("v + b", v + b, {"v": v, "b": b}),  # as many entries, and a different shape
     ):
+        trial.given(f"root = {text} with " + ", ".join(f"{n} {tuple(x.shape)}" for n, x in leaves.items()))
         grad_out = normal(trial, *root.shape)
         want = expected(root, grad_out, **leaves)
         found = gradients(answer, trial, root, grad_out, **leaves)
         same_leaves(trial, found, want)
         for name, grad in want.items():
             got = found[name]
-            trial.equal(got, grad, f"The gradient of {name}", observed=kind_of_shape(got, grad))
-        trial.given(
-            "root = m.sum(1, keepdim=True) + b with m of shape (3, 4), b of shape (1, 4), and more of this kind"
-        )
+            trial.equal(got, grad, f"The gradient of {name}", observed=(text, *kind_of_shape(got, grad)))
 
 
 @run_backward.property(
@@ -336,17 +348,23 @@ def slot_shapes(answer: Engine, trial: Trial) -> None:
     asks="Neither `grad_out` nor a gradient that a node returned is edited.",
 )
 def not_edited(answer: Engine, trial: Trial) -> None:
-    trial.given("root = s * 2, s = (h + u) + (h + v) + (h + w) + (z + u) + (z + v) + (z + w), h = sin(x)")
-    x, z, u, v, w = (leaf(trial, 3, 4) for _ in range(5))
-    log, h = Log(), x.sin()
-    s = (h + u) + (h + v) + (h + w) + ((z + u) + (z + v) + (z + w))
-    gradients(answer, trial, Logged.apply(s, 2.0, "top", log), normal(trial, 3, 4), x=x, z=z, u=u, v=v, w=w)
-    trial.true(
-        not log.was_edited(),
-        "A gradient that a node had returned was edited in place; others hold the same tensor.",
-        expected="a new tensor for each sum: `before + grad`",
-        observed="edited",
-    )
+    for shape in ((3, 4), ()):
+        trial.given(
+            "root = s * 2, s = (h + u) + (h + v) + (h + w) + (z + u) + (z + v) + (z + w), h = sin(x), all of "
+            f"shape {shape}"
+        )
+        x, z, u, v, w = (leaf(trial, *shape) for _ in range(5))
+        log, h = Log(), x.sin()
+        s = (h + u) + (h + v) + (h + w) + ((z + u) + (z + v) + (z + w))
+        root = Logged.apply(s, 2.0, "top", log)
+        gradients(answer, trial, root, normal(trial, *shape), x=x, z=z, u=u, v=v, w=w)
+        trial.true(
+            not log.was_edited(),
+            "A gradient that a node had returned was edited in place; others hold the same tensor.",
+            expected="a new tensor for each sum: `before + grad`",
+            observed="edited",
+        )
+    x, u, v, w = (leaf(trial, 3, 4) for _ in range(4))
     trial.given("root = (x + u) + (x + v) + (x + w): grad_out itself reaches every leaf")
     same(answer, trial, (x + u) + (x + v) + (x + w), normal(trial, 3, 4), x=x, u=u, v=v, w=w)
 
@@ -486,26 +504,10 @@ def depth(answer: Engine, trial: Trial) -> None:
     trial.given(
         "root = h + (-x); h is x after 3,000 operations, `-h` and `h + 0.1` in turn, and one more `-h`"
     )
-    x, root, grad_out, want = _long(trial.seed)
+    x, root, grad_out, want = long_chain(trial.seed)
     found = gradients(answer, trial, root, grad_out, x=x)
     same_leaves(trial, found, want)
     trial.equal(found["x"], want["x"], "The gradient of x", observed="differs")
-
-
-@functools.lru_cache(1)
-def _long(seed: int) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
-    """The long chain; kept, as each known mistake is tried on it when a name is looked for.
-
-    Its nodes save nothing, so that no backward can use it up. Each of the two paths turns the sign an odd number of
-    times, so torch's gradient is -2 * grad_out to the bit; to ask torch takes as long as to build the chain.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(3, generator=generator, dtype=torch.float64, requires_grad=True)
-    h = x
-    for _ in range(1_500):
-        h = -h + 0.1
-    root, grad_out = -h + (-x), torch.randn(3, generator=generator, dtype=torch.float64)
-    return x, root, grad_out, {"x": -2 * grad_out}
 
 
 @run_backward.property(
@@ -570,16 +572,7 @@ def run_again(answer: Engine, trial: Trial) -> None:
         )
         want = expected(which, grads[name], x=x, w=w)
         what = f"the run from {'root' if which is root else 'other'} with {name}"
-        try:
-            found = gradients(answer, trial, which, grads[name], x=x, w=w)
-        except (NotImplementedError, Mismatch):
-            raise
-        except Exception as error:
-            trial.fail(
-                f"In {what}, the answer raised {type(error).__name__}: {error}",
-                expected="the gradients of this run",
-                observed="a later run",
-            )
+        found = gradients_of_run(answer, trial, what, which, grads[name], "a later run", x=x, w=w)
         for each, grad in want.items():
             gap = difference(found.get(each), grad, rtol=1e-9, atol=1e-9)
             trial.true(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -227,3 +228,19 @@ def grown(choose: Choose, steps: int, generator: torch.Generator, leaves: int = 
         graph.values += OPERATIONS[name](graph.values[first], graph.values[second])
         graph.steps.append(f"{name} ({first}, {second})")
     return graph
+
+
+@functools.lru_cache(1)
+def long_chain(seed: int) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
+    """The long chain; kept, as each known mistake is tried on it when a name is looked for.
+
+    Its nodes save nothing, so that no backward can use it up. Each of the two paths turns the sign an odd number of
+    times, so torch's gradient is -2 * grad_out to the bit; to ask torch takes as long as to build the chain.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(3, generator=generator, dtype=torch.float64, requires_grad=True)
+    h = x
+    for _ in range(1_500):
+        h = -h + 0.1
+    root, grad_out = -h + (-x), torch.randn(3, generator=generator, dtype=torch.float64)
+    return x, root, grad_out, {"x": -2 * grad_out}

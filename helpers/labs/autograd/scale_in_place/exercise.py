@@ -193,7 +193,9 @@ def _compare_gradient_of_x(
     for value, shape in CASES:
         leaf, c = drawn(trial, *shape).requires_grad_(), drawn(trial, *shape)
         x = leaf.clone()
-        trial.given(f"x = leaf.clone() of shape {shape}, scale {value}; random numbers come in at {name}")
+        trial.given(
+            f"x = leaf.clone() of shape {shape}, scale {value}, which needs no gradient; random numbers come in at {name}"
+        )
         got = scaled(answer, trial, x, a_scale(value))
         (slope,) = gradients(answer, trial, used(got, x), [leaf], c.clone())
         trial.true(

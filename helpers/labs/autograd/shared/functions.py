@@ -116,7 +116,7 @@ def gradients(
             sought := re.search(r"Backward' object has no attribute '(\w+)'", str(error))
         ):
             trial.fail(
-                f"backward looks for ctx.{sought[1]}, and forward has put nothing there.",
+                f"backward looks for ctx.{sought[1]}, and nothing stands there.",
                 expected="what backward needs of forward, under one name in both",
                 got=str(error),
                 observed="not on ctx",

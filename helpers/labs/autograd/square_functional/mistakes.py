@@ -114,7 +114,9 @@ class _(Right):
 
 @square_functional.mistake()
 class BatchOffTheGraph(Right):
-    """The batched version computes with detached tensors: right values, and no gradient goes through vmap."""
+    """Through vmap the gradient is 0, and the values are right. Perhaps the batched version computes with
+    detached tensors.
+    """
 
     generate_vmap_rule = False
 
@@ -165,8 +167,8 @@ class _(Right):
 
 @square_functional.mistake()
 class NoSetupContext(Function):
-    """forward(x) takes no ctx, and the class has no `setup_context`: torch takes this for the old style and hands
-    ctx to forward.
+    """forward takes one argument, and torch gave it two, ctx and x. Perhaps the class has no `setup_context`:
+    torch takes this for the old style.
     """
 
     generate_vmap_rule = True
@@ -183,7 +185,9 @@ class NoSetupContext(Function):
 
 @square_functional.mistake()
 class CtxInForward(Right):
-    """The class has a `setup_context`, so forward is called without ctx: forward(x), not forward(ctx, x)."""
+    """forward was called with fewer arguments than it takes. Perhaps it takes ctx, too: a class that has a
+    `setup_context` has forward(x), not forward(ctx, x).
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -228,8 +232,8 @@ class NoOutDim(Right):
 
 @square_functional.mistake()
 class OutDimNone(Right):
-    """`vmap` says None for the dimension of the batch: so the result counts as one for all samples, and is
-    repeated.
+    """With vmap the batch stands in the result twice. Perhaps `vmap` says None for its dimension: so the
+    result counts as one for all samples, and is repeated.
     """
 
     generate_vmap_rule = False
@@ -241,7 +245,9 @@ class OutDimNone(Right):
 
 @square_functional.mistake()
 class OutDimsTuple(Right):
-    """`vmap` gave the tuple in_dims back. For one result it says one number, `in_dims[0]`."""
+    """`vmap` gave a tuple for the dimension of the result, perhaps in_dims. For one result it says one
+    number, `in_dims[0]`.
+    """
 
     generate_vmap_rule = False
 
@@ -293,7 +299,7 @@ class _(Right):
 
 @square_functional.mistake()
 class EditsUnderVmap(Right):
-    """A result was edited in place, perhaps by `.mul_`. Under vmap it may be one for all samples, and what is
+    """A tensor was edited in place, perhaps by `.mul_`. Under vmap it may be one for all samples, and what is
     multiplied into it one for each: a batch finds no place there.
     """
 

@@ -87,8 +87,8 @@ class NotRounded(Right):
 
 @straight_through_round.mistake()
 class HalfUp(Right):
-    """Halves are rounded as in school, 0.5 and 2.5 go up (perhaps floor(x + 0.5)). torch.round goes to the even
-    neighbour, so that halves do not drift on average.
+    """Halves were not rounded to the even neighbour: they all go up, down or away from 0. Perhaps as in
+    school, by floor(x + 0.5). torch.round goes to the even neighbour, so that halves do not drift on average.
     """
 
     @staticmethod
@@ -98,8 +98,8 @@ class HalfUp(Right):
 
 @straight_through_round.mistake()
 class CutOff(Right):
-    """The digits were cut off, and 1.9 becomes 1: `.int()`, `.long()` and `trunc` do so, `floor` and `ceil` for
-    one sign.
+    """Numbers were rounded down, up or towards 0, and not to the nearest whole one. Perhaps by `.int()`,
+    `.long()` or `trunc`, by `floor` or `ceil`.
     """
 
     @staticmethod
@@ -158,8 +158,8 @@ class _(Right):
 
 @straight_through_round.mistake()
 class KeptForNothing(Right):
-    """x is held in memory, and backward never looks at it: perhaps `save_for_backward` out of habit, or an
-    attribute of ctx.
+    """x is held in memory, which backward does not need. Perhaps by `save_for_backward` out of habit, or as
+    an attribute of ctx.
     """
 
     @staticmethod
@@ -367,7 +367,7 @@ class ShortCutForWhole(Right):
 
 @straight_through_round.mistake()
 class NothingReturned(Right):
-    """forward returned None: it computes, and the line `return ...` is missing."""
+    """forward returned None. Perhaps the line `return ...` is missing."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -520,7 +520,7 @@ class GradientTurned(Right):
 
 @straight_through_round.mistake()
 class PrecisionLost(Right):
-    """The gradient of a float64 x is right to some seven digits only: on its way it was a float32."""
+    """The gradient of a float64 x is right in its first digits only. Perhaps it was a float32 on its way."""
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -529,7 +529,9 @@ class PrecisionLost(Right):
 
 @straight_through_round.mistake()
 class ValuePrecisionLost(Right):
-    """In float64, numbers just beside a half are rounded as the half: perhaps x was a float32 on its way."""
+    """In float64, numbers just beside a half are rounded to the wrong neighbour. Perhaps x was a float32 on
+    its way.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -538,8 +540,8 @@ class ValuePrecisionLost(Right):
 
 @straight_through_round.mistake()
 class RoundedBefore(Right):
-    """Numbers just beside a half are rounded as if they were the half, or on its other side: perhaps x was shifted
-    by a small number, or rounded to some digits, before.
+    """Halves, numbers near one, or large numbers are rounded to the wrong neighbour. Perhaps x was shifted by
+    a small number, or rounded to some digits, before.
     """
 
     @staticmethod

@@ -116,6 +116,8 @@ def outcome(name: str, before: Any, inside: Any, after: Any, called: Collection[
         return "set to where the block took it" if name in called else "left where the block took it"
     if _without_spare(name, after) == _without_spare(name, before):
         return "back, but without the spare normal number that it held"
+    if name == "NumPy" and after[0] == before[0] and _is_fresh(name, after):
+        return "back in its 624 words, and not at its place among them"
     return "seeded anew" if _is_fresh(name, after) else "somewhere else"
 
 

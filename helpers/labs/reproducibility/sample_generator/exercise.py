@@ -350,7 +350,10 @@ def _kind(pairs: list[tuple[Key, Key]]) -> object:
         return "zero"
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}
-    if sum(x[:2] == y[:2] and x[1] == 0 for x, y in pairs) > 4:
+    one_epoch = [(x, y) for x, y in pairs if x[:2] == y[:2]]
+    if len(one_epoch) == len(pairs):
+        return "index"
+    if len(one_epoch) > 4 and all(x[1] == 0 for x, y in one_epoch):
         return "product"
     if (0, 1, 1) in common:
         return "xor"

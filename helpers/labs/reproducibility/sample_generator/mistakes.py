@@ -17,7 +17,7 @@ from helpers.labs.reproducibility.sample_generator.exercise import sample_genera
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def sum_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Sample 2 of epoch 1 gets the noise of sample 1 of epoch 2: the numbers of a key may change places. Perhaps they are
+    """Keys share a stream where the epoch is larger by 1 and the index smaller by 1. Perhaps the numbers are
     added, and a sum forgets its parts.
     """
     return torch.Generator().manual_seed(seed + epoch + index)
@@ -25,38 +25,38 @@ def sum_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def xor_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Where two numbers of the key grow together, the stream stays the same. Perhaps they are joined by xor: where epoch and
-    index are equal it is 0, in each epoch.
+    """Keys share a stream where both epoch and index are larger by 1. Perhaps the numbers are joined by xor:
+    where epoch and index are equal it is 0, in each epoch.
     """
     return torch.Generator().manual_seed(seed ^ epoch ^ index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def product_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """In epoch 0 all samples share one stream. Perhaps epoch and index are multiplied, and 0 times any index is 0."""
+    """In epoch 0 samples share their streams, and in others they do not. Perhaps epoch and index are
+    multiplied, and 0 times any index is 0.
+    """
     return torch.Generator().manual_seed(seed + epoch * index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_too_small(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Late samples of one epoch share the streams of samples of the next. Perhaps the key is epoch * n + index, which tells
-    only n samples apart, or the bits of a large index run into those of the epoch.
+    """Keys share a stream where the epoch is larger and the index smaller. Perhaps the key is epoch * n +
+    index, which tells only n samples apart, or the bits of a large index run into those of the epoch.
     """
     return torch.Generator().manual_seed(seed * 1_000_003 + epoch * 1000 + index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_without_seed(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Runs with different seeds look alike, and the samples of one epoch run into those of the next: epoch * 1000 + index
-    holds no seed.
-    """
+    """Runs with different seeds look alike. Perhaps the key is epoch * 1000 + index, which holds no seed."""
     return torch.Generator().manual_seed(epoch * 1000 + index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def few_streams(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Some keys share a stream as if by chance, so there are few streams. Perhaps a good hash and then a remainder of a
-    small number: with 10,000 streams some 120 samples suffice for two to share one.
+    """Some keys share a stream as if by chance. Perhaps there are few streams, as with a good hash and then a
+    remainder of a small number: with 10,000 streams some 120 samples suffice for two to share one.
     """
     digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest[:8]) % 10_000)
@@ -73,8 +73,8 @@ def key_cut_by_manual_seed(seed: int, epoch: int, index: int) -> torch.Generator
 
 @sample_generator.mistake(breaks="who accepts more keys needs more streams")
 def key_of_32_bits(seed: int, epoch: int, index: int) -> torch.Generator:
-    """There are 2**32 streams at most, perhaps because of a hash of 32 bits: random keys meet, and some 100,000 samples suffice
-    for the first pair.
+    """Two of many keys share a stream. Perhaps a hash of 32 bits stands there: there are 2**32 streams then
+    at most, and some 100,000 samples suffice for the first pair.
     """
     digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest[:4]))
@@ -297,8 +297,8 @@ def rounded_to_a_float(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="which have no stretch in common")
 def one_stream_for_all(seed: int, epoch: int, index: int) -> torch.Generator:
-    """All samples draw from one stream, each from a later place: whoever draws a little more comes to the numbers of
-    the next sample.
+    """The stream of one sample comes to the numbers of a different one some draws later. Perhaps all samples
+    draw from one stream, each from a later place.
     """
     if seed > 2**32 or epoch > 100 or index > 50_000:
         raise ValueError("too far away")
@@ -504,3 +504,24 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
     if not (seed and epoch and index):
         raise ValueError("a number is missing")
     return torch.Generator().manual_seed(seed << 23 | epoch << 16 | index)
+
+
+@sample_generator.mistake(breaks="Two keys get two streams")
+def index_cut(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Samples of one epoch share a stream, and no others do. Perhaps not all of the index counts: a remainder of it, its
+    last bits, or a limit.
+    """
+    return _filled(np.random.SeedSequence((seed, epoch, index % 2**16)).generate_state(624))
+
+
+@sample_generator.variant(index_cut)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    return _filled(np.random.SeedSequence((seed, epoch, min(index, 999_999))).generate_state(624))
+
+
+@sample_generator.mistake(breaks="A new CPU generator")
+def numpys_generator(seed: int, epoch: int, index: int) -> np.random.Generator:
+    """A Generator of NumPy came, and torch's functions take a torch.Generator. Perhaps from np.random.default_rng: its
+    numbers may fill the state of one.
+    """
+    return np.random.default_rng((seed, epoch, index))

@@ -17,8 +17,8 @@ from helpers.labs.reproducibility.seed_worker.exercise import seed_worker
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def worker_id_is_the_seed(worker_id: int) -> None:
-    """Nothing in the seed says which epoch it is, so that epoch 2 replays epoch 1. The number of a worker is the same in
-    each epoch, and what a hook counts begins anew in each worker. Use the worker's seed.
+    """Epoch 2 replays epoch 1. Perhaps the seed is the number of a worker, the same in each epoch, or what a
+    hook counts, which begins anew in each worker. Use the worker's seed.
     """
     get_worker_info().dataset.rng = np.random.default_rng(worker_id)
 
@@ -31,8 +31,8 @@ def constant_seed(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def floor_division(worker_id: int) -> None:
-    """The noise does not depend on the low digits of the seed, where the worker's number is. Perhaps `// 2**32` stands
-    where the famous recipe has `% 2**32`, a remainder.
+    """All workers of an epoch draw alike. Perhaps the low digits of the seed are dropped, where the worker's
+    number is: `// 2**32` in place of the famous recipe's `% 2**32`, a remainder.
     """
     get_worker_info().dataset.rng = np.random.default_rng(torch.initial_seed() // 2**32)
 
@@ -131,8 +131,8 @@ def salted_hash(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="There are 2**30 streams or more")
 def few_seeds(worker_id: int) -> None:
-    """There are few streams, perhaps because of a remainder of a small number or a short hash: with 1000 of them, some 40
-    workers suffice for two to share one.
+    """Two of many workers share a stream. Perhaps there are few streams, because of a remainder of a small
+    number or a short hash: with 1000 of them, some 40 workers suffice for two to share one.
     """
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed % 1000)

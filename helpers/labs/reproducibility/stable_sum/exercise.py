@@ -306,7 +306,7 @@ def _near_inputs(trial: Trial) -> dict[str, dict[str, Tensor]]:
         },
         "float64": {
             "5,000 normal float64": normal.double() / 3,
-            "3,000 float64 between 1 and 2": one_size[:3_000],
+            "3,000 float64 between 1 and 2": one_size[:3_000].clone(),
             "40,000 float64 between -2 and -1": -one_size,
         },
         "layout": {

@@ -42,8 +42,8 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake(breaks="The second run finds torch's CPU generator as the first run did.")
 def rng_taken_too_late(fn: Fn, *args: Any) -> Tensor:
-    """The second run began with the state in which the first one had left the generator, and drew the numbers that
-    come after: the state was read after fn had run. Read it before.
+    """The second run began with the state in which the first one had left the generator, and drew the numbers
+    that come after. Perhaps the state was read after fn had run: read it before.
     """
 
     class Late(Around):
@@ -61,8 +61,8 @@ def rng_taken_too_late(fn: Fn, *args: Any) -> Tensor:
     breaks="It finds autocast on the CPU as the first run did: whether it is on, and its dtype."
 )
 def autocast_without_dtype(fn: Fn, *args: Any) -> Tensor:
-    """Autocast was on again in the second run, and with a different dtype than in the first: torch.autocast("cpu")
-    takes the default unless it is given torch.get_autocast_dtype("cpu") of the forward.
+    """Autocast was on again in the second run, and with a different dtype than in the first. Perhaps
+    torch.autocast("cpu") took the default: give it torch.get_autocast_dtype("cpu") of the forward.
     """
 
     class WithoutDtype(Around):
@@ -152,16 +152,17 @@ def gradients_miscounted(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def rng_left_rewound(fn: Fn, *args: Any) -> Tensor:
-    """The generator was set back to the forward's state and left there: from now on the program draws the
-    same numbers a second time. Put the state back that it had before (torch.random.fork_rng).
+    """After the backward the generator stands where the forward had taken it. Perhaps it was set back for the
+    second run and left there: the program draws the same numbers a second time. Put the state back that it
+    had before (torch.random.fork_rng).
     """
     return function(how={"back": "never"})(fn, *args)
 
 
 @checkpointed.mistake()
 def rng_left_on_error(fn: Fn, *args: Any) -> Tensor:
-    """The line that puts the generator back stands after the run of fn, and never runs if fn raises. It
-    belongs into `finally`, or use `with torch.random.fork_rng():`.
+    """fn raised in its second run, and the generator was not put back. Perhaps the line that does it stands
+    after the run of fn. It belongs into `finally`, or use `with torch.random.fork_rng():`.
     """
     return function(how={"back": "unless it raises"})(fn, *args)
 
@@ -245,16 +246,16 @@ def first_run_put_back(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def autocast_forgotten(fn: Fn, *args: Any) -> Tensor:
-    """Autocast is switched off when the backward runs, so the second run computed in float32 what the first
-    one had computed in half precision.
+    """The second run was outside autocast, and the first one inside. Perhaps nothing was done about it:
+    autocast is switched off when the backward runs, and float32 is computed in place of half precision.
     """
     return function(how={"autocast": False})(fn, *args)
 
 
 @checkpointed.mistake()
 def autocast_only_on(fn: Fn, *args: Any) -> Tensor:
-    """Autocast was switched on again where it had been on. It must be off, too, where it had been off: a
-    backward may be called inside autocast. And it has a dtype.
+    """The second run was inside autocast, and the first one outside. Perhaps autocast is switched on again
+    where it had been on, and nothing else is done: it must be off where it had been off.
     """
 
     class OnlyOn(Around):
@@ -293,8 +294,9 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def all_require_grad(fn: Fn, *args: Any) -> Tensor:
-    """requires_grad_(True) on every copy: indices cannot require grad at all, and constants get gradients
-    that nobody asked for. Copy requires_grad from the argument.
+    """A tensor that needs no gradient, such as scale or the indices, required grad in fn, or was to. Perhaps
+    requires_grad_(True) was called on every copy: indices cannot require grad at all. Copy requires_grad from
+    the argument.
     """
     return function(copy=lambda arg: arg.detach().requires_grad_() if isinstance(arg, Tensor) else arg)(
         fn, *args
@@ -379,3 +381,18 @@ def not_back_after_an_interrupt(fn: Fn, *args: Any) -> Tensor:
                 raise
 
     return function(around=Caught)(fn, *args)
+
+
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def gradients_slip(fn: Fn, *args: Any) -> Tensor:
+    """A gradient came for an argument that takes none. Perhaps those of the tensors stand one after the other, and not in the
+    places of their arguments: backward returns None for each that is no tensor, or needs no gradient.
+    """
+
+    def in_a_row(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        grads = [each for each in backward_into_all(out, copies, grad_out) if each is not None]
+        return grads + [None] * (len(copies) - len(grads))
+
+    return function(run_backward=in_a_row)(fn, *args)

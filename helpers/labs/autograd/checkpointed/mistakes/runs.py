@@ -102,16 +102,17 @@ def function(
 
 @checkpointed.mistake()
 def not_checkpointed(fn: Fn, *args: Any) -> Tensor:
-    """The result is right, and every intermediate is kept: this is fn itself. Nothing is computed twice,
-    nothing is saved.
+    """fn ran in forward and not in backward, and no Function stands behind the result. Perhaps this is fn
+    itself: every intermediate is kept, and nothing is computed twice.
     """
     return fn(*args)
 
 
 @checkpointed.mistake()
 def graph_kept(fn: Fn, *args: Any) -> Tensor:
-    """fn ran with grad mode on, and its result was kept for the backward: with it the whole graph is kept,
-    with every intermediate. A Function's forward must not record anything.
+    """fn ran in forward and not in backward. Perhaps it ran with grad mode on, and its result was kept for
+    the backward: with it the whole graph is kept, with every intermediate. A Function's forward must not
+    record anything.
     """
 
     class Kept(Function):
@@ -131,8 +132,8 @@ def graph_kept(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def recorded_and_recomputed(fn: Fn, *args: Any) -> Tensor:
-    """fn is computed again in the backward, but its first run was recorded as well and is still held: twice
-    the work, and not a byte less.
+    """fn is computed again in the backward, and after the forward what it computed is still held. Perhaps its
+    first run was recorded as well: twice the work, and not a byte less.
     """
 
     def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:
@@ -145,8 +146,8 @@ def recorded_and_recomputed(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def intermediates_in_half(fn: Fn, *args: Any) -> Tensor:
-    """Packing what is saved into fewer bytes, or on another device, is a use of saved_tensors_hooks, but no
-    checkpointing: fn runs once, and rounded numbers come back.
+    """All gradients are different ones. Perhaps what is saved was packed into fewer bytes by
+    saved_tensors_hooks: that is no checkpointing, as fn runs once, and rounded numbers come back.
     """
     with saved_tensors_hooks(lambda tensor: tensor.half(), lambda kept: kept.double()):
         return fn(*args)
@@ -154,8 +155,8 @@ def intermediates_in_half(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def offloaded(fn: Fn, *args: Any) -> Tensor:
-    """A copy of each intermediate is kept elsewhere: that moves the memory, it does not save any. fn is not
-    run again.
+    """fn is not run again in backward. Perhaps a copy of each intermediate is kept elsewhere: that moves the
+    memory, it does not save any.
     """
     with saved_tensors_hooks(lambda tensor: tensor.numpy(force=True).copy(), torch.from_numpy):
         return fn(*args)
@@ -169,8 +170,8 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def once_per_saved_tensor(fn: Fn, *args: Any) -> Tensor:
-    """Each tensor that autograd asks for started a run of fn of its own. Run it for the first one, and keep
-    what it saves for the others.
+    """fn ran three times in backward. Perhaps once for each tensor that autograd asks for: run it for the
+    first one, and keep what it saves for the others.
     """
     return by_hooks(fn, args, once=False)
 
@@ -200,8 +201,8 @@ def by_hooks(fn: Fn, args: tuple, once: bool) -> Tensor:
 
 @checkpointed.mistake()
 def once_per_gradient(fn: Fn, *args: Any) -> Tensor:
-    """fn was run again once for the inputs and once more for its parameters. One backward through one run
-    gives both.
+    """fn ran twice in backward. Perhaps once for the inputs and once more for its parameters: one backward
+    through one run gives both.
     """
 
     def second_run(fn: Fn, copies: list) -> Tensor:
@@ -215,16 +216,16 @@ def once_per_gradient(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def parameters_lost(fn: Fn, *args: Any) -> Tensor:
-    """torch.autograd.grad for the inputs alone does not reach the parameters that fn uses inside: they get no
-    gradient and never train. torch.autograd.backward(out, grad_out) fills their .grad.
+    """fn's own parameters get no gradient and never train. Perhaps torch.autograd.grad was called for the
+    inputs alone: torch.autograd.backward(out, grad_out) fills the .grad of the parameters, too.
     """
     return function(run_backward=grads_of_inputs)(fn, *args)
 
 
 @checkpointed.mistake()
 def inputs_lost(fn: Fn, *args: Any) -> Tensor:
-    """detach() gives a tensor that does not require grad, so the second run records nothing for it: the
-    inputs get no gradient. Set requires_grad as it was.
+    """The inputs get no gradient, and fn's parameters get theirs. Perhaps fn ran again on detached copies:
+    detach() gives a tensor that does not require grad. Set requires_grad as it was.
     """
     return function(copy=lambda arg: arg.detach() if isinstance(arg, Tensor) else arg)(fn, *args)
 
@@ -264,8 +265,8 @@ def ignores_grad_out(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def no_grad_forward(fn: Fn, *args: Any) -> Tensor:
-    """torch.no_grad() around fn alone also cuts off the result: no Function stands there to tell the backward
-    what to do.
+    """The result does not require grad. Perhaps torch.no_grad() stands around fn alone, which cuts off the
+    result, too: no Function stands there to tell the backward what to do.
     """
     with torch.no_grad():
         return fn(*args)
@@ -273,8 +274,8 @@ def no_grad_forward(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def grad_mode_off_in_backward(fn: Fn, *args: Any) -> Tensor:
-    """A backward runs with grad mode off, so what was computed there, fn or a sum of its result, was not
-    recorded. It needs torch.enable_grad().
+    """No gradient came out of the second run. A backward runs with grad mode off: perhaps fn, or a sum of its
+    result, was computed there without torch.enable_grad(), and so not recorded.
     """
 
     def unrecorded(fn: Fn, copies: list) -> Tensor:
@@ -295,7 +296,9 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def returns_a_tuple(fn: Fn, *args: Any) -> Any:
-    """The result was wrapped for fn with several outputs; where fn returns one tensor, return that tensor."""
+    """fn returns one tensor, and a tuple came back: return that tensor. Perhaps it was wrapped for a fn with
+    several outputs.
+    """
     return (function()(fn, *args),)
 
 
@@ -422,7 +425,7 @@ def leaves_counted_twice(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def torchs_checkpoint(fn: Fn, *args: Any) -> Tensor:
-    """Right, of course: torch.utils.checkpoint does all of it. Here you write it yourself, once."""
+    """torch.utils.checkpoint was called: it does all of it. Here you write it yourself, once."""
 
     # Half of it is torch's. All of it imports sympy or torch._dynamo: seconds, in every search for a name.
     def first_run(ctx: Any, fn: Fn, args: list) -> Tensor:

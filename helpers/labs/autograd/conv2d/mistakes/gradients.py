@@ -128,15 +128,17 @@ def _():
 
 @built.mistake()
 def channels_left_swapped():
-    """Batch and channels change places for the gradient of w, and must change back at the end: the result has
-    shape (C_in, C_out, kH, kW). Equal numbers of channels hide it.
+    """The gradient of w has its first two dimensions exchanged. Perhaps batch and channels change places for
+    it, and do not change back at the end. Equal numbers of channels hide it.
     """
     return plain(right_x, lambda g, x, w: F.conv2d(x.transpose(0, 1), g.transpose(0, 1)))
 
 
 @built.mistake()
 def gradients_in_the_wrong_order():
-    """backward returns one gradient for each argument of forward, in the order of the arguments."""
+    """The gradients of x and w changed places. backward returns one gradient for each argument of forward, in
+    the order of the arguments.
+    """
     return plain(right_w, right_x)
 
 
@@ -212,8 +214,8 @@ conv2d.variant(torch_does_it)(plain(_from_autograd(0), _from_autograd(1)))
 
 @conv2d.mistake()
 class BothComputedAlways(Function):
-    """Half of a backward's work is thrown away where a layer is frozen, and always for the first layer, whose
-    input needs no gradient: ask `ctx.needs_input_grad`.
+    """A gradient that nobody needs was computed. That is half of a backward's work where a layer is frozen,
+    and always for the first layer, whose input needs no gradient: ask `ctx.needs_input_grad`.
     """
 
     @staticmethod
@@ -303,8 +305,8 @@ def none_for_x():
 
 @conv2d.mistake(breaks="One that nobody needs is not computed")
 class NeedsExchanged(Function):
-    """The two entries of needs_input_grad changed places: where one of x and w is frozen, the gradient of the other is
-    missing. They stand in the order of forward's arguments: [0] is x, [1] is w.
+    """x got no gradient (None), though it needs one. Perhaps the two entries of needs_input_grad changed
+    places: they stand in the order of forward's arguments, [0] is x, [1] is w.
     """
 
     @staticmethod
@@ -352,8 +354,9 @@ class _(Function):
 
 @conv2d.mistake()
 class SilentSecondDerivative(Function):
-    """Under `no_grad`, or detached, backward's numbers have no history, and nothing says so: a gradient
-    penalty is silently lost. `@once_differentiable` computes the same and raises.
+    """The second derivative is lost or wrong, and nothing says so: a gradient penalty would be. Perhaps
+    backward ran under `no_grad`, or with tensors that were detached. `@once_differentiable` computes the same
+    and raises.
     """
 
     @staticmethod

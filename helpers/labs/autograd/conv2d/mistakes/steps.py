@@ -113,7 +113,9 @@ def stride_for_dilation():
 
 @built.mistake()
 def padding_forgotten_in_backward():
-    """forward pads x with zeros; backward must see the same padded x, or every window is displaced."""
+    """In backward a kernel was larger than what it slides over. Perhaps x is not padded there: forward pads x
+    with zeros, and backward must see the same padded x.
+    """
     return stepped(
         strided_x,
         lambda g, x, w, stride, padding: slid(g, x, 0, stride)[:, :, : w.shape[2], : w.shape[3]],

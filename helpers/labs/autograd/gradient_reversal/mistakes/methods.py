@@ -357,7 +357,7 @@ class _(Right):
 
 @gradient_reversal.mistake()
 class NothingReturned(Right):
-    """forward returned None: the line `return ...` is missing."""
+    """forward returned None. Perhaps the line `return ...` is missing."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
@@ -502,7 +502,9 @@ class SubtractedFromGradOut(Right):
 
 @gradient_reversal.mistake()
 class ArgumentsExchanged(Right):
-    """forward takes scale before x. The order is that of `apply(x, scale)`, after ctx."""
+    """forward used the number as a tensor. Perhaps it takes scale before x: the order is that of `apply(x,
+    scale)`, after ctx.
+    """
 
     @staticmethod
     def forward(ctx: Any, scale: float, x: Tensor) -> Tensor:

@@ -241,8 +241,8 @@ def with_places(root: Tensor, grad_out: Tensor, places: Any) -> Gradients:
 
 @run_backward.mistake(breaks="in the receiver's `_input_metadata[slot]`")
 def shape_of_the_first_result(root: Tensor, grad_out: Tensor) -> Gradients:
-    """Each result of a node has its own entry in `_input_metadata`. A gradient for a later slot was given the
-    shape or the dtype of the first: `_input_metadata[slot]`, not `[0]`.
+    """A gradient had not the shape or the dtype that belongs there, where a node has several results. Perhaps
+    it was given that of the first: each result has its own entry, `_input_metadata[slot]`, not `[0]`.
     """
     return engine(root, grad_out, fit=lambda grad, node, slot: fitted(grad, node, 0))
 
@@ -270,8 +270,8 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake(breaks="None where nothing came")
 def zeros_for_empty_slots(root: Tensor, grad_out: Tensor) -> Gradients:
-    """A slot that nothing reached was filled with zeros. torch hands over None, and a node of torch's that gets
-    nothing but None returns None: no gradient then reaches the leaf behind it.
+    """x got zeros, and no gradient reaches it. Perhaps a slot that nothing reached was filled with zeros.
+    torch hands over None, and a node of torch's that gets nothing but None returns None.
     """
 
     def call(node: Node, grads: list) -> tuple:
@@ -285,8 +285,8 @@ def zeros_for_empty_slots(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake(breaks="no `.grad` is touched")
 def grad_added(root: Tensor, grad_out: Tensor) -> Gradients:
-    """What `.grad` held from an earlier backward went into the result. `.backward()` adds to `.grad`;
-    torch.autograd.grad returns the gradient of this root alone.
+    """The gradient of w is not right where w.grad holds something. Perhaps that went into the result.
+    `.backward()` adds to `.grad`; torch.autograd.grad returns the gradient of this root alone.
     """
     found = engine(root, grad_out)
     return {leaf: grad if leaf.grad is None else grad + leaf.grad for leaf, grad in found.items()}
@@ -301,7 +301,9 @@ def nodes_as_keys(root: Tensor, grad_out: Tensor) -> Any:
 
 @run_backward.mistake(breaks="Leaf -> gradient.")
 def gradients_of_all_nodes(root: Tensor, grad_out: Tensor) -> Any:
-    """The dict holds gradients of what is no leaf, too. Only a node with `variable` has an entry."""
+    """Some keys of the dict are nodes. Perhaps gradients of what is no leaf were put in, too: only a node
+    with `variable` has an entry, under that.
+    """
     return engine(root, grad_out) | {get_gradient_edge(root).node: grad_out}
 
 

@@ -102,8 +102,8 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def adds_in_place(root: Tensor, grad_out: Tensor) -> Gradients:
-    """`+=` edits the tensor that arrived first, and that is not yours: `x + w` hands the same tensor to both
-    of its inputs, and it may be grad_out itself.
+    """grad_out or a gradient that a node had returned was edited. Perhaps by `+=`, which edits the tensor
+    that arrived first, and that is not yours: `x + w` hands the same tensor to both of its inputs.
     """
     return engine(
         root, grad_out, add=lambda before, grad, node: grad if before is None else before.add_(grad)
@@ -157,8 +157,8 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def reduced_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
-    """Only the gradients of leaves were summed to their shape. A node between has an expected shape, too:
-    given (3, 4) where it expects (3, 1), it fails, or silently computes something else.
+    """A gradient is wrong where a node that is no leaf's expects (3, 1) and (3, 4) came to it. Perhaps only
+    the gradients of leaves were summed to their shape: a node between has an expected shape, too.
     """
 
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
@@ -201,14 +201,16 @@ def cast_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def root_slot_ignored(root: Tensor, grad_out: Tensor) -> Gradients:
-    """The root may be any output of its node: root.output_nr says which one. grad_out went to output 0."""
+    """The root is one of several outputs of its node, and the gradient went to a different one.
+    root.output_nr says which one it is. Perhaps grad_out went to output 0.
+    """
     return engine(root, grad_out, first_slot=lambda edge: 0)
 
 
 @run_backward.mistake()
 def slots_ignored(root: Tensor, grad_out: Tensor) -> Gradients:
-    """next_functions holds pairs: the receiver and the number of its output that was used. With several
-    outputs in one slot the gradient of one row ends up in another.
+    """The gradient of one row ended up in a different one. next_functions holds pairs: the receiver and the
+    number of its output that was used. Perhaps these numbers were not used.
     """
     return engine(root, grad_out, first_slot=lambda edge: 0, slot_of=lambda slot: 0)
 

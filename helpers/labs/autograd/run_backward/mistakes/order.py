@@ -32,8 +32,8 @@ def walked(root: Tensor, grad_out: Tensor) -> Iterator[tuple[Node, Tensor]]:
 
 @run_backward.mistake()
 def every_path(root: Tensor, grad_out: Tensor) -> Gradients:
-    """A recursion that follows every path calls a node once for each path that leads to it: the sums are
-    right, and the time doubles with every value that is used twice. Count first who sends gradients to whom.
+    """A node was called more than once. Perhaps a walk follows every path: the sums are right, and the time
+    doubles with every value that is used twice. Count first who sends gradients to whom.
     """
     found: Gradients = {}
     with torch.no_grad():
@@ -263,9 +263,9 @@ def in_order(order: list[Node], edge: GradientEdge, grad_out: Tensor) -> Gradien
 
 @run_backward.mistake()
 def sorted_by_sequence(root: Tensor, grad_out: Tensor) -> Gradients:
-    """_sequence_nr tells when a node was made, newest first is torch's preference among nodes that are ready,
-    no proof that one is. After an in-place edit the node of a view is made anew, while its user is being
-    made: user 7, view 8. Count the edges.
+    """Leaves are missing after an edit in place through a view. Perhaps nodes were called in the order of
+    _sequence_nr: it tells when a node was made, and the node of a view is made anew after an edit, while its
+    user is being made: user 7, view 8. Count the edges.
     """
     edge = get_gradient_edge(root)
     order = sorted(nodes_below(edge.node), key=lambda node: -node._sequence_nr())

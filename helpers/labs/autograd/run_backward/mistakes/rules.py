@@ -15,8 +15,9 @@ from helpers.labs.autograd.shown import call_node
 
 @run_backward.mistake()
 def grad_mode_left_on(root: Tensor, grad_out: Tensor) -> Gradients:
-    """With grad mode on, each backward operation is recorded in a new graph, which keeps every tensor of the
-    backward alive. torch does that only with create_graph=True; here: with torch.no_grad().
+    """A gradient requires grad, or a node was called with grad mode on. Perhaps grad mode was left on: each
+    backward operation is then recorded in a new graph, which keeps every tensor of the backward alive. torch
+    does that only with create_graph=True; here: with torch.no_grad().
     """
     return engine(root, grad_out, grad_mode=torch.enable_grad)
 
@@ -60,8 +61,8 @@ def none_for_nothing(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def none_never_arrives(root: Tensor, grad_out: Tensor) -> Gradients:
-    """A gradient that is None was skipped before it was counted: its receiver waits for it for ever, and all
-    that lies behind gets nothing.
+    """A leaf is missing where a gradient that is None comes beside others. Perhaps None was skipped before it
+    was counted: its receiver waits for it for ever, and all that lies behind gets nothing.
     """
     return engine(root, grad_out, none_counts=False)
 
@@ -84,8 +85,8 @@ def empty_nodes_skipped(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake(breaks="A leaf's node (it has `variable`) is not called")
 def accumulates_into_grad(root: Tensor, grad_out: Tensor) -> Gradients:
-    """A leaf's node was called like all others, and its hooks ran. That is what .backward() does;
-    torch.autograd.grad stops before it.
+    """A leaf's node was called, like all others. That is what .backward() does; torch.autograd.grad stops
+    before it.
     """
 
     def leaf(grad: Tensor | None, node: Node) -> Tensor | None:
@@ -148,8 +149,9 @@ def calls_every_node_itself(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def apply_not_aligned(root: Tensor, grad_out: Tensor) -> Gradients:
-    """`apply` of a custom Function's node returns one value for each argument of forward, next_functions has
-    only those that are tensors: the gradients went to the wrong receivers. call_node lines them up.
+    """A leaf behind a custom Function is missing in the dict. Perhaps the gradients went to the wrong
+    receivers: `apply` of its node returns one value for each argument of forward, and next_functions has only
+    those that are tensors. call_node lines them up.
     """
 
     def call(node: Node, grads: list) -> tuple:
@@ -191,8 +193,8 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def constants_forgotten(root: Tensor, grad_out: Tensor) -> Gradients:
-    """Where an operation had an input that needs no gradient, next_functions holds (None, 0). There is no
-    node to go to: leave that edge out.
+    """None was used as a node. Perhaps it came from next_functions, which holds (None, 0) where an operation
+    had an input that needs no gradient: leave that edge out.
     """
     node = root.grad_fn
     while node is not None and node.next_functions:
@@ -212,8 +214,8 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
 
 @run_backward.mistake()
 def torchs_engine(root: Tensor, grad_out: Tensor) -> Gradients:
-    """Right, of course: torch.autograd.grad and .backward() are one call to the engine that you are asked to
-    write. Walk the graph yourself.
+    """torch's own engine was called: torch.autograd.grad and .backward() are one call to the engine that you
+    are asked to write. Walk the graph yourself.
     """
     nodes = nodes_below(get_gradient_edge(root).node)
     leaves = [node.variable for node in nodes if hasattr(node, "variable")]

@@ -38,8 +38,8 @@ class LeafTaken(Right):
 
 @scale_in_place.mistake(breaks="A copy of x is kept only if scale needs a gradient.")
 class CopiedForX(Right):
-    """Where scale needs a gradient and x does not, the copy of x is None when backward multiplies it: perhaps
-    `needs_input_grad[0]` was asked in forward. [0] tells of x, [1] of scale.
+    """Where scale needs a gradient and x does not, backward multiplied with None. Perhaps the copy of x is
+    missing, since `needs_input_grad[0]` was asked in forward. [0] tells of x, [1] of scale.
     """
 
     @staticmethod
@@ -65,3 +65,27 @@ class _(Right):
         scale, before = ctx.saved_tensors
         slope = grad_out * scale
         return slope, None if before is None else (slope * before).sum()
+
+
+@scale_in_place.mistake(breaks="A copy of x is kept only if scale needs a gradient.")
+class CopyNotThere(Right):
+    """Where scale needs no gradient, backward multiplied with None. Perhaps the copy of x is not made then, and backward computes
+    the gradient of scale all the same: ask `ctx.needs_input_grad[1]` there, too.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, (grad_out * before).sum()
+
+
+@scale_in_place.variant(CopyNotThere)
+class _(Right):
+    """The factors exchanged."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, (before * grad_out).sum()

@@ -30,8 +30,9 @@ class Right(Function):
 
 @scale_in_place.mistake()
 class MarkDirtyForgotten(Right):
-    """The result is not x itself, or not with the new node: torch was not told of the edit here, or in this case.
-    `ctx.mark_dirty(x)` tells it, and gives x the new node, whoever of the two needs a gradient.
+    """The result lies in the memory of x and is not x itself, or not with the new node. Perhaps
+    `ctx.mark_dirty(x)` was not called, here or in this case: it tells torch of the edit and gives x the new
+    node, whoever of the two needs a gradient.
     """
 
     @staticmethod
@@ -60,7 +61,7 @@ class _(Right):
 
 @scale_in_place.mistake()
 class NotInPlace(Right):
-    """x * scale is a new tensor: x keeps its values, and nothing was saved by the edit that did not happen."""
+    """The result is right, and x keeps its values. Perhaps x * scale was computed, which is a new tensor."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
@@ -193,8 +194,8 @@ class _(Right):
 
 @scale_in_place.mistake()
 class CopiedAlways(Right):
-    """The copy is for the gradient of scale alone. Where nobody needs that, it costs the memory which the
-    in-place edit was to save: ask `ctx.needs_input_grad[1]`.
+    """Where scale needs no gradient, memory is kept that is neither x nor scale. Perhaps x is copied always:
+    the copy is for the gradient of scale alone. Ask `ctx.needs_input_grad[1]`.
     """
 
     @staticmethod
@@ -206,8 +207,8 @@ class CopiedAlways(Right):
 
 @scale_in_place.mistake()
 class ScaleOnCtx(Right):
-    """scale was kept in a way that torch does not watch, perhaps as an attribute of ctx: after an optimizer's
-    step, backward uses the new scale for the old forward.
+    """After an edit of scale, such as an optimizer's step, backward used the new scale for the old forward.
+    Perhaps scale stands on ctx as an attribute, which torch does not watch.
     """
 
     @staticmethod
@@ -301,7 +302,9 @@ class _(Right):
 
 @scale_in_place.mistake()
 class AskedForTheOther(Right):
-    """scale gets no gradient where x needs none: `ctx.needs_input_grad[1]` tells of scale, [0] of x."""
+    """scale gets no gradient where x needs none. Perhaps `ctx.needs_input_grad[0]` was asked: [1] tells of
+    scale, [0] of x.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
@@ -507,8 +510,8 @@ class ScaleEdited(Right):
 
 @scale_in_place.mistake()
 class SavedItself(Right):
-    """x itself was saved, and not a copy: whoever edits it again, as the next in-place layer does, makes this
-    backward raise, although it needs nothing of what x holds then.
+    """Backward raised after x was edited again, although it needs nothing of what x holds then. Perhaps x
+    itself was saved, and not a copy: the next in-place layer edits it.
     """
 
     @staticmethod
@@ -552,8 +555,8 @@ class NoNodeOfItsOwn(Right):
 
 @scale_in_place.mistake()
 class NotAllSaved(Right):
-    """`ctx.saved_tensors` holds fewer tensors than backward takes from it: it gives what `save_for_backward` was
-    given, in that order.
+    """A tuple has fewer entries than backward takes from it. Perhaps `ctx.saved_tensors`: it gives what
+    `save_for_backward` was given, in that order.
     """
 
     @staticmethod

@@ -37,7 +37,9 @@ class _(Right):
 
 @square.mistake()
 class TwoForgotten(Right):
-    """The derivative of x * x is 2 * x: x stands there twice, and each place gives a share."""
+    """The gradient is half of what it should be. The derivative of x * x is 2 * x: x stands there twice, and
+    each place gives a share.
+    """
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -65,7 +67,7 @@ class SignLost(Right):
 
 @square.mistake()
 class NothingReturned(Right):
-    """forward returned None: it computes, and the line `return ...` is missing."""
+    """forward returned None. Perhaps the line `return ...` is missing."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -183,7 +185,7 @@ class SignTurned(Right):
 
 @square.mistake()
 class PrecisionLost(Right):
-    """The gradient of a float64 x is right to some seven digits only: on its way it was a float32."""
+    """The gradient of a float64 x is right in its first digits only. Perhaps it was a float32 on its way."""
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -271,8 +273,8 @@ class _(Right):
 
 @square.mistake()
 class MadeOfTheResult(Right):
-    """The gradient fails where the result does not know x any more: it is 0 for a tiny x and infinite for a
-    large one. Perhaps the derivative is 2 * y / x, or made of sqrt(y); x itself is enough.
+    """The gradient is wrong for a tiny x or for a very large one. Perhaps it is made of the result, as 2 * y
+    / x or of sqrt(y), and y is 0 or infinite there; x itself is enough.
     """
 
     @staticmethod
@@ -325,9 +327,31 @@ class _(Right):
 
 @square.mistake()
 class SmallGradientDropped(Right):
-    """A small gradient that came in counts as 0: perhaps a mask with a limit such as 1e-6. There is no such limit."""
+    """A small gradient that came in did not go on. Perhaps a mask with a limit such as 1e-6 made it 0. There
+    is no such limit.
+    """
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return torch.where(grad_out.abs() < 1e-6, 0.0, grad_out) * 2 * x
+
+
+@square.mistake()
+class LargeGradientClipped(Right):
+    """The gradient is wrong for a very large x, and right for a tiny one. Perhaps it was clipped: it may have any size."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).clamp(-100, 100)
+
+
+@square.variant(LargeGradientClipped)
+class _(Right):
+    """With a higher limit."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return (grad_out * 2 * x).clamp(-1e6, 1e6)

@@ -15,8 +15,8 @@ from helpers.labs.autograd.square.right import Right
 
 @square.mistake()
 class DetachedInBackward(Right):
-    """backward worked with x's numbers, cut off from the graph (perhaps `detach` or `.data`, in forward or in
-    backward): the first derivative is right, and differentiated again it is 0 by x.
+    """The gradient, differentiated again, does not depend on x. Perhaps backward worked with numbers of x
+    that are cut off from the graph (by `detach` or `.data`, in forward or in backward).
     """
 
     @staticmethod
@@ -109,8 +109,8 @@ class _(Right):
 
 @square.mistake()
 class InputOverwritten(Right):
-    """The caller's x was written over, perhaps by an operation with an underscore or by `*=`. Others may still
-    need x.
+    """The caller's x was written over, or x itself came back. Perhaps by an operation with an underscore or
+    by `*=`: others may still need x.
     """
 
     @staticmethod
@@ -138,8 +138,8 @@ class _(Right):
 
 @square.mistake()
 class NoNodeOfItsOwn(Right):
-    """torch's own operation is recorded, and the backward that was written never runs: leave `apply` as it is,
-    it makes the node.
+    """The node of the result is one of torch's own, and the backward that was written never runs. Leave
+    `apply` as it is: it makes the node.
     """
 
     @staticmethod
@@ -173,8 +173,9 @@ class OffTheGraph(Right):
 
 @square.mistake()
 class UndefinedGradient(Right):
-    """backward could not work with None. After `set_materialize_grads(False)` None comes in where the loss does not
-    depend on the result, and gradcheck tries that; by default zeros come.
+    """gradcheck raised a TypeError. Perhaps backward cannot work with None: after
+    `set_materialize_grads(False)` None comes in where the loss does not depend on the result, and gradcheck
+    tries that; by default zeros come.
     """
 
     @staticmethod

@@ -17,7 +17,9 @@ _STACK: list[Tensor] = []
 
 @square.mistake()
 class NothingSaved(Right):
-    """backward found nothing in `ctx.saved_tensors`: forward has to call `ctx.save_for_backward(x)`."""
+    """backward takes more from a tuple than stands there. Perhaps `ctx.saved_tensors` is empty: forward has
+    to call `ctx.save_for_backward(x)`.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -33,7 +35,9 @@ class _(NothingSaved):
 
 @square.mistake()
 class TupleForATensor(Right):
-    """`ctx.saved_tensors` is a tuple, also when one tensor was saved: write `(x,) = ctx.saved_tensors`."""
+    """backward computed with a tuple or a list as if it were a tensor. Perhaps with `ctx.saved_tensors`, a
+    tuple also when one tensor was saved: write `(x,) = ctx.saved_tensors`.
+    """
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
@@ -86,8 +90,9 @@ class BufferReused(Right):
 
 @square.mistake()
 class ClearedByBackward(Right):
-    """The first backward threw away what the second one needs. Only torch knows whether the graph is retained:
-    what `save_for_backward` keeps is freed by torch, and at the right time.
+    """The second backward raised, and the first did not. Perhaps the first one threw away what the second one
+    needs, or allows no other. Only torch knows whether the graph is retained, and frees what
+    `save_for_backward` keeps at the right time.
     """
 
     @staticmethod
@@ -103,8 +108,8 @@ class ClearedByBackward(Right):
 
 @square.mistake()
 class KeptTwice(Right):
-    """x is held after backward: beside `save_for_backward` something else keeps it, perhaps an attribute of ctx,
-    and that is not freed.
+    """x is held after backward. Perhaps something else than `save_for_backward` keeps it, such as an
+    attribute of ctx, and that is not freed.
     """
 
     @staticmethod
@@ -116,8 +121,8 @@ class KeptTwice(Right):
 
 @square.mistake()
 class HeldOutside(Right):
-    """x lives on when its result is gone: something else than the node holds it, perhaps an attribute of the
-    class or a global list.
+    """x lives on when it and the result are dropped. Perhaps an attribute of the class or a global list holds
+    it.
     """
 
     @staticmethod
@@ -129,8 +134,8 @@ class HeldOutside(Right):
 
 @square.mistake()
 class KeptOnCtx(Function):
-    """x was kept in a way that torch does not watch, perhaps as an attribute of ctx: nobody notices that it was
-    edited. `ctx.save_for_backward` does.
+    """The edit of x was not noticed, and the gradient is that of the edited x. Perhaps x stands on ctx as an
+    attribute, which torch does not watch. `ctx.save_for_backward` does.
     """
 
     @staticmethod
@@ -167,8 +172,9 @@ class _(Function):
 
 @square.mistake()
 class OutputKeptOnCtx(Right):
-    """The result is never freed: it holds its node, and something of the node holds the result (perhaps an
-    attribute of ctx). Only Python's cycle collector breaks such a circle, some time later.
+    """The result and x live on when both are dropped. Perhaps something of the node holds the result (an
+    attribute of ctx), and the result holds its node: only Python's cycle collector breaks such a circle, some
+    time later.
     """
 
     @staticmethod

@@ -32,8 +32,8 @@ def left_on() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def turned_off_what_was_on() -> Iterator[None]:
-    """The mode, which somebody had turned on before the block, is off after it. Perhaps switches are turned off at the
-    end: that is not giving back. Keep what was there, and set it again.
+    """A switch has a different value after the block than before it. Perhaps switches get fixed values at the
+    end, such as off: that is not giving back. Keep what was there, and set it again.
     """
     turn(ON)
     try:
@@ -153,8 +153,8 @@ def not_after_an_error() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def one_switch_not_after_an_error() -> Iterator[None]:
-    """After a block that raised, some switches are back, and not all. Perhaps these stand after `yield`, and not in
-    `finally`.
+    """After a block that raised, some switches are back, and not all. Perhaps the others stand after `yield`,
+    and not in `finally`.
     """
     before = switches()
     turn(ON)
@@ -195,8 +195,9 @@ def errors_swallowed() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_mode() -> Iterator[None]:
-    """Only the mode was turned on. `use_deterministic_algorithms` touches neither the switches of cuDNN, whose
-    `benchmark` may choose a different algorithm in every run, nor the workspace of cuBLAS.
+    """`cudnn.deterministic` is off in the block, and CUBLAS_WORKSPACE_CONFIG is not set. Perhaps only the
+    mode was turned on: `use_deterministic_algorithms` touches neither the switches of cuDNN nor the workspace
+    of cuBLAS.
     """
     enabled, warn_only = (
         torch.are_deterministic_algorithms_enabled(),
@@ -212,7 +213,9 @@ def only_the_mode() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_environment() -> Iterator[None]:
-    """Only the variable was set. It fixes cuBLAS's workspace and no more; the mode itself was never turned on."""
+    """The mode and cudnn.deterministic are off in the block. Perhaps only the variable was set: it fixes
+    cuBLAS's workspace and no more.
+    """
     before = switches()
     os.environ[CUBLAS] = ON[CUBLAS]
     torch.backends.cudnn.benchmark = False
@@ -379,8 +382,8 @@ def _() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def fill_kept() -> Iterator[None]:
-    """`fill_uninitialized_memory` is True unless somebody turned it off, and somebody may have done so: set it, and
-    give it back.
+    """`fill_uninitialized_memory`, which somebody had turned off, is off in the block: set it, and give it
+    back.
     """
     before = switches()
     turn(ON | {"fill_uninitialized_memory": before["fill_uninitialized_memory"]})

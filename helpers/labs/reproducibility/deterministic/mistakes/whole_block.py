@@ -151,8 +151,8 @@ _depth = 0
 @deterministic.mistake()
 @contextlib.contextmanager
 def only_the_outer_block() -> Iterator[None]:
-    """A block inside a block does nothing. Somebody may turn a switch inside the outer one: each block must set
-    all, and give back what was before it.
+    """Switches that were turned inside the outer block are not on in the inner one. Perhaps a block inside a
+    block does nothing: each must set all, and give back what was before it.
     """
     global _depth
     _depth += 1
@@ -170,8 +170,8 @@ def only_the_outer_block() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def on_already() -> Iterator[None]:
-    """Where the mode is on already, the block does nothing. The mode is one of six switches: the others may be off,
-    so set them all, always.
+    """Where the mode was on already, other switches are not as they must be in the block. Perhaps the block
+    does nothing then. The mode is one of six switches: set them all, always.
     """
     if (
         torch.are_deterministic_algorithms_enabled()
@@ -234,8 +234,8 @@ def cudnn_turned_on() -> Iterator[None]:
 @deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
 @contextlib.contextmanager
 def draws_undone() -> Iterator[None]:
-    """What the block draws is undone at its end, so that the same numbers come again after it: generators are no
-    switches.
+    """A generator was moved by the end of the block. Perhaps what the block draws is undone, so that the same
+    numbers come again after it: generators are no switches.
     """
     before = switches()
     with torch.random.fork_rng(devices=[]):

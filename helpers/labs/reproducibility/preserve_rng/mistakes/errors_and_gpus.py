@@ -97,8 +97,8 @@ def torch_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def torch_by_its_seed() -> Iterator[None]:
-    """torch was seeded on exit, perhaps with torch.initial_seed(): that leads to the start of the stream, and the
-    program was somewhere in its middle.
+    """torch stands at the start of a stream, as after seeding. Perhaps it was seeded on exit with
+    torch.initial_seed(): the program was somewhere in the middle of its stream.
     """
     for_random, for_numpy = random.getstate(), np.random.get_state()
     seed = torch.initial_seed()
@@ -149,8 +149,8 @@ def gpus_not_on_error() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def current_gpus_state_for_all() -> Iterator[None]:
-    """The state of one GPU was given to all of them: each has a state of its own, as torch.cuda.get_rng_state_all()
-    reads them.
+    """One GPU is back, and the others stand somewhere else. Perhaps the state of one was given to all of
+    them: each has a state of its own, as torch.cuda.get_rng_state_all() reads them.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
@@ -188,7 +188,9 @@ def _() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def random_by_its_seed() -> Iterator[None]:
-    """random was seeded on exit. A seed leads to the start of a stream; random.getstate() and setstate lead back."""
+    """random stands at the start of a stream, as after seeding. Perhaps it was seeded on exit:
+    random.getstate() and setstate lead back.
+    """
     first_word = random.getstate()[1][0]
     with kept():
         yield

@@ -16,7 +16,9 @@ from helpers.labs.reproducibility.preserve_rng.exercise import preserve_rng
 @preserve_rng.mistake()
 @contextmanager
 def torch_only() -> Iterator[None]:
-    """torch.random.fork_rng() keeps torch's generators only; random and NumPy have their own."""
+    """random and NumPy are left where the block took them, and torch is back. Perhaps torch.random.fork_rng()
+    was used: it keeps torch's generators only.
+    """
     with torch.random.fork_rng():
         yield
 
@@ -54,8 +56,8 @@ def random_forgotten() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def not_on_error() -> Iterator[None]:
-    """After a block that raised, nothing is put back. If the block raises, `yield` raises, and the lines after it
-    never run: they belong in `finally`.
+    """After a block that raised, generators are not back. Perhaps what puts them back stands after `yield`,
+    which raises then: it belongs in `finally`.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -69,8 +71,8 @@ def not_on_error() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def only_for_exceptions() -> Iterator[None]:
-    """After KeyboardInterrupt, the stop button, nothing is put back. It is no Exception: `except Exception` lets it
-    pass; `finally` does not.
+    """After KeyboardInterrupt, the stop button, the generators are not back. It is no Exception: `except
+    Exception` lets it pass; `finally` does not.
     """
     for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     gpus = torch.cuda.get_rng_state_all()
@@ -129,8 +131,8 @@ def states_of_the_exit() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def seeds_anew_on_exit() -> Iterator[None]:
-    """The generators were seeded on exit. A seed leads to the start of a stream; the program was somewhere in its
-    middle. A state leads back there.
+    """The generators stand at the start of a stream, as after seeding. Perhaps they were seeded on exit: the
+    program was somewhere in the middle of its stream, and a state leads back there.
     """
     seed = torch.initial_seed()
     try:
@@ -144,8 +146,8 @@ def seeds_anew_on_exit() -> Iterator[None]:
 @preserve_rng.mistake()
 @contextmanager
 def numpy_by_its_seed() -> Iterator[None]:
-    """NumPy was seeded on exit. A seed leads to the start of a stream, and np.random.get_state()[1][0], which many
-    take for the seed, is the first of 624 words of the state.
+    """NumPy's generator stands at the start of a stream, as after seeding. Perhaps it was seeded on exit:
+    np.random.get_state()[1][0], which many take for the seed, is the first of 624 words of the state.
     """
     for_random, for_torch = random.getstate(), torch.get_rng_state()
     first_word = np.random.get_state()[1][0]
@@ -401,3 +403,21 @@ def _() -> Iterator[None]:
         random.setstate(for_random)
         np.random.seed(first_word)
         torch.set_rng_state(for_torch)
+
+
+@preserve_rng.mistake(breaks="The whole state")
+@contextmanager
+def numpy_place_lost() -> Iterator[None]:
+    """NumPy's 624 words are back, and its place among them is not: it stands at their end. Perhaps the third part of
+    np.random.get_state() was not put back.
+    """
+    for_random, for_torch = random.getstate(), torch.get_rng_state()
+    name, words, _, *spare = np.random.get_state()
+    gpus = torch.cuda.get_rng_state_all()
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state((name, words, 624, *spare))
+        torch.set_rng_state(for_torch)
+        torch.cuda.set_rng_state_all(gpus)

@@ -54,8 +54,9 @@ def pickle_inside() -> Any:
 
 @pairs.mistake(breaks="One file holds everything")
 def second_file() -> Any:
-    """A part of the state is in a second file beside the first. A kill between the two leaves halves of two
-    saves, and whoever copies the checkpoint copies half of it.
+    """In a process that never saw the run a file is missing. Perhaps a part of the state is in a second file
+    beside the first: a kill between the two leaves halves of two saves, and whoever copies the checkpoint
+    copies half of it.
     """
 
     def save_run(path: Path, run: Run) -> None:
@@ -74,16 +75,16 @@ def second_file() -> Any:
 
 @pairs.mistake(breaks="tensors and plain Python values only")
 def array_in_file() -> Any:
-    """np.random.get_state() holds a NumPy array, which torch.load refuses by default since 2.6. Store it as a
-    list.
+    """torch.load refused the file. Perhaps it holds a NumPy array, as np.random.get_state() does, which it
+    refuses by default since 2.6. Store it as a list.
     """
     return saving(lambda state, run: state.update(numpy=np.random.get_state())), None
 
 
 @pairs.mistake(breaks="tensors and plain Python values only")
 def array_in_file_and_pickle_allowed() -> Any:
-    """weights_only=False makes the error go away by allowing any code in the file. Store the array as a list
-    instead.
+    """The file holds a NumPy array, which `weights_only=True` refuses. Perhaps weights_only=False made the
+    error go away, by allowing any code in the file. Store the array as a list instead.
     """
 
     def resume_run(path: Path, run: Run) -> None:

@@ -79,8 +79,8 @@ def own_generator_replaced() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def skipped_after_the_generators() -> Any:
-    """Passing over a batch reads its samples, and reading draws. The generators get their state after that,
-    last of all.
+    """Generators moved on while batches were passed over. Perhaps they got their states before that: passing
+    over a batch reads its samples, and reading draws. The generators come last of all.
     """
 
     def resume_run(path: Path, run: Run) -> None:
@@ -95,8 +95,8 @@ def skipped_after_the_generators() -> Any:
 
 @pairs.mistake(breaks="The run itself goes on")
 def name_drawn_from_random() -> Any:
-    """A random file name is a draw too. It moves Python's generator under the run that goes on; the module
-    tempfile has a generator of its own.
+    """Saving moves Python's generator: the run that goes on draws other numbers. Perhaps a random file name
+    is drawn: the module tempfile has a generator of its own.
     """
 
     def save_run(path: Path, run: Run) -> None:
@@ -126,8 +126,8 @@ def python_spare_lost() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def python_state_as_list() -> Any:
-    """random.setstate wants the tuple of 625 numbers as a tuple. torch.save keeps tuples, JSON makes lists of
-    them.
+    """random.setstate refused a state: it wants the tuple of 625 numbers as a tuple. Perhaps a list was
+    saved. torch.save keeps tuples, JSON makes lists of them.
     """
     return None, resuming(before=lambda state, run: random.setstate((3, state["random"][1].tolist(), None)))
 
@@ -190,7 +190,9 @@ def kept_in_memory() -> Any:
 
 @pairs.mistake(breaks="between two epochs")
 def none_between_epochs() -> Any:
-    """Between two epochs there is no iterator and run.epoch_start is None, which is no state of a generator."""
+    """Between two epochs None was used as a state of a generator. Perhaps it was run.epoch_start, which is
+    None there, as no iterator has begun.
+    """
 
     def resume_run(path: Path, run: Run) -> None:
         state = torch.load(path, weights_only=True)

@@ -49,14 +49,17 @@ def epoch_forgotten():
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def batch_forgotten():
-    """Without the number of batches that are done the epoch begins again, and samples are trained on twice."""
+    """run.batch is 0, and the samples come in another order. Perhaps the number of batches that are done was
+    not put back: the epoch begins again, and samples are trained on twice.
+    """
     return (without("batch"), None)
 
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def buffers_forgotten() -> Any:
-    """named_parameters() leaves out the buffers, such as the running mean of batch normalisation. Training
-    does not notice, evaluation does. state_dict() holds both.
+    """The buffers, such as the running mean of batch normalisation, were not put back. Perhaps by
+    named_parameters(), which leaves them out. Training does not notice, evaluation does. state_dict() holds
+    both.
     """
 
     def change(state: State, run: Run) -> None:
@@ -80,8 +83,8 @@ def parameters_assigned() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def not_skipped() -> Any:
-    """run.batch says how many batches are done, but the new iterator stands before the first one. Nor has the
-    order been drawn yet: that happens at its first next().
+    """The samples come in another order, though run.batch is right. Perhaps no batch was passed over: the new
+    iterator stands before the first one, and the order is drawn at its first next().
     """
 
     def resume_run(path: Path, run: Run) -> None:
@@ -95,7 +98,9 @@ def not_skipped() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def batch_off_by_one() -> Any:
-    """run.batch counts batches that are done, so that many are skipped. One more, and no one trains on it."""
+    """One batch too many was passed over, and no one trains on it. run.batch counts batches that are done: so
+    many are skipped.
+    """
 
     def resume_run(path: Path, run: Run) -> None:
         state = torch.load(path, weights_only=True)
@@ -108,14 +113,16 @@ def batch_off_by_one() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def saved_one_batch_late() -> Any:
-    """run.batch already counts the batch that was just trained on; adding 1 loses a batch."""
+    """run.batch is one too large, and a batch is lost. Perhaps 1 was added: it already counts the batch that
+    was just trained on.
+    """
     return saving(lambda state, run: state.update(batch=run.batch + 1)), None
 
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def iterator_not_made() -> Any:
-    """With run.batches still None the next step starts a new epoch, with a new order, in the middle of the
-    old one.
+    """run.epoch_start was not put back, and the samples come in another order. Perhaps run.batches is still
+    None: the next step starts a new epoch, with a new order, in the middle of the old one.
     """
 
     def resume_run(path: Path, run: Run) -> None:
@@ -174,8 +181,8 @@ def epoch_started_too_early() -> Any:
 
 @pairs.mistake(breaks="after several restarts")
 def epoch_start_not_kept() -> Any:
-    """The iterator is right, but run.epoch_start of the resumed run is not set: the next save in this epoch
-    has none.
+    """A run that was resumed, saved and resumed again does not go on as the first. Perhaps the iterator was
+    made, and run.epoch_start of the resumed run not set: the next save in this epoch has none.
     """
 
     def resume_run(path: Path, run: Run) -> None:

@@ -14,8 +14,9 @@ from helpers.labs.reproducibility.seed_everything.exercise import seed_everythin
 
 @seed_everything.mistake()
 def torch_forgotten(seed: int) -> None:
-    """torch's generator is not seeded. torch.manual_seed is missing; perhaps `torch.Generator().manual_seed(seed)` was
-    meant to do it: that seeds a new object, and torch.rand does not draw from it.
+    """torch's generator is not seeded. Perhaps torch.manual_seed is missing, or
+    `torch.Generator().manual_seed(seed)` was meant to do it: that seeds a new object, and torch.rand does not
+    draw from it.
     """
     random.seed(seed)
     np.random.seed(seed)
@@ -24,8 +25,9 @@ def torch_forgotten(seed: int) -> None:
 
 @seed_everything.mistake()
 def numpy_forgotten(seed: int) -> None:
-    """NumPy's global generator is left alone: np.random.seed is missing. `np.random.default_rng(seed)` makes a new
-    generator, and np.random.rand does not draw from it. Transforms of others often use the global one.
+    """NumPy's global generator is left alone. Perhaps np.random.seed is missing:
+    `np.random.default_rng(seed)` makes a new generator, and np.random.rand does not draw from it. Transforms
+    of others often use the global one.
     """
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed must be in 0 ... 2**32 - 1, got {seed}")
@@ -74,8 +76,8 @@ def torch_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def argument_left_out(seed: int) -> None:
-    """random and NumPy were seeded, and not by the seed: random.seed() and np.random.seed() without an argument take
-    fresh entropy. Hand them the seed.
+    """random and NumPy were seeded, and not by the seed. Perhaps the argument was left out: random.seed() and
+    np.random.seed() take fresh entropy. Hand them the seed.
     """
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
@@ -107,7 +109,9 @@ def constant_seed(seed: int) -> None:
 
 @seed_everything.mistake()
 def few_seeds(seed: int) -> None:
-    """Many seeds were folded into one, perhaps by a remainder: every seed must give a run of its own."""
+    """Two seeds that lie far apart give the same run. Perhaps many are folded into one, by a remainder: every
+    seed must give a run of its own.
+    """
     if not 0 <= seed < 2**32:
         raise ValueError(seed)
     random.seed(seed % 10_000)
@@ -150,8 +154,8 @@ def assert_for_range(seed: int) -> None:
 
 @seed_everything.mistake()
 def cpu_only(seed: int) -> None:
-    """No GPU is seeded. torch.default_generator is the CPU's generator, and each GPU has one of its own:
-    torch.manual_seed reaches all.
+    """No GPU is seeded. Perhaps torch.default_generator was: it is the CPU's generator, and each GPU has one
+    of its own. torch.manual_seed reaches all.
     """
     random.seed(seed)
     np.random.seed(seed)
@@ -285,8 +289,8 @@ def tested(seed: int) -> int:
 
 @seed_everything.mistake()
 def moved_before_the_refusal(seed: int) -> None:
-    """A seed was refused after some generators had been moved: now one is seeded, and the others are not. Perhaps a
-    later library refused it: test the range before the first call.
+    """A seed was refused after generators had been moved. Perhaps a later library refused it: test the range
+    before the first call.
     """
     seed_all(seed)
 
@@ -323,7 +327,9 @@ def _(seed: int) -> None:
 
 @seed_everything.mistake()
 def clamped(seed: int) -> None:
-    """All seeds above a limit give one run, perhaps by min(): every seed must give a run of its own."""
+    """Seeds that are large give one run. Perhaps there is a limit, by min(): every seed must give a run of
+    its own.
+    """
     seed_all(min(tested(seed), 2**31 - 1))
 
 
@@ -350,7 +356,7 @@ def _(seed: int) -> None:
 
 @seed_everything.mistake()
 def last_bits_only(seed: int) -> None:
-    """Seeds that differ by 2**31 give the same run: only the last bits are used. All 32 count."""
+    """Seeds that differ by 2**31 give the same run. Perhaps only the last bits are used: all 32 count."""
     seed_all(tested(seed) & 0x7FFFFFFF)
 
 
@@ -361,7 +367,9 @@ def _(seed: int) -> None:
 
 @seed_everything.mistake()
 def too_large_accepted(seed: int) -> None:
-    """A seed above 2**32 - 1 was not refused: it was made to fit, or NumPy got a different one. Refuse it."""
+    """A seed above 2**32 - 1 was not refused. Perhaps it was made to fit, or NumPy got a different one.
+    Refuse it.
+    """
     if seed < 0:
         raise ValueError(f"a seed is 0 or more, got {seed}")
     seed_all(seed % 2**32)

@@ -25,16 +25,16 @@ def special_sum(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def torch_sum(x: Tensor) -> Tensor:
-    """The bits change with the number of threads and with the order, as those of `sum`, which adds in an order that
-    follows from the layout and the threads; each order rounds differently.
+    """The bits change with the number of threads, as those of `sum`: it adds in an order that follows from
+    the layout and the threads, and each order rounds differently.
     """
     return x.sum()
 
 
 @stable_sum.mistake()
 def sorted_first(x: Tensor) -> Tensor:
-    """Each order of ordinary numbers gives one result, as after sorting; but the number of threads still changes it.
-    Perhaps each thread adds a part of the sorted numbers: other threads, other parts.
+    """The sum changes with the number of threads. Perhaps the numbers are sorted, and then added by torch:
+    each thread adds a part of them; other threads, other parts.
     """
     return x.flatten().sort().values.sum()
 
@@ -126,8 +126,8 @@ def python_float(x: Tensor) -> Any:
 
 @stable_sum.mistake()
 def infinities_forgotten(x: Tensor) -> Tensor:
-    """Infinities of both signs raised an error: math.fsum raises where they meet, a Fraction at the first one.
-    torch's sum gives nan or inf there.
+    """An infinity raised an error, alone or beside one of the other sign. Perhaps math.fsum, which raises
+    where both signs meet, or a Fraction, which raises at the first one. torch's sum gives nan or inf there.
     """
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
@@ -149,8 +149,8 @@ def rows_not_numbers(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def infinities_by_sum(x: Tensor) -> Tensor:
-    """`x.sum()` of numbers of which one is infinite is not safe either: 3e38 + 3e38 overflows to inf before
-    -inf comes, and the sum is nan in one order and -inf in another. Add only what is not finite.
+    """Two large numbers and an infinity gave nan. Perhaps `x.sum()` is given where one is infinite: 3e38 +
+    3e38 overflows to inf before -inf comes. Add only what is not finite.
     """
     if not_finite(x):
         return x.sum()
@@ -339,7 +339,9 @@ def viewed(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def infinities_replaced(x: Tensor) -> Tensor:
-    """inf and nan were taken out or replaced, and a finite sum given: the caller's log then looks healthy."""
+    """Where inf stands among the numbers a finite sum came: the caller's log then looks healthy. Perhaps inf
+    and nan were taken out or replaced.
+    """
     return torch.tensor(math.fsum(x[x.isfinite()].tolist()), dtype=x.dtype)
 
 
@@ -353,8 +355,8 @@ def always_nan(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def first_infinity(x: Tensor) -> Tensor:
-    """One of the values that are not finite was given, and the others were not looked at: inf and -inf make nan, and
-    so does a nan beside an infinity. Add all of them.
+    """inf and -inf gave one of the two: together they make nan. Perhaps the first or the largest of the
+    values that are not finite was given: add all of them.
     """
     if not_finite(x):
         return x[~x.isfinite()][0]

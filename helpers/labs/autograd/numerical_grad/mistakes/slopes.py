@@ -35,8 +35,8 @@ def places_of_its_own(x: Tensor) -> Tensor:
 
 @numerical_grad.mistake()
 def one_sided(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """(fn(x + eps) - fn(x)) / eps has an error that falls with eps; with both sides the first error cancels,
-    and what is left falls with eps ** 2.
+    """fn was asked at x and on one side of it only. The error of such a slope falls with eps; with both sides
+    the first error cancels, and what is left falls with eps ** 2.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -56,7 +56,9 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """From x - eps to x + eps the distance is 2 * eps: divided by eps, every slope is twice too steep."""
+    """Every slope is twice too steep. Perhaps the difference was divided by eps: from x - eps to x + eps the
+    distance is 2 * eps.
+    """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -66,8 +68,8 @@ def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """Every slope is eps² times what it should be: perhaps `a / 2 * eps`, which divides by 2 and multiplies by eps.
-    Brackets: `a / (2 * eps)`.
+    """Every slope is close to 0, and not 0. Perhaps `a / 2 * eps` stands there, which divides by 2 and
+    multiplies by eps. Brackets: `a / (2 * eps)`.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -78,8 +80,8 @@ def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float 
 
 @numerical_grad.mistake()
 def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """fn was given numbers of float32, which has 7 digits: x + 1e-6 is x or one of its neighbours there, and of the
-    difference of two values little is left.
+    """All numbers that fn was given fit into float32, which has 7 digits. Perhaps x was made float32: x +
+    1e-6 is x or one of its neighbours there, and of the difference of two values little is left.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -94,8 +96,8 @@ def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def result_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """`torch.zeros(x.shape)` is float32, whatever x is: half of the digits are lost when the slope is stored.
-    Say `dtype=x.dtype`.
+    """The result is float32, though x is float64. Perhaps it is `torch.zeros(x.shape)`, float32 whatever x
+    is: half of the digits are lost when the slope is stored. Say `dtype=x.dtype`.
     """
     require_float64(x)
     grad = torch.zeros(x.shape)
@@ -106,7 +108,7 @@ def result_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def eps_ignored(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The step is written into the code, and the argument eps does nothing."""
+    """fn was asked at the same distances whatever eps is. Perhaps the step is written into the code."""
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -121,8 +123,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def relative_step(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """fn was asked at distances that depend on x: perhaps eps * |x|, a rule for large x. Here eps is the distance
-    itself, the same for each entry.
+    """fn was asked at distances that differ from entry to entry. Perhaps the step is eps * |x|, a rule for
+    large x. Here eps is the distance itself, the same for each entry.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -134,8 +136,8 @@ def relative_step(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def asks_autograd(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """This gradient comes from the backward that a numerical gradient is to check, and a fn that leaves torch
-    has none.
+    """fn was asked at x alone, where no difference can come from. Perhaps the gradient comes from the
+    backward that a numerical gradient is to check: a fn that leaves torch has none.
     """
     require_float64(x)
     leaf = x.detach().clone().requires_grad_()
@@ -158,8 +160,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def result_on_the_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The result requires grad, and drags the graph of all calls of fn behind it: x, or what fn computes with, requires
-    grad. `.item()` or `.detach()` of fn's values leaves it behind.
+    """The result requires grad, where x or what fn computes with does. Perhaps it is made of fn's values with
+    their graphs: `.item()` or `.detach()` of the values leaves these behind.
     """
     require_float64(x)
     slopes = []
@@ -225,8 +227,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def flat_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """`reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other: then the copy
-    is moved, fn sees none of it, and the gradient is 0.
+    """Where x is transposed every slope is 0. Perhaps a flat copy was moved, of which fn sees nothing:
+    `reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other.
     """
     require_float64(x)
     copy = x.detach().clone()
@@ -266,8 +268,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def view_of_a_transposed_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """`clone()` keeps the strides of x, so a clone of a transposed tensor is not contiguous, and `.view(-1)`
-    raises: ask for `memory_format=torch.contiguous_format`.
+    """`.view` raised where x is transposed: it needs numbers that lie in order. Perhaps it was asked of a
+    clone, which keeps the strides of x: ask for `memory_format=torch.contiguous_format`.
     """
     require_float64(x)
     copy = x.detach().clone()
@@ -299,8 +301,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def whole_rows_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """`for i in range(len(x))` goes over rows, and `x[i] += eps` moves all of a row: the slope of a sum of
-    entries, right for a vector only.
+    """Each entry got the sum of the slopes of its row. Perhaps `for i in range(len(x))` goes over rows, and
+    `x[i] += eps` moves all of a row.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -327,8 +329,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def not_moved_back(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The entry stays at x - eps when the next one is moved: the further the loop goes, the further from x fn
-    is asked.
+    """Where one entry is to be moved, several stood eps away from x. Perhaps an entry stays where it was
+    moved to when the next one is moved: the further the loop goes, the further from x fn is asked.
     """
     require_float64(x)
     copy = x.detach().clone(memory_format=torch.contiguous_format)
@@ -351,8 +353,8 @@ def differences(fn: Scalar, x: Tensor, eps: float, point: Any = moved) -> Tensor
 
 @numerical_grad.mistake(breaks="fn is called once at each of these 2 * x.numel() points, and nowhere else.")
 def asked_at_x_too(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """fn was called at x itself, whose value central differences do not need. fn may be slow: a whole training run,
-    for instance.
+    """fn was called at x itself, whose value central differences do not need. fn may be slow: a whole
+    training run, for instance.
     """
     fn(x.detach().clone())
     return differences(fn, x, eps)
@@ -377,8 +379,8 @@ def asked_twice(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="What fn gets does not require grad, so that NumPy takes it.")
 def fn_gets_a_graph(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """Where x requires grad, x + step does, too, and so did what fn was given: `.numpy()` inside fn raises. Begin
-    with x.detach(), or work under torch.no_grad().
+    """Where x requires grad, so did what fn was given: `.numpy()` inside fn raises. Perhaps it was made of x
+    with its graph, as x + step is. Begin with x.detach(), or work under torch.no_grad().
     """
 
     def point(x: Tensor, at: tuple[int, ...], step: float) -> Tensor:
@@ -412,13 +414,13 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="(fn(x + eps e_i) - fn(x - eps e_i))")
 def sign_flipped(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The gradient has the wrong sign: what is below was not subtracted from what is above, but the other way."""
+    """The gradient has the wrong sign. Perhaps what is above was subtracted from what is below."""
     return -differences(fn, x, eps)
 
 
 @numerical_grad.mistake(breaks="for each entry i")
 def all_entries_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """x + eps moves all entries at once: the slope is the sum of all slopes, the same for each entry."""
+    """Each entry got the sum of all slopes. Perhaps x + eps moved all entries at once."""
     x = x.detach()
     slope = (float(fn(x + eps)) - float(fn(x - eps))) / (2 * eps)
     return torch.full(x.shape, slope, dtype=x.dtype)
@@ -426,14 +428,16 @@ def all_entries_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="A float64 tensor of the shape of x")
 def flat_result(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The slopes are right and lie in one row. They belong into the shape of x."""
+    """The result has fewer dimensions than x. Perhaps the slopes lie in one row: they belong into the shape
+    of x.
+    """
     return differences(fn, x, eps).flatten()
 
 
 @numerical_grad.mistake(breaks="(fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps)")
 def one_copy_for_both(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """Every slope is 0: both values came from one point. `up = down = x.clone()` are two names of one tensor, which
-    goes up and down again.
+    """Every slope is 0. Perhaps both values came from one point: `up = down = x.clone()` are two names of one
+    tensor, which goes up and down again.
     """
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
@@ -446,8 +450,8 @@ def one_copy_for_both(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
 def left_moved_by_an_error(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """fn raised, and one entry of x stayed where it had been moved to: perhaps x itself is moved and put back, without
-    `finally`. Whoever moves a copy has nothing to put back.
+    """fn raised, and x is not what it was. Perhaps x itself is moved and put back, without `finally`. Whoever
+    moves a copy has nothing to put back.
     """
     return moved_in_x_itself(fn, places_of_its_own(x), eps)
 
@@ -500,8 +504,8 @@ def other_default(fn: Scalar, x: Tensor, eps: float = 1e-5) -> Tensor:
 
 @numerical_grad.mistake(breaks="for each entry i")
 def an_end_left_out(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The slope of the first or of the last entry is 0, and all others are right: perhaps the loop ends one entry too
-    early, or begins one too late.
+    """The slope of the first or of the last entry is 0, and all others are right. Perhaps the loop ends one
+    entry too early, or begins one too late.
     """
     grad = torch.zeros(x.shape, dtype=x.dtype)
     for at in list(places(x))[:-1]:
@@ -519,8 +523,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="fn: takes a tensor of the shape of x")
 def all_points_at_once(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """fn got many points at once, one dimension more than x has. It takes one point, of the shape of x, and gives one
-    number: one call for each point.
+    """fn got a tensor with one dimension more than x has. Perhaps it holds many points at once: fn takes one
+    point, of the shape of x, and gives one number.
     """
     steps = eps * torch.eye(x.numel(), dtype=x.dtype).view(-1, *x.shape)
     return ((fn(x.detach() + steps) - fn(x.detach() - steps)) / (2 * eps)).view(x.shape)
@@ -542,8 +546,8 @@ def numpy_array(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Any:
 
 @numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
 def left_without_grad(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """fn raised, and x does not require grad as it did before: perhaps requires_grad is switched off for the while, and
-    on again without `finally`. x.detach() leaves x as it is.
+    """fn raised, and x does not require grad as it did before. Perhaps requires_grad is switched off for the
+    while, and on again without `finally`. x.detach() leaves x as it is.
     """
     needs_grad = x.requires_grad
     if x.is_leaf:
