@@ -28,6 +28,7 @@ from helpers.labs.dataloader.chunk_sampler.orders import (
     places,
     shuffling,
     some_seed,
+    unchanged,
 )
 
 chunk_sampler = Exercise(
@@ -69,7 +70,9 @@ def _(answer: type, trial: Trial) -> None:
         for epoch in (None, 3):
             given = f"ChunkSampler({lengths}, {seed})" + (f", set_epoch({epoch})" if epoch else "")
             trial.given(given)
-            got = order(made(answer, trial, lengths, seed, epoch), total)
+            held = list(lengths)
+            got = order(made(answer, trial, held, seed, epoch, held), total)
+            unchanged(trial, held, lengths)
             local = local and all(isinstance(index, int) and index < max(lengths, default=0) for index in got)
             for kind in faults(got, total):
                 found.setdefault(kind, (given, got, total))
@@ -203,7 +206,12 @@ def _(answer: type, trial: Trial) -> None:
             sampler.set_epoch(epoch)
             got = order(sampler, sum(lengths))
             if faults(got, sum(lengths)):
-                trial.fail("Not every index came once.", got=shown(got), observed="other indices")
+                trial.fail(
+                    f"In epoch {epoch} of one sampler not every index came once.",
+                    expected=f"the numbers 0 to {sum(lengths) - 1} in some order",
+                    got=shown(got),
+                    observed="other indices" if got or not epoch else "no index later",
+                )
             orders.append(tuple(dict.fromkeys(owners(got, lengths))))
         return [orders]
 

@@ -74,7 +74,7 @@ def seen(differs: Difference, got: Any, want: Any) -> Any:
     if isinstance(want, list) and isinstance(got, Tensor):
         return "stacked"
     if isinstance(want, list) and isinstance(got, (str, bytes)):
-        return "the first text" if got == want[0] else "one text"
+        return "the first text" if got == want[0] else "the last text" if got == want[-1] else "one text"
     if differs.kind != "value":
         return form(got)
     if isinstance(got, Tensor) and got.dim() and sorted(got.tolist()) == sorted(want.tolist()):

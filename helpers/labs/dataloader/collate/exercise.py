@@ -17,6 +17,7 @@ import torch
 from torch.utils.data._utils import collate as torch_collate
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.collate.compared import (
@@ -357,6 +358,11 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
+def held(parts: list[Any]) -> str:
+    """The numbers of tensors or arrays."""
+    return shown([part.tolist() for part in parts])
+
+
 def filled(batch: Any) -> None:
     """Fills all tensors of a batch with 7."""
     if isinstance(batch, torch.Tensor):
@@ -387,8 +393,8 @@ def _(answer: Any, trial: Trial) -> None:
                     outline(parts) == outline(before),
                     "What is written into the batch appears in the sample: they share memory. An augmentation in place "
                     "would be done on the dataset itself.",
-                    expected="a batch with memory of its own",
-                    got=f"samples = {described(samples)}",
+                    expected=f"samples that still hold {held(before)}",
+                    got=f"they hold {held(parts)}",
                     observed=("shared", count),
                 )
 
