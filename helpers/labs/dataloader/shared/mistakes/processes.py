@@ -166,8 +166,9 @@ PROCESSES = [
     LoaderMistake(
         "collated_in_the_main_process",
         steps.PROCESSES,
-        "The workers send samples, and the training loop makes batches of them. Collating is work, too: in the worker it runs "
-        "beside the training, and one batch travels in place of many samples.",
+        "Batches were collated in the training loop's process. Perhaps the workers send samples: "
+        "collating is work, too; in the worker it runs beside the training, and one batch travels in "
+        "place of many samples.",
         answer(CollatesHere),
     ),
     LoaderMistake(
