@@ -119,14 +119,16 @@ def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> N
         trial.fail(**_first(differs, got, want), observed=differs.kind)
 
 
-def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> Any:
-    """answer(samples); of an error only its type is observed, not its words."""
+def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any], kind: str = "") -> Any:
+    """answer(samples); of an error only its type is observed, not its words, and the kind of the samples."""
     try:
         return answer(samples)
     except NotImplementedError:
         raise
     except Exception as error:
-        trial.fail(**raised(error, "a batch"), observed=("raised", type(error).__name__))
+        trial.fail(
+            **raised(error, "a batch"), observed=("raised", type(error).__name__, *([kind] if kind else []))
+        )
 
 
 Errors = type[Exception] | tuple[type[Exception], ...]

@@ -23,7 +23,9 @@ def not_sharded(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_rank_only(dataset: Any) -> Iterator[Any]:
-    """The rank tells machines and GPUs apart, not the workers of one loader: all of them have the same rank."""
+    """All workers get the same items, and the rank decides which. The rank tells machines and GPUs apart, not
+    the workers of one loader: all of them have the same rank.
+    """
     if get_worker_info() is None:
         return iter(dataset)
     return islice(dataset, int(os.environ.get("RANK", 0)), None, int(os.environ.get("WORLD_SIZE", 1)))
@@ -143,8 +145,9 @@ def by_random_choice(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_the_items_value(dataset: Any) -> Iterator[Any]:
-    """Items are dealt by what they hold, perhaps `item % n == id`: it fails for anything but numbers, and deals even
-    numbers to one worker. Their places count.
+    """One worker, and not the first, gets the whole stream. Perhaps items are dealt by what they hold, as by
+    `item % n == id`: that fails for anything but numbers, and deals even numbers to one worker. Their places
+    count.
     """
     info = get_worker_info()
     for item in dataset:
@@ -240,9 +243,18 @@ def step_one_too_small(dataset: Any) -> Any:
 
 @shard.mistake()
 def step_one_too_large(dataset: Any) -> Any:
-    """The step is one more than the number of workers: some items are nobody's."""
+    """Some items are nobody's, as if the step were one more than the number of workers."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.id, None, info.num_workers + 1)
+
+
+@shard.variant(step_one_too_large)
+def _(dataset: Any) -> Any:
+    """Numbers its items from 1."""
+    info = get_worker_info()
+    for number, item in enumerate(dataset, 1):
+        if info is None or number % (info.num_workers + 1) == info.id:
+            yield item
 
 
 @shard.variant(step_one_too_large)
@@ -297,7 +309,7 @@ def unequal_parts(dataset: Any) -> Any:
 
 @shard.mistake()
 def backwards(dataset: Any) -> Any:
-    """A worker's items come in a different order than in the stream."""
+    """Items come in a different order than in the stream."""
     id, workers = id_and_workers()
     return (
         [item for place, item in enumerate(dataset) if place % workers == id][::-1]
@@ -306,16 +318,28 @@ def backwards(dataset: Any) -> Any:
     )
 
 
+@shard.variant(backwards)
+def _(dataset: Any) -> Any:
+    """In pairs, the second one first."""
+    id, workers = id_and_workers()
+    items = islice(dataset, id, None, workers)
+    for one in items:
+        yield from islice(items, 1)
+        yield one
+
+
 @shard.mistake()
 def numbered(dataset: Any) -> Any:
-    """Each item came with its number, as enumerate gives it: the item alone is wanted."""
+    """Tuples came where items are wanted, perhaps an item with its number, as enumerate gives it: the item
+    alone is wanted.
+    """
     id, workers = id_and_workers()
     return (pair for pair in enumerate(dataset) if pair[0] % workers == id)
 
 
 @shard.mistake()
 def lists(dataset: Any) -> Any:
-    """Each item came in a list of its own. Perhaps `yield [item]`, or a slice of a round."""
+    """Lists came where items are wanted, perhaps by `yield [item]`, or a slice of a round."""
     id, workers = id_and_workers()
     return ([item] for place, item in enumerate(dataset) if place % workers == id)
 
@@ -368,15 +392,16 @@ def false_items_lost(dataset: Any) -> Any:
     return (item for place, item in enumerate(dataset) if place % workers == id and item)
 
 
-@shard.variant(false_items_lost)
-def _(dataset: Any) -> Any:
+@shard.mistake(breaks="An item may be anything")
+def none_lost(dataset: Any) -> Any:
+    """An item that is None is lost, perhaps left out as one that could not be read: the place decides, not the item."""
     id, workers = id_and_workers()
     return (item for place, item in enumerate(dataset) if place % workers == id and item is not None)
 
 
 @shard.mistake()
 def equal_items_once(dataset: Any) -> Any:
-    """An item that equals an earlier one is lost, or the answer needs items that can be hashed."""
+    """An item that equals an earlier one is lost: it is an item of its own, and its place decides."""
     id, workers = id_and_workers()
     seen: list[Any] = []
     for item in dataset:
@@ -410,8 +435,9 @@ def _(dataset: Any) -> Any:
     return (item for place, item in enumerate(dataset) if place % max(1, workers - 1) == id)
 
 
-@shard.variant(equal_items_once)
-def _(dataset: Any) -> Any:
+@shard.mistake(breaks="An item may be anything")
+def items_must_be_hashable(dataset: Any) -> Any:
+    """Items that cannot be hashed raise, perhaps since they are put into a set: an item may be a list or a dict."""
     id, workers = id_and_workers()
     seen: set[Any] = set()
     for item in dataset:

@@ -36,10 +36,28 @@ class FirstTwoEpochsAlike(Right):
 
 @chunk_sampler.mistake()
 class EpochsComeAgain(Right):
-    """Epochs share an order more often than by chance, perhaps by a remainder: each epoch needs an order of
-    its own.
+    """Epochs share an order, perhaps by a remainder: each epoch needs an order of its own."""
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch % 1000))
+
+
+@chunk_sampler.mistake(breaks="The order of the chunks is random")
+class FewOrdersOfTheChunks(Right):
+    """Few orders of the chunks come, of the 24 that four chunks have. Perhaps only neighbours are swapped, or a remainder
+    brings the same ones back: each order must be able to come.
     """
 
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        chunks = list(range(len(self.lengths)))
+        for at in range(0, len(chunks) - 1, 2):
+            if rng.random() < 0.5:
+                chunks[at], chunks[at + 1] = chunks[at + 1], chunks[at]
+        return chunks
+
+
+@chunk_sampler.variant(FewOrdersOfTheChunks)
+class _(Right):
     def rng(self) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.epoch % 10))
 
@@ -48,6 +66,16 @@ class EpochsComeAgain(Right):
 class _(Right):
     def rng(self) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.epoch // 2))
+
+
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
+class SeedZeroStays(Right):
+    """With seed 0 all epochs have one order, and with a different seed they have not. Perhaps seed and epoch are multiplied:
+    0 times anything is 0.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed * (self.epoch + 1))
 
 
 @chunk_sampler.mistake()
@@ -308,7 +336,7 @@ class _(Right):
         super().__init__(lengths, seed + int(time.time()))
 
 
-@chunk_sampler.mistake(breaks="No global generator is used or moved.")
+@chunk_sampler.mistake(breaks="No global generator is moved.")
 class GlobalGeneratorMoved(Right):
     """The order is right, but a global generator has moved. Perhaps a number was drawn from it and never used: whoever draws
     next gets other numbers than without the sampler.

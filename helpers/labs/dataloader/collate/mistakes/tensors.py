@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.utils.data import DataLoader, default_collate
 from torch.utils.data._utils import collate as torch_collate
 
 from helpers.labs.dataloader.collate.mistakes.batches import Right, objects
-from helpers.labs.dataloader.collate.mistakes.structures import DictClassLost
+from helpers.labs.dataloader.collate.mistakes.structures import DictClassLost, OnlyOneLevel
 
 
 @objects.mistake()
@@ -538,3 +539,31 @@ class _(Right):
 
     def mappings(self, samples: Sequence[Any]) -> Any:
         return samples[0] | {key: self([sample[key] for sample in samples]) for key in samples[0]}
+
+
+@objects.variant(OnlyOneLevel)
+class _(Right):
+    """Down to a depth that its author has thought of."""
+
+    depth = 0
+
+    def __call__(self, samples: Any) -> Any:
+        if self.depth == 5 and isinstance(samples[0], (dict, list, tuple)):
+            return samples
+        self.depth += 1
+        try:
+            return super().__call__(samples)
+        finally:
+            self.depth -= 1
+
+
+@objects.mistake(breaks="Gradients flow back to the samples.")
+class ComputedTensorsRefused(Right):
+    """Dicts of tensors that were computed from others raise, perhaps by copy.deepcopy, which takes only tensors that were
+    created as they are. copy.copy of the dict will do: its values are replaced.
+    """
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.deepcopy(samples[0])
+        batch.update({key: self([sample[key] for sample in samples]) for key in samples[0]})
+        return batch

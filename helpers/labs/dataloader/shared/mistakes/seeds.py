@@ -103,6 +103,25 @@ class SameSeed(Loader):
         torch.manual_seed(self.base_seed)
 
 
+class SameSeedButNumpy(Loader):
+    """The base seed in each worker, but NumPy's own mixing with the number."""
+
+    def seed(self, id: int) -> None:
+        random.seed(self.base_seed)
+        torch.manual_seed(self.base_seed)
+        np.random.seed(numpy_seed(self.base_seed, id))
+
+
+class HookGivenTheSeed(Loader):
+    """worker_init_fn(base_seed + id)."""
+
+    def prepare(self, id: int) -> None:
+        hook, self.hook = self.hook, None
+        super().prepare(id)
+        if hook is not None:
+            hook(self.base_seed + id)
+
+
 class NoNumpy(Loader):
     def seed(self, id: int) -> None:
         random.seed(self.base_seed + id)
@@ -216,6 +235,13 @@ INFO = [
         answer(NoHook),
     ),
     LoaderMistake(
+        "hook_given_the_seed",
+        steps.INFO,
+        "worker_init_fn was called with the worker's seed: it takes the worker's number, and finds the "
+        "seed by get_worker_info() or torch.initial_seed().",
+        answer(HookGivenTheSeed),
+    ),
+    LoaderMistake(
         "no_worker_info",
         steps.INFO,
         "A dataset that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
@@ -259,6 +285,13 @@ SEEDS = [
         "Worker 1 draws the numbers of worker 0, in all three libraries. Perhaps the worker's number is "
         "missing in its seed.",
         answer(SameSeed),
+    ),
+    LoaderMistake(
+        "same_seed_but_in_numpy",
+        steps.SEEDS,
+        "Worker 1 draws the numbers of worker 0 from random and torch, and NumPy is right. Perhaps both "
+        "were seeded with base_seed: it is base_seed + id.",
+        answer(SameSeedButNumpy),
     ),
     LoaderMistake(
         "numpy_not_seeded",
