@@ -185,7 +185,7 @@ def _(answer: Any, trial: Trial) -> None:
             if _by_seed(answer, trial, parts[0], start, length, num_workers)
             else (
                 kind_of(parts, want, start),
-                bool(want) and _by_rank(answer, trial, parts[0], length, num_workers, seed),
+                bool(want) and _by_rank(answer, trial, parts[0], start, length, num_workers, seed),
             ),
         )
         trial.true(
@@ -246,11 +246,12 @@ def _(answer: Any, trial: Trial) -> None:
             )
 
 
-def _by_rank(answer: Any, trial: Trial, first: list[int], length: int, num_workers: int, seed: int) -> bool:
+def _by_rank(
+    answer: Any, trial: Trial, first: list[int], start: int, length: int, num_workers: int, seed: int
+) -> bool:
     """Whether worker 0 gets other items as part of a different rank."""
     with as_rank(1, 2):
-        dataset = Counted(length, first[0] if first else 0)
-        return part(answer, trial, dataset, 0, num_workers, seed=seed) != first
+        return part(answer, trial, Counted(length, start), 0, num_workers, seed=seed) != first
 
 
 def _kept(answer: Any, trial: Trial, length: int, num_workers: int) -> bool:
