@@ -81,6 +81,16 @@ class Told(Unjoined):
         self.workers = []
 
 
+class UnjoinedAfterBreak(Unjoined):
+    """Joins at the end of the epoch only."""
+
+    def close(self) -> None:
+        if self.turn == self.sent:
+            Loader.close(self)
+        else:
+            super().close()
+
+
 class JoinedFirst(Loader):
     """Joins workers whose results nobody reads."""
 
@@ -339,6 +349,13 @@ CLEANUP = [
         "A process that has ended stays in the system's table until its parent asks how: that is what join() does.",
         answer(Unjoined),
         (answer(Told),),
+    ),
+    LoaderMistake(
+        "zombies_after_break",
+        steps.BREAK,
+        "After break zombies are left. Perhaps terminate() or kill() ended the workers, and nobody joined "
+        "them: a process that has ended stays in the system's table until its parent asks how.",
+        answer(UnjoinedAfterBreak),
     ),
     LoaderMistake(
         "only_at_the_end",

@@ -31,6 +31,7 @@ _AGAIN = {
     "awkward_type",
     "exit_code_only",
     "time_out_is_death",
+    "batch_taken_for_an_error",
 }
 _former = [
     *processes.PROCESSES,
