@@ -194,7 +194,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
         got = arrivals(result, trial, count + 2)
         trial.true(
             sampler == before,
-            "The batches are right, but the answer changed the list that it was given as sampler.",
+            "The answer changed the list that it was given as sampler.",
             expected=f"a sampler that still holds {shown(before)}",
             got=sampler,
             observed="sampler changed",

@@ -20,17 +20,21 @@ from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
 
-def made(answer: type, trial: Trial, lengths: list[int], seed: int, epoch: int | None = None) -> Any:
-    """ChunkSampler(lengths, seed), after set_epoch(epoch) if there is one."""
-    given = list(lengths)
+def made(
+    answer: type,
+    trial: Trial,
+    lengths: list[int],
+    seed: int,
+    epoch: int | None = None,
+    held: list[int] | None = None,
+) -> Any:
+    """ChunkSampler(lengths, seed), after set_epoch(epoch) if there is one.
+
+    held: the list that the sampler is given; a copy of `lengths` unless there is one.
+    """
+    before, given = list(lengths), list(lengths) if held is None else held
     sampler = answer(given, seed)
-    if given != lengths:
-        trial.fail(
-            "The list of lengths that the caller still holds was changed.",
-            expected=f"a list that is still {lengths}",
-            got=shown(given),
-            observed="lengths changed",
-        )
+    unchanged(trial, given, before)
     if not hasattr(type(sampler), "__iter__"):
         trial.fail(
             "A ChunkSampler cannot be iterated: it has no __iter__.",
@@ -41,6 +45,17 @@ def made(answer: type, trial: Trial, lengths: list[int], seed: int, epoch: int |
     if epoch is not None:
         sampler.set_epoch(epoch)
     return sampler
+
+
+def unchanged(trial: Trial, held: list[int], lengths: list[int]) -> None:
+    """Wrong if the list that a sampler was given no longer holds these lengths."""
+    if held != lengths:
+        trial.fail(
+            "The list of lengths that the caller still holds was changed.",
+            expected=f"a list that is still {lengths}",
+            got=shown(held),
+            observed="lengths changed",
+        )
 
 
 def order(sampler: Any, total: int) -> list[Any]:

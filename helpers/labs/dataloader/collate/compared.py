@@ -74,7 +74,7 @@ def seen(differs: Difference, got: Any, want: Any) -> Any:
     if isinstance(want, list) and isinstance(got, Tensor):
         return "stacked"
     if isinstance(want, list) and isinstance(got, (str, bytes)):
-        return "the first text" if got == want[0] else "one text"
+        return "the first text" if got == want[0] else "the last text" if got == want[-1] else "one text"
     if differs.kind != "value":
         return form(got)
     if isinstance(got, Tensor) and got.dim() and sorted(got.tolist()) == sorted(want.tolist()):
@@ -119,14 +119,16 @@ def agreed(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> N
         trial.fail(**_first(differs, got, want), observed=differs.kind)
 
 
-def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any]) -> Any:
-    """answer(samples); of an error only its type is observed, not its words."""
+def batch_of(answer: Callable[[list], Any], trial: Trial, samples: list[Any], kind: str = "") -> Any:
+    """answer(samples); of an error only its type is observed, not its words, and the kind of the samples."""
     try:
         return answer(samples)
     except NotImplementedError:
         raise
     except Exception as error:
-        trial.fail(**raised(error, "a batch"), observed=("raised", type(error).__name__))
+        trial.fail(
+            **raised(error, "a batch"), observed=("raised", type(error).__name__, *([kind] if kind else []))
+        )
 
 
 Errors = type[Exception] | tuple[type[Exception], ...]

@@ -17,6 +17,7 @@ import torch
 from torch.utils.data._utils import collate as torch_collate
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dataloader.collate.compared import (
@@ -81,14 +82,21 @@ def _(answer: Any, trial: Trial) -> None:
     "gradients flow through the batch back to the samples", asks="Gradients flow back to the samples."
 )
 def _(answer: Any, trial: Trial) -> None:
-    for kind in ("tensors", "parameters"):
+    for kind in ("tensors", "parameters", "results in dicts", "results in lists"):
         samples = [some_tensor(trial, (2,), torch.float32).requires_grad_() for _ in range(2)]
         if kind == "parameters":
             samples = [torch.nn.Parameter(sample.detach()) for sample in samples]
-        trial.given(
-            f"samples = {described(samples)}, {kind} that require gradients; then batch.sum().backward()"
-        )
-        batch = batch_of(answer, trial, list(samples))
+        if kind.startswith("results"):  # computed, and no leaves of the graph
+            inside = [{"x": sample * 1} if "dict" in kind else [sample * 1] for sample in samples]
+            text = f"{described(inside)}, where each tensor is computed from one that requires gradients"
+            place = "'x'" if "dict" in kind else "0"
+            trial.given(f"samples = {text}; then batch[{place}].sum().backward()")
+            batch = batch_of(answer, trial, inside, kind)
+            batch = batch["x"] if "dict" in kind else batch[0]
+        else:
+            text = f"{described(samples)}, {kind} that require gradients"
+            trial.given(f"samples = {text}; then batch.sum().backward()")
+            batch = batch_of(answer, trial, list(samples), kind)
         if isinstance(batch, torch.Tensor) and batch.requires_grad:
             batch.sum().backward()
         grads = [None if sample.grad is None else sample.grad.tolist() for sample in samples]
@@ -218,6 +226,14 @@ def _(answer: Any, trial: Trial) -> None:
     compared(answer, trial, [points, pictures, points[:1]])
 
 
+def deeper(leaf: int) -> Any:
+    """A structure of nine levels."""
+    value: Any = leaf
+    for level in range(9):
+        value = ([value], {"x": value}, (value, 0.5))[level % 3]
+    return value
+
+
 @collate.property(
     "and so on inside, to any depth", asks="All this holds inside structures, too, to any depth."
 )
@@ -229,6 +245,7 @@ def _(answer: Any, trial: Trial) -> None:
         }
 
     agreed(answer, trial, [deep() for _ in range(3)])
+    agreed(answer, trial, [deeper(at) for at in range(2)])
     for _ in range(5):
         agreed(answer, trial, some_samples(trial, (Point, Picture, OrderedDict, Row)))
 
@@ -357,6 +374,11 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
+def held(parts: list[Any]) -> str:
+    """The numbers of tensors or arrays."""
+    return shown([part.tolist() for part in parts])
+
+
 def filled(batch: Any) -> None:
     """Fills all tensors of a batch with 7."""
     if isinstance(batch, torch.Tensor):
@@ -387,8 +409,8 @@ def _(answer: Any, trial: Trial) -> None:
                     outline(parts) == outline(before),
                     "What is written into the batch appears in the sample: they share memory. An augmentation in place "
                     "would be done on the dataset itself.",
-                    expected="a batch with memory of its own",
-                    got=f"samples = {described(samples)}",
+                    expected=f"samples that still hold {held(before)}",
+                    got=f"they hold {held(parts)}",
                     observed=("shared", count),
                 )
 

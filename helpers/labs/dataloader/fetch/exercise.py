@@ -80,6 +80,9 @@ class Other:
 THE_BATCH = Other("the batch")
 
 
+ARGUMENTS = ("keyword", "positional argument")  # what Python says of a call with the wrong ones
+
+
 class Collate:
     """A collate_fn that notes what it is given, and returns `result`."""
 
@@ -130,7 +133,7 @@ def fetched(
             f"The answer raised {type(error).__name__} for {odd}: {shown(str(error), 120)}.",
             expected=f"{_described(asked) or 'nothing read'}; then collate_fn({shown(inside, 90)})",
             got=type(error).__name__,
-            observed=("raised for", odd, "keyword" in str(error)),
+            observed=("raised for", odd, next((word for word in ARGUMENTS if word in str(error)), "")),
         )
     unchanged(trial, "`index`", index, before)
     given = collate_fn.given
@@ -182,6 +185,8 @@ def unchanged(trial: Trial, what: str, now: Any, before: Any) -> None:
 
 
 def _unlike(got: Any, result: Any) -> str:
+    if got is None:
+        return "None"
     return "a copy of the result" if type(got) is type(result) else "something else"
 
 

@@ -33,6 +33,7 @@ ASKS = {
     order.PROCESSES: (
         "Batches of a map-style dataset, loaded by `num_workers` processes, in the order of `batch_sampler`.",
         "Start the workers yourself, with lab.start_worker(work, *args) or torch.multiprocessing: no DataLoader, no pool.",
+        "Batch k is `collate_fn([dataset[i] for i in indices])` with the sampler's k-th list of indices.",
         "Worker k % num_workers loads and collates it",
     ),
     order.ORDER: (

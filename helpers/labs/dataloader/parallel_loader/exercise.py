@@ -40,8 +40,8 @@ add_steps(
             "at the last batch; by break;",
             "Results that nobody has read, and errors of batches that nobody wants any more, make no difference.",
         ),
-        cleanup.GARBAGE: "by close(); when the iterator is dropped, also in a cycle that the garbage collector finds, also before "
-        "the first batch;",
+        cleanup.GARBAGE: "by close(), if the iterator has one; when the iterator is dropped, also in a cycle that the garbage "
+        "collector finds, also before the first batch;",
         cleanup.ERROR: (
             "by an error in a worker, in worker_init_fn, in the sampler (in its __iter__ and its first batch, too) or in the body of the loop.",
             "An error in the sampler comes through as it is.",

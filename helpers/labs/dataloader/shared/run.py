@@ -101,6 +101,7 @@ class Loading:
         self.iterator: Any = None
         self.received: list[Any] = []
         self.wanted = "every batch, then the end"
+        self.where = ""  # what tells this run from others of its property, in `observed` of one that hangs
         trial.given(given)
 
     def __enter__(self) -> Loading:
@@ -193,6 +194,7 @@ class Loading:
     def hangs(self, stuck: Stuck, when: str = "The loader waits", why: str = "", where: str = "") -> None:
         """Ends the property: who waits for what. It may hang, or wait with a time limit of some seconds."""
         place = next((frame[1:] for frame in reversed(judge.frames_of(stuck))), self.started.stood)
+        where = where or self.where
         line = "" if place is None else f"\nyour loader stood in line {place[0]}, in {place[1]}"
         self.trial.fail(
             f"{when}: for {self.started.waited:.1f} seconds nothing has happened{f', {why}' if why else ''}.",

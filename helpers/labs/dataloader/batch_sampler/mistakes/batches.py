@@ -60,7 +60,7 @@ def last_batch_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) ->
 
 @batch_sampler.mistake()
 def last_batch_kept(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """drop_last was not looked at: the short batch comes although it was to be dropped."""
+    """The short last batch comes although drop_last=True. Perhaps drop_last was not looked at."""
     yield from in_batches(sampler, batch_size, False)
 
 
@@ -87,7 +87,7 @@ def empty_batch_at_the_end(sampler: Iterable[int], batch_size: int, drop_last: b
 
 @batch_sampler.mistake()
 def full_last_batch_dropped(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """drop_last drops a last batch that is short. This drops the last batch always, a full one, too."""
+    """With drop_last=True the last batch is dropped although it is full: only a short one is."""
     batch: list[int] = []
     for index in sampler:
         if len(batch) == batch_size:
@@ -181,7 +181,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]
 
 @batch_sampler.mistake()
 def arrays(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
-    """An array of indices is no list: its items are NumPy's numbers, and keys that are text change their type in it."""
+    """Batches are arrays, and no lists. Perhaps np.array was called: it makes NumPy's numbers of ints, and
+    text of keys that are mixed.
+    """
     for batch in in_batches(sampler, batch_size, drop_last):
         yield np.array(batch)
 
@@ -220,7 +222,9 @@ def generators(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iter
 
 @batch_sampler.mistake()
 def slices_of_the_sampler(sampler: Any, batch_size: int, drop_last: bool) -> Iterator[Any]:
-    """Of a sampler that is no list no lists come: a slice is of the sampler's own type, a range or a tuple. Iterate."""
+    """Of a sampler that is no list no lists come. Perhaps they are slices, which are of the sampler's own
+    type, a range or a tuple: iterate.
+    """
     indices = sampler if hasattr(sampler, "__getitem__") else list(sampler)
     for start in range(0, len(indices), batch_size):
         batch = indices[start : start + batch_size]
@@ -333,7 +337,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def empty_batch_first(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The first batch is empty: the list was given before anything was in it. Place 0 leaves no remainder either."""
+    """The first batch is empty: it was given before anything was in it. Perhaps a place was tested, and place
+    0 leaves no remainder either.
+    """
     batch: list[int] = []
     for place, index in enumerate(sampler):
         if place % batch_size == 0:
@@ -449,7 +455,9 @@ def tensors(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterato
 
 @batch_sampler.mistake()
 def indices_made_ints(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The answer raises for indices that are not ints, perhaps by int(index): a key such as 'cat' is an index, too."""
+    """The answer raises where not all indices are ints, perhaps by int(index): a key such as 'cat' is an
+    index, too.
+    """
     yield from in_batches(map(int, sampler), batch_size, drop_last)
 
 

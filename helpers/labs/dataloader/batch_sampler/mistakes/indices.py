@@ -55,8 +55,9 @@ def list_kept_between_calls(
     drop_last: bool,
     batch: list[int] = [],  # noqa: B006
 ) -> Batches:
-    """Indices of an earlier call come again: a list outlives the call. A default value `batch=[]` is made once, with
-    the function, and what drop_last left in it begins the next epoch.
+    """Calls have something in common: what an earlier call left over changes what a later one gives. Perhaps
+    a list is a default value: `batch=[]` is made once, with the function, and what drop_last left in it
+    begins the next epoch.
     """
     for index in sampler:
         batch.append(index)
@@ -135,8 +136,8 @@ def last_batch_filled_up(sampler: Iterable[int], batch_size: int, drop_last: boo
 
 @batch_sampler.mistake()
 def sampler_read_whole(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The sampler is read to its end before a batch is given, perhaps by list(sampler): a sampler of a stream has no end,
-    and one of 10**9 samples takes minutes before the first batch.
+    """The sampler is read on and on for the next batch, perhaps to its end by list(sampler): a sampler of a
+    stream has no end, and one of 10**9 samples takes minutes before the first batch.
     """
     indices = list(sampler)
     for start in range(0, len(indices), batch_size):
@@ -225,7 +226,9 @@ def length_needed(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def sampler_sliced(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
-    """The answer slices the sampler: sampler[start:stop] works for a list and for little else. It can be iterated."""
+    """The answer asks the sampler for a place or a slice, sampler[...], which works for a list and for little
+    else. It can be iterated.
+    """
     for start in count(0, batch_size):
         batch = list(sampler[start : start + batch_size])
         if not batch or (drop_last and len(batch) < batch_size):
@@ -250,8 +253,8 @@ def next_of_an_iterable(sampler: Any, batch_size: int, drop_last: bool) -> Batch
 
 @batch_sampler.mistake()
 def begun_again_for_each_batch(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The first batch comes again and again: each islice(sampler, ...) begins a new iteration of the list. Take one
-    iter(sampler) before the loop.
+    """The first batch comes again and again. Perhaps each islice(sampler, ...) begins a new iteration of the
+    list: take one iter(sampler) before the loop.
     """
     while batch := list(islice(sampler, batch_size)):
         if len(batch) == batch_size or not drop_last:
@@ -318,7 +321,7 @@ def error_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: 
 
 @batch_sampler.mistake()
 def sampler_emptied(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
-    """The caller's own list was changed, perhaps by pop: there is nothing left for the second epoch."""
+    """The caller's own list was changed, perhaps by pop or sort: the second epoch goes over a different list."""
     while sampler:
         batch = [sampler.pop(0) for _ in range(min(batch_size, len(sampler)))]
         if len(batch) == batch_size or not drop_last:
@@ -327,12 +330,17 @@ def sampler_emptied(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def calls_batch_sampler(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """It works, and shows nothing: BatchSampler is what this exercise takes apart. The loop has six lines."""
+    """The answer uses torch's own batching: BatchSampler is what this exercise takes apart. The loop has six
+    lines.
+    """
     return iter(BatchSampler(sampler, batch_size, drop_last))
 
 
-@batch_sampler.variant(calls_batch_sampler)
-def _(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+@batch_sampler.mistake()
+def global_generator_moved(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
+    """torch's global generator has moved, and no random number is needed here. Perhaps a DataLoader cuts the batches, which
+    draws a seed for its workers in each epoch: the loop has six lines.
+    """
     yield from DataLoader(
         _Indices(),
         sampler=sampler,
@@ -383,7 +391,9 @@ def zero_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: b
 
 @batch_sampler.mistake()
 def twice_is_once(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """An index that the sampler gives twice comes once: sampling with replacement, and weights, give an index again."""
+    """Of an index that the sampler gives more than once some are lost: sampling with replacement, and
+    weights, give an index again.
+    """
     batch: list[int] = []
     for index in sampler:
         if index not in batch:
@@ -402,13 +412,17 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
 
 @batch_sampler.mistake()
 def indices_copied(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """A copy of an index came: who looks it up by identity, or knows it by its memory, does not find it."""
+    """In the place of an index came a different object, perhaps a copy: who looks it up by identity, or knows
+    it by its memory, does not find it.
+    """
     yield from in_batches(map(copy.deepcopy, sampler), batch_size, drop_last)
 
 
 @batch_sampler.mistake()
 def numpys_ints_made_pythons(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """An index of NumPy's type came as Python's int: an index is passed on as it is."""
+    """In the place of an index of NumPy's type came a different object, perhaps Python's int by int(index):
+    an index is passed on as it is.
+    """
     items = (index.item() if hasattr(index, "item") else index for index in sampler)
     yield from in_batches(items, batch_size, drop_last)
 

@@ -36,8 +36,28 @@ class FirstTwoEpochsAlike(Right):
 
 @chunk_sampler.mistake()
 class EpochsComeAgain(Right):
-    """Some epochs have the order of an earlier one, perhaps by a remainder: each epoch needs an order of its own."""
+    """Epochs share an order, perhaps by a remainder: each epoch needs an order of its own."""
 
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch % 1000))
+
+
+@chunk_sampler.mistake(breaks="The order of the chunks is random")
+class FewOrdersOfTheChunks(Right):
+    """Few orders of the chunks come, of the 24 that four chunks have. Perhaps only neighbours are swapped, or a remainder
+    brings the same ones back: each order must be able to come.
+    """
+
+    def chunks(self, rng: np.random.Generator) -> list[int]:
+        chunks = list(range(len(self.lengths)))
+        for at in range(0, len(chunks) - 1, 2):
+            if rng.random() < 0.5:
+                chunks[at], chunks[at + 1] = chunks[at + 1], chunks[at]
+        return chunks
+
+
+@chunk_sampler.variant(FewOrdersOfTheChunks)
+class _(Right):
     def rng(self) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.epoch % 10))
 
@@ -46,6 +66,16 @@ class EpochsComeAgain(Right):
 class _(Right):
     def rng(self) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.epoch // 2))
+
+
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
+class SeedZeroStays(Right):
+    """With seed 0 all epochs have one order, and with a different seed they have not. Perhaps seed and epoch are multiplied:
+    0 times anything is 0.
+    """
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed * (self.epoch + 1))
 
 
 @chunk_sampler.mistake()
@@ -58,7 +88,9 @@ class FirstTwoSeedsAlike(Right):
 
 @chunk_sampler.mistake()
 class SeedsComeAgain(Right):
-    """Some seeds have one order, perhaps by a remainder: a mean over several seeds is then one run."""
+    """Some seeds have one order, perhaps by a remainder: a mean over several seeds then counts one run more
+    than once.
+    """
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng((self.seed % 100, self.epoch))
@@ -74,7 +106,7 @@ class OrderByRank(Right):
 
 @chunk_sampler.mistake()
 class OrderByProcess(Right):
-    """The order depends on the number of the process: it never comes again."""
+    """The order depends on the number of the process: it is a different one in each process."""
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.epoch, os.getpid()))
@@ -82,7 +114,9 @@ class OrderByProcess(Right):
 
 @chunk_sampler.mistake()
 class OnlyAfterSetEpoch(Right):
-    """A sampler whose epoch was never set is not shuffled: a new one stands at epoch 0, and has the order of that."""
+    """Where set_epoch was never called all seeds have one order. Perhaps such a sampler is not shuffled: a
+    new one stands at epoch 0, and has the order of that.
+    """
 
     def __init__(self, lengths: list[int], seed: int) -> None:
         super().__init__(lengths, seed)
@@ -106,7 +140,9 @@ class Floats(Right):
 
 @chunk_sampler.mistake()
 class ShortChunksSkipped(Right):
-    """Chunks of one index are skipped: there is nothing to shuffle, and still something to give."""
+    """Where the lengths differ, or are 1, some indices never come. Perhaps chunks of one index are skipped:
+    there is nothing to shuffle, and still something to give.
+    """
 
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return rng.permutation(length).tolist() if length > 1 else []
@@ -114,7 +150,9 @@ class ShortChunksSkipped(Right):
 
 @chunk_sampler.mistake()
 class LengthByTheLongest(Right):
-    """len() counts each chunk as long as a different one: the lengths may differ, and their sum counts."""
+    """len() is neither the number of indices nor that of the chunks. Perhaps each chunk counts as long as a
+    different one: the lengths may differ, and their sum counts.
+    """
 
     def __len__(self) -> int:
         return len(self.lengths) * max(self.lengths, default=0)
@@ -298,7 +336,7 @@ class _(Right):
         super().__init__(lengths, seed + int(time.time()))
 
 
-@chunk_sampler.mistake(breaks="No global generator is used or moved.")
+@chunk_sampler.mistake(breaks="No global generator is moved.")
 class GlobalGeneratorMoved(Right):
     """The order is right, but a global generator has moved. Perhaps a number was drawn from it and never used: whoever draws
     next gets other numbers than without the sampler.

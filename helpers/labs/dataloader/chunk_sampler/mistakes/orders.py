@@ -17,7 +17,9 @@ from helpers.labs.dataloader.chunk_sampler.right import Right
 
 @chunk_sampler.mistake()
 class LocalIndices(Right):
-    """Each chunk was numbered from 0: the indices of the chunks before it must be added."""
+    """No index is as large as the longest chunk is long, so that some come twice and some never. Perhaps each
+    chunk was numbered from 0: the indices of the chunks before it must be added.
+    """
 
     def start(self, chunk: int) -> int:
         return 0
@@ -25,8 +27,8 @@ class LocalIndices(Right):
 
 @chunk_sampler.mistake()
 class EqualLengthsAssumed(Right):
-    """chunk * length is where a chunk begins if all have one length. The last file is nearly always shorter;
-    accumulate tells it for any lengths.
+    """Where the chunks are of unequal length, indices are wrong. Perhaps chunk * length is taken for the
+    beginning of a chunk: the last file is nearly always shorter, and accumulate tells it for any lengths.
     """
 
     def start(self, chunk: int) -> int:
@@ -53,7 +55,9 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class ChunkEndForItsStart(Right):
-    """accumulate gives where the chunks end. A chunk begins where the one before it ends."""
+    """Some indices come twice, some never, and some are not in the dataset. Perhaps a chunk begins where it
+    ends: accumulate gives the ends, and a chunk begins where the one before it ends.
+    """
 
     def start(self, chunk: int) -> int:
         return list(accumulate(self.lengths))[chunk]
@@ -61,8 +65,8 @@ class ChunkEndForItsStart(Right):
 
 @chunk_sampler.mistake()
 class LastIndexLeftOut(Right):
-    """The last index of each chunk was left out: the end of a range is not in it, so nothing needs to be
-    taken off.
+    """Some indices never come, perhaps the last one of each chunk: the end of a range is not in it, so
+    nothing needs to be taken off.
     """
 
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
@@ -71,7 +75,9 @@ class LastIndexLeftOut(Right):
 
 @chunk_sampler.mistake()
 class DrawnWithReplacement(Right):
-    """Drawing an index at a time gives some twice and some never. A permutation gives each once."""
+    """Some indices come twice and some never. Perhaps each index is drawn for itself: a permutation gives
+    each once.
+    """
 
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return rng.integers(length, size=length).tolist() if length else []
@@ -85,8 +91,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class TensorsForInts(Right):
-    """Going through torch.randperm gives tensors without dimensions, not ints: a dict of samples does not
-    find them, and as keys two of them are never alike. tolist() gives ints.
+    """The indices are tensors, and no ints: a dict of samples does not find them, and as keys two of them are
+    never alike. Perhaps they come from torch.randperm: tolist() gives ints.
     """
 
     def places(self, rng: np.random.Generator, length: int) -> Any:
@@ -105,8 +111,8 @@ class ChunksInsteadOfIndices(Right):
 
 @chunk_sampler.mistake()
 class LengthInChunks(Right):
-    """len(sampler) counts samples: the loader works out its number of batches from it, and a progress bar its
-    end.
+    """len() gives the number of chunks, and samples are to be counted: the loader works out its number of
+    batches from it, and a progress bar its end.
     """
 
     def __len__(self) -> int:
@@ -129,8 +135,8 @@ class NoLength:
 
 @chunk_sampler.mistake()
 class EverythingShuffled(Right):
-    """One shuffle of all indices is the most random order, and the worst to read: nearly every sample opens
-    another chunk.
+    """The chunk changes at many steps, and each change opens another file. Perhaps all indices were shuffled
+    at once: the most random order, and the worst to read.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -152,8 +158,8 @@ class ChunksInTurns(Right):
 
 @chunk_sampler.mistake()
 class LengthsShuffled(Right):
-    """The lengths were shuffled, and the chunks laid out anew: the borders are no longer those of the files.
-    Shuffle the numbers of the chunks.
+    """The borders between the runs of indices are not those of the files. Perhaps the lengths were shuffled,
+    and the chunks laid out anew: shuffle the numbers of the chunks.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -176,12 +182,23 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class CallersListShuffled(Right):
-    """random.shuffle works in place: it shuffled the list of lengths that the caller still holds."""
+    """The list of lengths that the caller still holds was changed, perhaps by random.shuffle or sort: both
+    work in place. Work on a copy.
+    """
 
     def __init__(self, lengths: list[int], seed: int) -> None:
         super().__init__(lengths, seed)
         self.starts = list(accumulate(lengths, initial=0))
         random.Random(seed).shuffle(lengths)
+
+
+@chunk_sampler.variant(CallersListShuffled)
+class _(Right):
+    """Not before an iteration has ended."""
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+        self.lengths.sort()
 
 
 @chunk_sampler.variant(CallersListShuffled)
@@ -193,8 +210,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class ChunkOrderFixed(Right):
-    """Only the indices inside a chunk are shuffled: the model meets the files in the same order in every
-    epoch.
+    """The chunks come in their own order in every epoch: the model meets the files in the same order each
+    time.
     """
 
     def chunks(self, rng: np.random.Generator) -> list[int]:
@@ -213,7 +230,9 @@ class ChunkOrderDrawnOnce(Right):
 
 @chunk_sampler.mistake()
 class ChunksTurnedRound(Right):
-    """Starting from another chunk in each epoch is no shuffle: each chunk still follows the same other one."""
+    """Each epoch starts from some chunk and goes round: that is no shuffle, since each chunk still follows
+    the same other one.
+    """
 
     def chunks(self, rng: np.random.Generator) -> list[int]:
         return np.roll(np.arange(len(self.lengths)), rng.integers(100)).tolist()
@@ -227,7 +246,9 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class ChunksForthAndBack(Right):
-    """Every other epoch backwards is no shuffle: there are two orders in all."""
+    """The chunks come forwards or backwards, and in no other order: there are two orders in all, which is no
+    shuffle.
+    """
 
     def chunks(self, rng: np.random.Generator) -> list[int]:
         order = list(range(len(self.lengths)))
@@ -236,7 +257,7 @@ class ChunksForthAndBack(Right):
 
 @chunk_sampler.mistake()
 class ChunksNotShuffledInside(Right):
-    """The chunks are shuffled, but each is read from its first sample to its last: a batch holds neighbours,
+    """In some chunks the samples come from the first to the last in every epoch: a batch holds neighbours,
     which are often of one class.
     """
 
@@ -246,7 +267,9 @@ class ChunksNotShuffledInside(Right):
 
 @chunk_sampler.mistake()
 class InsideDrawnOnce(Right):
-    """The orders inside the chunks were drawn from the seed alone: neighbours stay neighbours in all epochs."""
+    """Inside a chunk one order comes in all epochs, perhaps drawn from the seed alone: neighbours stay
+    neighbours.
+    """
 
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return np.random.default_rng((self.seed, length)).permutation(length).tolist()
@@ -266,7 +289,9 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class ChunksTurnedRoundInside(Right):
-    """Starting at another place of the chunk is no shuffle: each sample still follows the same other one."""
+    """Inside a chunk each epoch starts from some sample and goes round: that is no shuffle, since each sample
+    still follows the same other one.
+    """
 
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return np.roll(np.arange(length), rng.integers(100)).tolist()
@@ -274,7 +299,9 @@ class ChunksTurnedRoundInside(Right):
 
 @chunk_sampler.mistake()
 class OnePermutationForAllChunks(Right):
-    """The generator was made anew, from the same numbers, for each chunk: all chunks get one permutation."""
+    """In each epoch all chunks of one length get one permutation. Perhaps the generator was made anew, from
+    the same numbers, for each chunk.
+    """
 
     def places(self, rng: np.random.Generator, length: int) -> list[int]:
         return self.rng().permutation(length).tolist()
@@ -292,7 +319,9 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class EpochIgnored(Right):
-    """set_epoch keeps a number that nothing looks at: all epochs have the order of the first."""
+    """New samplers have one order in all epochs, whatever set_epoch was told. Perhaps it keeps a number that
+    nothing looks at.
+    """
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
@@ -310,7 +339,7 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class SeedIgnored(Right):
-    """The epoch alone decides: five runs with five seeds see the data in one order."""
+    """All seeds have one order: five runs with five seeds see the data in the same order."""
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(self.epoch)
@@ -318,7 +347,7 @@ class SeedIgnored(Right):
 
 @chunk_sampler.mistake()
 class SeedAndEpochIgnored(Right):
-    """The generator starts from a constant: every run and every epoch has one order."""
+    """Every seed and every epoch has one order, perhaps since the generator starts from a constant."""
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(0)
@@ -326,7 +355,9 @@ class SeedAndEpochIgnored(Right):
 
 @chunk_sampler.mistake()
 class SeedTimesEpoch(Right):
-    """0 times anything is 0: in epoch 0 all seeds have one order, and with seed 0 all epochs."""
+    """In epoch 0 all seeds have one order, and with one seed all epochs have. Perhaps seed and epoch are
+    multiplied: 0 times anything is 0.
+    """
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed * self.epoch)
@@ -334,8 +365,8 @@ class SeedTimesEpoch(Right):
 
 @chunk_sampler.mistake()
 class FirstEpochNotShuffled(Right):
-    """Epoch 0 is an epoch, too: `if self.epoch` is false there, and the first epoch goes through the files in
-    order.
+    """In epoch 0 the files come in order, sample by sample, whatever the seed is. Perhaps `if self.epoch`
+    decides: that is false in epoch 0, which is an epoch, too.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -344,8 +375,9 @@ class FirstEpochNotShuffled(Right):
 
 @chunk_sampler.mistake()
 class GlobalGeneratorDrawnFrom(Right):
-    """The order depends on what else the program has drawn: two ranks, or a run that is resumed, get other
-    orders.
+    """A second sampler with the same arguments has a different order. Perhaps a global generator is drawn
+    from, and the order depends on what else the program has drawn: two ranks, or a run that is resumed, get
+    other orders.
     """
 
     def rng(self) -> np.random.Generator:
@@ -381,8 +413,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class GlobalGeneratorSeeded(Right):
-    """The order is right, but a global generator of the program starts over in each epoch: what the program draws from it
-    repeats. Use a generator of your own.
+    """The order is right, but a global generator of the program starts over, perhaps by a seed in each epoch:
+    what the program draws from it repeats. Use a generator of your own.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -419,8 +451,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class GeneratorKept(Right):
-    """A generator that is kept moves on with each iteration: the order depends on how often the sampler was
-    used before, and a resumed run does not find its place.
+    """The order depends on how often the sampler was gone through before, and a resumed run does not find its
+    place. Perhaps a generator is kept: it moves on with each iteration.
     """
 
     def __init__(self, lengths: list[int], seed: int) -> None:
@@ -446,7 +478,9 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class EpochsCounted(Right):
-    """The sampler counts its iterations by itself: to look at the order once, or to resume, moves it on."""
+    """A second iteration has the order of the next epoch. Perhaps the sampler counts its iterations by
+    itself: to look at the order once, or to resume, moves it on.
+    """
 
     def __iter__(self) -> Iterator[Any]:
         order = list(super().__iter__())
@@ -456,7 +490,9 @@ class EpochsCounted(Right):
 
 @chunk_sampler.mistake()
 class EpochsAddedUp(Right):
-    """set_epoch(5) says which epoch it is, not by how many to go on."""
+    """After set_epoch(5) and back the order is a different one. Perhaps the numbers are added up:
+    set_epoch(5) says which epoch it is, not by how many to go on.
+    """
 
     def set_epoch(self, epoch: int) -> None:
         self.epoch += epoch
@@ -472,8 +508,8 @@ class SaltedHash(Right):
 
 @chunk_sampler.mistake()
 class FreshEntropy(Right):
-    """A generator without a seed takes one from the operating system: nothing repeats, and each rank has an
-    order of its own.
+    """The order never comes again, not even for the same arguments. Perhaps a generator without a seed takes
+    one from the operating system: each rank then has an order of its own.
     """
 
     def rng(self) -> np.random.Generator:
@@ -488,8 +524,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class IteratorOfItself(Right):
-    """__iter__ returns the sampler itself, with one place for all: two loops over it share the place. Let
-    __iter__ be a generator function.
+    """set_epoch in the middle of an iteration makes it lose indices or repeat them. Perhaps __iter__ returns
+    the sampler itself, with one place for all: let __iter__ be a generator function.
     """
 
     def __iter__(self) -> Any:
@@ -504,7 +540,9 @@ class IteratorOfItself(Right):
 
 @chunk_sampler.mistake()
 class GoodForOneEpoch(Right):
-    """The iteration was begun in __init__, and ends once and for all: the second epoch is empty."""
+    """After its first epoch a sampler gives no index. Perhaps the iteration was begun in __init__: it ends
+    once and for all.
+    """
 
     def __init__(self, lengths: list[int], seed: int) -> None:
         super().__init__(lengths, seed)

@@ -80,8 +80,8 @@ objects = collate.bank(lambda kind: kind())
 
 @objects.mistake()
 class FloatsBecomeFloat32(Right):
-    """A Python float has 64 bits. torch.tensor of such makes float32, the default dtype; default_collate says
-    float64, and a float32 model then asks for .float().
+    """Floats give float32, torch.tensor's default for them: a Python float has 64 bits, and default_collate
+    says float64. A float32 model then asks for .float().
     """
 
     def numbers(self, samples: Sequence[Any]) -> Any:
@@ -113,7 +113,7 @@ class _(Right):
 
 @objects.mistake()
 class AllNumbersBecomeFloats(Right):
-    """Labels are int and stay int64: cross_entropy and indexing refuse floats."""
+    """Ints give floats. Labels are int and stay int64: cross_entropy and indexing refuse floats."""
 
     def numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float64)
@@ -147,7 +147,9 @@ class BoolsBecomeInts(Right):
 
 @objects.mistake()
 class ints_cut_to_32_bits(Right):
-    """int64 holds what people put into ints: ids, time stamps, offsets. int32 does not."""
+    """Ints give int32: int64 holds what people put into ints, such as ids, time stamps and offsets, and int32
+    does not.
+    """
 
     def numbers(self, samples: Sequence[Any]) -> Any:
         if type(samples[0]) is int:
@@ -189,8 +191,8 @@ class _(Right):
 
 @objects.mistake()
 class ArraysStayArrays(Right):
-    """np.stack gives one more array. A batch is made of tensors: they are what goes to shared memory, pinned
-    memory and the GPU.
+    """Arrays give one more array, perhaps by np.stack. A batch is made of tensors: they are what goes to
+    shared memory, pinned memory and the GPU.
     """
 
     def arrays(self, samples: Sequence[np.ndarray]) -> Any:
@@ -208,8 +210,8 @@ class _(Right):
 
 @objects.mistake()
 class NumpyNumbersUnknown(Right):
-    """np.float32(1) is neither an array nor a Python float: a sum or a mean of an array gives such a number,
-    and it has a class of its own.
+    """NumPy's numbers raise. np.float32(1) is neither an array nor a Python float: a sum or a mean of an
+    array gives such a number, and it has a class of its own.
     """
 
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
@@ -232,7 +234,9 @@ class _(Right):
 
 @objects.mistake()
 class NumpyNumbersAsPythons(Right):
-    """float(sample) makes a Python float of np.float32 and of np.int16 alike: the dtype is gone."""
+    """NumPy's numbers give the dtypes of Python's, perhaps by float(sample) or item(): that makes one float
+    of np.float64, np.float32 and np.float16, and their own dtype is gone.
+    """
 
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor([float(sample) for sample in samples], dtype=torch.float64)
@@ -246,7 +250,9 @@ class _(Right):
 
 @objects.mistake()
 class NumpyNumbersBecomeFloat32(Right):
-    """np.float64(1) is a float, too, and a branch for numbers that came first made float32 of it."""
+    """np.float64(1) gives float32, which torch.tensor makes of Python's floats. Perhaps a branch for floats
+    came first, since np.float64 is one, or item() was called: torch.as_tensor keeps NumPy's dtype.
+    """
 
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return torch.tensor([sample.item() for sample in samples])
@@ -443,6 +449,25 @@ class NumpyNumbersInAColumn(Right):
 
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:
         return super().numpy_numbers(samples).unsqueeze(1)
+
+
+@objects.mistake(breaks="one of shape (B,) if theirs is ()")
+class ArraysWithoutDimensionsInAColumn(Right):
+    """Arrays of shape () give shape (B, 1), perhaps by np.atleast_1d: stacking adds one dimension, and that is B."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return super().arrays([np.atleast_1d(sample) for sample in samples])
+
+
+@objects.variant(ArraysWithoutDimensionsInAColumn)
+class _(Right):
+    """NumPy's numbers, too."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return super().arrays([np.atleast_1d(sample) for sample in samples])
+
+    def numpy_numbers(self, samples: Sequence[Any]) -> Any:
+        return self.arrays(samples)
 
 
 @objects.variant(NumpyNumbersAsPythons)

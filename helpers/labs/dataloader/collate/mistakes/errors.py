@@ -27,7 +27,9 @@ class MissingKeysSkipped(Right):
 
 @objects.mistake()
 class CutToTheShortest(Right):
-    """zip stops at the shortest sample and says nothing: boxes are lost. Compare the lengths first."""
+    """Of lists or tuples of unequal size items are lost, and nothing is said, perhaps by zip: it stops at the
+    shortest. Compare the lengths first.
+    """
 
     def equal_sizes(self, samples: Sequence[Any]) -> None:
         pass
@@ -134,7 +136,9 @@ class _(Right):
 
 @objects.mistake()
 class NoneLeftOut(Right):
-    """Samples that are None were left out: the batch is smaller than batch_size, and nobody knows why."""
+    """A None among the samples raised nothing, perhaps since it was left out: the batch is then smaller than
+    batch_size, and nobody knows why.
+    """
 
     def __call__(self, samples: list[Any]) -> Any:
         samples = [sample for sample in samples if sample is not None]
@@ -196,8 +200,8 @@ class _(Right):
 
 @objects.mistake()
 class NothingRaisesStopIteration(Right):
-    """next(iter([])) raises StopIteration, which a `for` over the loader takes for the end of the epoch:
-    training stops in silence.
+    """Without samples StopIteration is raised, as next(iter([])) does. A `for` over the loader takes it for
+    the end of the epoch: training stops in silence.
     """
 
     def __call__(self, samples: list[Any]) -> Any:
@@ -407,7 +411,9 @@ class _(Right):
 
 @objects.mistake()
 class ComplexTaken(Right):
-    """Complex numbers give a tensor: torch's function takes float, int and bool, perhaps numbers.Number was asked for."""
+    """Complex numbers raised nothing, perhaps since numbers.Number was asked for: torch's function takes
+    float, int and bool.
+    """
 
     def others(self, samples: Sequence[Any]) -> Any:
         return torch.tensor(samples) if isinstance(samples[0], complex) else super().others(samples)
@@ -523,7 +529,9 @@ class _(Right):
 
 @objects.mistake()
 class KeysOfTheLast(Right):
-    """The keys of a sample other than the first decided, and what that one lacks is left out in silence."""
+    """The last sample lacks a key, so the batch lacks it, too, and nothing is said. Perhaps the keys of a
+    sample other than the first decided.
+    """
 
     def mappings(self, samples: Sequence[Any]) -> Any:
         batch = copy.copy(samples[-1])

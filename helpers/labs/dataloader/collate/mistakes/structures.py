@@ -94,7 +94,7 @@ class _(Right):
 
 @objects.mistake()
 class TuplesStayTuples(Right):
-    """A tuple of samples' items comes as a list for the sake of old code; only a namedtuple keeps its kind."""
+    """Tuples give a tuple, and a list is wanted, for the sake of old code; only a namedtuple keeps its kind."""
 
     def sequences(self, samples: Sequence[Any]) -> Any:
         batch = super().sequences(samples)
@@ -110,7 +110,7 @@ class _(Right):
 
 @objects.mistake()
 class ListsBecomeTuples(Right):
-    """Columns that come from a tuple(...) are a tuple, for lists, too; both lists and tuples give a list."""
+    """Lists give a tuple, as tuples do, perhaps by tuple(...): both lists and tuples give a list."""
 
     def sequences(self, samples: Sequence[Any]) -> Any:
         return tuple(super().sequences(samples))
@@ -136,8 +136,8 @@ class _(Right):
 
 @objects.mistake()
 class NotTransposed(Right):
-    """Each sample was collated for itself: the batch is still a list of samples, where one column for each
-    item is wanted.
+    """The batch is still a list of samples, where one column for each item is wanted. Perhaps each sample was
+    collated for itself.
     """
 
     def sequences(self, samples: Sequence[Any]) -> Any:
@@ -244,8 +244,8 @@ class DictBecomesAList(Right):
 
 @objects.mistake()
 class DictClassLost(Right):
-    """A dict of a different class came back as a plain dict, perhaps by {...}: an OrderedDict, or a class with methods of its
-    own, is lost. Copy the first sample and update the copy.
+    """A dict of a different class came back as a plain dict, perhaps by {...}: its methods, its order or its
+    factory is lost. Copy the first sample and update the copy.
     """
 
     def mappings(self, samples: Sequence[Any]) -> Any:
@@ -254,7 +254,9 @@ class DictClassLost(Right):
 
 @objects.mistake()
 class ExactDictOnly(Right):
-    """type(x) is dict is false for an OrderedDict. isinstance asks the right question."""
+    """Dicts of a different class raise, perhaps since type(x) is dict is false for them. isinstance asks the
+    right question.
+    """
 
     def mappings(self, samples: Sequence[Any]) -> Any:
         return super().mappings(samples) if type(samples[0]) is dict else self.others(samples)
@@ -262,7 +264,9 @@ class ExactDictOnly(Right):
 
 @objects.mistake()
 class KeysByPosition(Right):
-    """Two dicts may hold their keys in another order: values are paired by key, never by position."""
+    """Values of two keys stand in one column, perhaps paired by position. Dicts may hold their keys in a
+    different order: values are paired by key.
+    """
 
     def mappings(self, samples: Sequence[Any]) -> Any:
         columns = zip(*(sample.values() for sample in samples), strict=False)
@@ -280,7 +284,9 @@ class _(Right):
 
 @objects.mistake()
 class NamedtupleLost(Right):
-    """A namedtuple is a tuple, and the branch for tuples came first: batch.x works no more."""
+    """A namedtuple came back as a list: batch.x works no more. Perhaps the branch for tuples came first,
+    since a namedtuple is a tuple, too.
+    """
 
     def named(self, samples: Sequence[Any]) -> Any:
         return self.sequences(samples)
@@ -288,7 +294,7 @@ class NamedtupleLost(Right):
 
 @objects.mistake()
 class NamedtupleBecomesATuple(Right):
-    """tuple(columns) has no names: build the namedtuple's own type again."""
+    """A namedtuple came back as a tuple, which has no names: build the namedtuple's own type again."""
 
     def named(self, samples: Sequence[Any]) -> Any:
         return tuple(self.columns(samples))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,12 +13,13 @@ from torch.utils.data import DataLoader, default_collate
 from torch.utils.data._utils import collate as torch_collate
 
 from helpers.labs.dataloader.collate.mistakes.batches import Right, objects
+from helpers.labs.dataloader.collate.mistakes.structures import DictClassLost, OnlyOneLevel
 
 
 @objects.mistake()
 class TensorDtypeLost(Right):
-    """The tensors went through Python's numbers (tolist, item), and came back with default dtypes; it is
-    slow, too.
+    """Tensors came back with torch's default dtypes. Perhaps they went through Python's numbers (tolist,
+    item); that is slow, too.
     """
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
@@ -54,8 +56,8 @@ class _(Right):
 
 @objects.mistake()
 class JoinedNotStacked(Right):
-    """torch.cat joins along a dimension that is there: two samples of shape (2, 3) give (4, 3). A batch has a
-    dimension of its own.
+    """Samples are joined along a dimension that is there, as torch.cat does: two samples of shape (2, 3) give
+    (4, 3). A batch has a dimension of its own.
     """
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
@@ -123,8 +125,8 @@ class _(Right):
 
 @objects.mistake()
 class UnequalTensorsPadded(Right):
-    """Whether samples of unequal size are padded, and with what, is a decision: default_collate refuses to
-    guess. A collate_fn of one's own is the place for it.
+    """Tensors of unequal size were made equal, perhaps padded. Whether that is done, and with what, is a
+    decision: default_collate refuses to guess. A collate_fn of one's own is the place for it.
     """
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
@@ -152,8 +154,8 @@ class _(Right):
 
 @objects.mistake()
 class BatchOfOneSharesMemory(Right):
-    """sample.unsqueeze(0) and sample[None] are views: what is done to a batch of one in place is done to the
-    dataset. stack copies.
+    """A batch of one shares memory with its sample: what is done to it in place is done to the dataset.
+    Perhaps it is a view, as sample.unsqueeze(0) and sample[None] are: stack copies.
     """
 
     def tensors(self, samples: Sequence[Tensor]) -> Any:
@@ -258,7 +260,9 @@ class _(Right):
 
 @objects.mistake()
 class CallsDefaultCollate:
-    """It works, and shows nothing: default_collate is what this exercise takes apart."""
+    """It works, and shows nothing: torch's collate functions, default_collate above all, are what this
+    exercise takes apart.
+    """
 
     def __call__(self, samples: list[Any]) -> Any:
         return default_collate(samples)
@@ -450,7 +454,9 @@ class _(Right):
 
 @objects.mistake()
 class TextJoined(Right):
-    """The texts were joined to one: which part is whose sample's is lost. The list of them is the batch."""
+    """One text came for the whole batch, perhaps all of them joined: which part is whose sample's is lost.
+    The list of them is the batch.
+    """
 
     def text(self, samples: Sequence[Any]) -> Any:
         return type(samples[0])().join(samples)
@@ -476,7 +482,7 @@ class _(Right):
 
 @objects.mistake()
 class TextOfTheFirstOnly(Right):
-    """One text came for the whole batch, that of the first sample: each sample has one of its own."""
+    """The text of the first sample came for the whole batch: each sample has one of its own."""
 
     def text(self, samples: Sequence[Any]) -> Any:
         return samples[0]
@@ -525,3 +531,39 @@ class BufferUsedAgain(Right):
         if self.kept is None or (self.kept.shape, self.kept.dtype) != (batch.shape, batch.dtype):
             self.kept = torch.empty_like(batch)
         return self.kept.copy_(batch)
+
+
+@objects.variant(DictClassLost)
+class _(Right):
+    """By `|`, which keeps the classes of the standard library."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return samples[0] | {key: self([sample[key] for sample in samples]) for key in samples[0]}
+
+
+@objects.variant(OnlyOneLevel)
+class _(Right):
+    """Down to a depth that its author has thought of."""
+
+    depth = 0
+
+    def __call__(self, samples: Any) -> Any:
+        if self.depth == 5 and isinstance(samples[0], (dict, list, tuple)):
+            return samples
+        self.depth += 1
+        try:
+            return super().__call__(samples)
+        finally:
+            self.depth -= 1
+
+
+@objects.mistake(breaks="Gradients flow back to the samples.")
+class ComputedTensorsRefused(Right):
+    """Dicts of tensors that were computed from others raise, perhaps by copy.deepcopy, which takes only tensors that were
+    created as they are. copy.copy of the dict will do: its values are replaced.
+    """
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        batch = copy.deepcopy(samples[0])
+        batch.update({key: self([sample[key] for sample in samples]) for key in samples[0]})
+        return batch

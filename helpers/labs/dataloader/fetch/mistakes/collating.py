@@ -40,9 +40,7 @@ def list_around_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: 
 
 @fetch.mistake()
 def collated_one_by_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """collate_fn turns samples into a batch. Called for each sample it sees no batch, and a list of results
-    is returned.
-    """
+    """collate_fn was called for each sample, and sees no batch: it is what turns samples into one."""
     if not auto_collation:
         return collate_fn(dataset[index])
     return [collate_fn(sample) for sample in read_batch(dataset, index)]
@@ -141,7 +139,7 @@ def collate_skipped_for_many(dataset: Any, index: Any, auto_collation: bool, col
 
 @fetch.mistake()
 def result_thrown_away(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """collate_fn returns the batch; the samples that went in stay as they are."""
+    """What was read is returned, and what collate_fn made of it is lost: that is the batch."""
     samples = read_batch(dataset, index) if auto_collation else dataset[index]
     collate_fn(samples)
     return samples
@@ -149,8 +147,8 @@ def result_thrown_away(dataset: Any, index: Any, auto_collation: bool, collate_f
 
 @fetch.mistake()
 def own_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """The caller's collate_fn was left out for default_collate: a batch of texts, or of boxes of unequal
-    size, needs the one that was given.
+    """The samples were collated in torch's way, perhaps by default_collate in the place of the caller's
+    collate_fn: a batch of texts, or of boxes of unequal size, needs the one that was given.
     """
     return default_collate(read_batch(dataset, index)) if auto_collation else default_convert(dataset[index])
 
@@ -300,8 +298,8 @@ def getitems_for_each_sample(dataset: Any, index: Any, auto_collation: bool, col
 
 @fetch.mistake()
 def getitems_of_the_class(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """A __getitems__ that is on the object only was not found, perhaps because it was looked up on the class. A wrapper
-    that hands attributes on by __getattr__ has it so.
+    """A __getitems__ that is on the object only was not found, perhaps because it was looked up on the class.
+    A wrapper that hands attributes on by __getattr__ has it so.
     """
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -319,7 +317,15 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index])
 
 
-@fetch.variant(getitems_of_the_class)
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
+def getitems_taken_for_granted(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """The answer asks for the __getitems__ of a dataset that has none. Most datasets have none: ask with hasattr first."""
+    if not auto_collation:
+        return collate_fn(dataset[index])
+    return collate_fn(dataset.__getitems__(index))
+
+
+@fetch.variant(getitems_taken_for_granted)
 def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -386,7 +392,9 @@ def auto_collation_upside_down(dataset: Any, index: Any, auto_collation: bool, c
 
 @fetch.mistake()
 def list_handed_to_getitem(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """dataset[[3, 1]] works for a tensor or an array; a dataset's __getitem__ takes one index."""
+    """The dataset was asked for several samples at once by dataset[...]: that works for a tensor or an array;
+    a dataset's __getitem__ takes one index.
+    """
     if auto_collation and hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(index))
     return collate_fn(dataset[index])

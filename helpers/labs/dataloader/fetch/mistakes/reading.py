@@ -60,8 +60,8 @@ def read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Colla
 
 @fetch.mistake()
 def missing_method_by_except(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """A fault inside the dataset's own __getitems__ was hidden, and everything read again one by one: perhaps an `except`
-    around the call, meant for a missing method. Ask with hasattr.
+    """A fault inside the dataset's own __getitems__ was hidden, perhaps by an `except` that was meant for a
+    missing method, and everything read again one by one. Ask with hasattr.
     """
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -183,8 +183,8 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def empty_bulk_read_again(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """__getitems__ gave something that is false (an empty list, None), and the samples were read one by one after that.
-    What it gives is the batch, whatever it is.
+    """What __getitems__ gave did not go to collate_fn where it is false (an empty list, None): perhaps the
+    samples were read one by one after that. What it gives is the batch, whatever it is.
     """
     if not auto_collation:
         return collate_fn(dataset[index])
@@ -225,7 +225,9 @@ def tuple_to_getitems(dataset: Any, index: Any, auto_collation: bool, collate_fn
 
 @fetch.mistake()
 def getitems_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """__getitems__(*index) hands over as many arguments as there are indices; it takes one, the list."""
+    """__getitems__ was called with a wrong number of arguments, perhaps by __getitems__(*index): it takes
+    one, the list.
+    """
     if auto_collation and hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(*index))
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
@@ -233,13 +235,15 @@ def getitems_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn
 
 @fetch.mistake()
 def bulk_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """collate_fn was given a copy of what __getitems__ gave: it takes the thing itself, whose class and memory may matter."""
+    """collate_fn was given a copy of what the dataset gave: it takes the thing itself, whose class and memory
+    may matter.
+    """
     return collate_fn(copy.copy(read(dataset, index, auto_collation)))
 
 
 @fetch.mistake()
 def bulk_sorted(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """What __getitems__ gave was changed before collate_fn got it, perhaps sorted: the dataset's own list is spoilt."""
+    """What __getitems__ gave was changed, perhaps sorted: the dataset's own list is spoilt."""
     data = read(dataset, index, auto_collation)
     if auto_collation and hasattr(dataset, "__getitems__") and isinstance(data, list):
         data.sort(key=str)
@@ -248,8 +252,8 @@ def bulk_sorted(dataset: Any, index: Any, auto_collation: bool, collate_fn: Coll
 
 @fetch.mistake()
 def length_of_bulk_tested(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """The answer refuses what __getitems__ gives where it is not one sample for each index: a dict of columns has the
-    length of its keys. It goes to collate_fn as it is.
+    """The answer raises where __getitems__ gives something else than one sample for each index, perhaps since
+    it compares the lengths: a dict of columns has the length of its keys. It goes to collate_fn as it is.
     """
     data = read(dataset, index, auto_collation)
     if auto_collation and len(data) != len(index):
@@ -314,8 +318,8 @@ def empty_batch_refused(dataset: Any, index: Any, auto_collation: bool, collate_
 
 @fetch.mistake()
 def false_result_replaced(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """collate_fn returned something that is false (None, 0, an empty list), and it was replaced by something else: what
-    collate_fn returns is the batch, whatever it is.
+    """Some of what collate_fn returned was replaced by something else, perhaps since it is false (None, 0, an
+    empty list): what it returns is the batch, whatever it is.
     """
     data = read(dataset, index, auto_collation)
     return collate_fn(data) or data
@@ -341,8 +345,16 @@ def result_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Co
 
 @fetch.mistake()
 def result_wrapped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """What collate_fn returned was put into something else, a list or a tuple: it is returned as it is."""
+    """Something else came back than collate_fn returned, perhaps a list or a tuple around it: it is returned
+    as it is.
+    """
     return [collate_fn(read(dataset, index, auto_collation))]
+
+
+@fetch.mistake(breaks="what `collate_fn` returns is returned as it is")
+def nothing_returned(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """None is returned, and what collate_fn returned is lost. Perhaps a `return` is missing."""
+    collate_fn(read(dataset, index, auto_collation))
 
 
 @fetch.mistake()

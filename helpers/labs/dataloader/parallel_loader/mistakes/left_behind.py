@@ -81,6 +81,16 @@ class Told(Unjoined):
         self.workers = []
 
 
+class UnjoinedAfterBreak(Unjoined):
+    """Joins at the end of the epoch only."""
+
+    def close(self) -> None:
+        if self.turn == self.sent:
+            Loader.close(self)
+        else:
+            super().close()
+
+
 class JoinedFirst(Loader):
     """Joins workers whose results nobody reads."""
 
@@ -328,7 +338,8 @@ CLEANUP = [
     LoaderMistake(
         "never_ended",
         steps.WHOLE,
-        "The loop over the batches ends, and each worker goes on waiting in get(): nobody has told it.",
+        "After the last batch a worker goes on running. Perhaps it waits in get(), and nobody has told it "
+        "that there is no more.",
         answer(NeverEnds),
         (answer(AtExit),),
     ),
@@ -338,6 +349,13 @@ CLEANUP = [
         "A process that has ended stays in the system's table until its parent asks how: that is what join() does.",
         answer(Unjoined),
         (answer(Told),),
+    ),
+    LoaderMistake(
+        "zombies_after_break",
+        steps.BREAK,
+        "After break zombies are left. Perhaps terminate() or kill() ended the workers, and nobody joined "
+        "them: a process that has ended stays in the system's table until its parent asks how.",
+        answer(UnjoinedAfterBreak),
     ),
     LoaderMistake(
         "only_at_the_end",
@@ -351,8 +369,9 @@ CLEANUP = [
     LoaderMistake(
         "joined_before_drained",
         steps.BREAK,
-        "A process does not end before its queue has been written out, and a pipe holds 64 KB: worker and training "
-        "loop wait for each other. Let the worker call cancel_join_thread() on its results, read the rest, or kill it.",
+        "Leaving the loop by break does not end. Perhaps worker and training loop wait for each other: a "
+        "process does not end before its queue has been written out, and a pipe holds 64 KB. Let the "
+        "worker call cancel_join_thread() on its results, read the rest, or kill it.",
         answer(JoinedFirst),
         (),
         ("hangs", "Leaving the loop takes too long"),
@@ -375,7 +394,8 @@ CLEANUP = [
     LoaderMistake(
         "raises_unwanted",
         steps.ERROR,
-        "Whoever leaves the loop wants none of the batches that are still to come, nor their errors.",
+        "Leaving the loop raised the error of a batch that nobody wants any more: whoever leaves it wants "
+        "none of the batches that are still to come, nor their errors.",
         answer(RaisesUnwanted),
     ),
     LoaderMistake(
@@ -390,8 +410,8 @@ CLEANUP = [
     LoaderMistake(
         "leaves_slowly",
         steps.BUSY,
-        "Leaving takes seconds: join() has a time limit, and a long one. torch gives each worker 5 seconds; here a second or so "
-        "is asked for, for all together. Then kill().",
+        "Leaving takes seconds, perhaps by a long time limit of join(): torch gives each worker 5 "
+        "seconds; here a second or so is asked for, for all together. Then kill().",
         answer(LeavesSlowly),
     ),
     LoaderMistake(
@@ -404,8 +424,10 @@ CLEANUP = [
     LoaderMistake(
         "waits_for_its_queues",
         steps.BUSY,
-        "join_thread() waits until all that was put into a queue has gone into its pipe, and nobody reads that any more. Let "
-        "the loader call cancel_join_thread() on the queues into which it has put something.",
+        "With a long task in a queue leaving does not end. Perhaps join_thread() is called, or runs at "
+        "the end: it waits until all that was put into a queue has gone into its pipe, and nobody reads "
+        "that any more. Let the loader call cancel_join_thread() on the queues into which it has put "
+        "something.",
         answer(WaitsForItsQueues),
         (),
         ("hangs", "Leaving the loop takes too long", "long task"),
@@ -440,15 +462,15 @@ CLEANUP = [
     LoaderMistake(
         "refill_outside",
         steps.ERROR,
-        "An error in the sampler in the middle of the epoch leaves the workers running. What asks for one more batch belongs "
-        "inside of the try, too.",
+        "An error in the sampler in the middle of the epoch leaves workers running. Perhaps what asks for "
+        "one more batch stands outside of the try: it belongs inside.",
         refill_outside,
     ),
     LoaderMistake(
         "thread_left",
         steps.THINGS,
-        "More threads run than before, and no more files are open: a thread of your own is to be told to end, and joined. A "
-        "daemon thread lives as long as the program.",
+        "More threads run than before, and no more files are open. Perhaps a thread of your own: it is to "
+        "be told to end, and joined. A daemon thread lives as long as the program.",
         answer(ThreadLeft),
     ),
     LoaderMistake(

@@ -20,6 +20,18 @@ _AGAIN = {
     "worker_ends_after_its_error",
     "stop_iteration_ends_the_epoch",
     "dead_worker_hangs",
+    "refill_on_arrival",
+    "none_ends_the_epoch",
+    "same_seed_in_all_workers",
+    "sampler_before_seed",
+    "raised_on_arrival",
+    "type_lost",
+    "collate_unguarded",
+    "hook_unguarded",
+    "awkward_type",
+    "exit_code_only",
+    "time_out_is_death",
+    "batch_taken_for_an_error",
 }
 _former = [
     *processes.PROCESSES,

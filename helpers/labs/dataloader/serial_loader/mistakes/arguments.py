@@ -131,7 +131,9 @@ class _(Serial):
 
 @loaders.mistake()
 class BatchesOfNothing(Serial):
-    """A batch_size below 1 was taken. BatchSampler refuses it, but for an IterableDataset perhaps nobody makes one."""
+    """A batch_size below 1 was not refused by ValueError. BatchSampler refuses it so, but for an
+    IterableDataset perhaps nobody makes one.
+    """
 
     def chosen(self) -> Any:
         if self.batch_size is not None and self.batch_size < 1:

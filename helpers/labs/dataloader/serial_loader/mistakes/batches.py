@@ -521,8 +521,8 @@ class ErrorWrapped(Serial):
 
 @loaders.mistake()
 class GetitemsErrorHidden(Serial):
-    """An error raised inside of __getitems__ was caught, and the samples were read one by one instead. Perhaps a
-    `try` was to find out whether the dataset has __getitems__: ask getattr.
+    """An error raised inside of __getitems__ was caught, and other batches came in its place. Perhaps a `try`
+    was to find out whether the dataset has __getitems__, and the samples were read one by one: ask getattr.
     """
 
     def fetched(self, indices: Any) -> list[Any]:

@@ -16,8 +16,8 @@ from helpers.labs.dataloader.serial_loader.right import Serial, loaders
 
 @loaders.mistake()
 class EmptySamplerIsNone(Serial):
-    """An empty sampler was taken for none, and everything was read: `if sampler:`, or `sampler or ...`, asks whether it is
-    empty. Ask `is None`.
+    """An empty sampler was taken for none, and everything was read. Perhaps by `if sampler:`, or `sampler or
+    ...`, which asks whether it is empty: ask `is None`.
     """
 
     def __init__(self, *args: Any, sampler: Any = None, batch_sampler: Any = None, **options: Any) -> None:
@@ -179,8 +179,8 @@ class NotShuffled(Serial):
 
 @loaders.mistake()
 class ShuffleSeededAnew(Serial):
-    """The order hangs on no generator: it is the same in each epoch, and the model soon knows every batch's neighbours.
-    Perhaps a constant seeds it.
+    """The order depends on no generator. Perhaps a constant seeds it: it is then the same in each epoch, and
+    the model soon knows every batch's neighbours.
     """
 
     def shuffled(self) -> Iterable[int]:
@@ -330,8 +330,8 @@ class _(Serial):
 
 @loaders.mistake()
 class AllBatchesAtOnce(Serial):
-    """All batches of a dataset were made before the first came: the list of them needs memory for the whole epoch, and a
-    sampler may have no end.
+    """All samples of a dataset were read before the first batches came. Perhaps a list of all batches was
+    made: it needs memory for the whole epoch, and a sampler may have no end.
     """
 
     def from_table(self) -> Iterator[Any]:

@@ -80,7 +80,8 @@ DEAD = [
     LoaderMistake(
         "dead_worker_ends_the_epoch",
         steps.KILLED,
-        "A process that is gone is taken for one that has finished.",
+        "A worker was killed, and the epoch ended as if all were well. Perhaps a process that is gone is "
+        "taken for one that has finished.",
         answer(DeadIsTheEnd),
     ),
     LoaderMistake(
@@ -92,13 +93,15 @@ DEAD = [
     LoaderMistake(
         "exit_code_only",
         steps.EXITED,
-        "os._exit(0), in a library that gives up, is a death with exit code 0: ask is_alive().",
+        "A worker that ended with exit code 0 was not noticed. Perhaps other exit codes are looked for: "
+        "os._exit(0), in a library that gives up, is a death, too. Ask is_alive().",
         answer(ExitCode),
     ),
     LoaderMistake(
         "time_out_is_death",
         steps.PATIENT,
-        "Nothing came for a while, so a worker was taken for dead. A large picture or a slow disk does the same: ask "
+        "The batch of a slow sample did not come, though its worker lives. Perhaps nothing came for a "
+        "while, and the worker was taken for dead: a large picture or a slow disk does the same. Ask "
         "is_alive().",
         answer(TimeOutIsDeath),
     ),

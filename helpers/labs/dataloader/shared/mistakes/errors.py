@@ -364,8 +364,8 @@ RAISING = [
     LoaderMistake(
         "raised_on_arrival",
         steps.RAISED,
-        "Raised when it arrives, an error comes before batches that were asked for first: "
-        "which batches a run has seen then depends on the machine's mood.",
+        "An error came before batches that were asked for first, perhaps as soon as it arrived: which "
+        "batches a run has seen then depends on the machine's mood.",
         answer(Early),
     ),
     LoaderMistake(
@@ -377,14 +377,15 @@ RAISING = [
     LoaderMistake(
         "type_lost",
         steps.TRACE,
-        "One type for all errors: code that catches FileNotFoundError or ValueError around the loop works with "
-        "num_workers=0 only.",
+        "ValueError came as RuntimeError, perhaps as all errors do: code that catches FileNotFoundError "
+        "or ValueError around the loop then works with num_workers=0 only.",
         answer(AlwaysRuntimeError),
     ),
     LoaderMistake(
         "plain_exception",
         steps.TRACE,
-        "Exception(text) has neither the type of the error nor one that says what happened.",
+        "ValueError came as Exception, perhaps as Exception(text): that has neither the type of the error "
+        "nor one that says what happened.",
         answer(PlainException),
     ),
     LoaderMistake(
@@ -420,32 +421,36 @@ RAISING = [
     LoaderMistake(
         "collate_unguarded",
         steps.COLLATE,
-        "collate_fn runs in the worker, too, and it is where samples of unequal size come to light.",
+        "An error in collate_fn came as RuntimeError. Perhaps collate_fn stands outside of the try: it "
+        "runs in the worker, too, and it is where samples of unequal size come to light.",
         answer(OnlyDataset),
     ),
     LoaderMistake(
         "last_batch_unseen",
         steps.COLLATE,
-        "The epoch is over when the last result has arrived, before anybody has looked whether it is an error.",
+        "An error in collate_fn, in the last batch, was never raised. Perhaps the epoch is over when the "
+        "last result has arrived, before anybody has looked whether it is an error.",
         answer(LastUnseen),
     ),
     LoaderMistake(
         "hook_unguarded",
         steps.HOOK,
-        "worker_init_fn runs before the loop with its try: the process dies, and its error is printed by a "
-        "process that nobody reads.",
+        "An error in worker_init_fn came as RuntimeError. Perhaps it runs before the loop with its try: "
+        "the process dies, and its error is printed by a process that nobody reads.",
         answer(HookOutside),
     ),
     LoaderMistake(
         "hook_error_ignored",
         steps.HOOK,
-        "A worker whose worker_init_fn has failed loads with what it has: the wrong shard, or no seed.",
+        "A worker whose worker_init_fn has failed loads all the same with what it has: the wrong shard, "
+        "or no seed.",
         answer(HookIgnored),
     ),
     LoaderMistake(
         "awkward_type",
         steps.AWKWARD,
-        "type(text) raises TypeError for a class that wants more arguments: catch that, and take RuntimeError.",
+        "TypeError came for an error whose class wants more arguments, perhaps out of type(text): catch "
+        "that, and take RuntimeError.",
         answer(TextForAll),
     ),
     LoaderMistake(
@@ -472,7 +477,8 @@ RAISING = [
     LoaderMistake(
         "stop_iteration_ends_the_epoch",
         steps.STOP,
-        "StopIteration raised from __next__ means that there is no more: torch's own loader ends here in silence.",
+        "StopIteration in a sample ended the epoch, and nobody was told. Perhaps it was raised from "
+        "__next__, where it means that there is no more: torch's own loader ends here in silence.",
         answer(StopPasses),
     ),
     LoaderMistake(
@@ -485,16 +491,17 @@ RAISING = [
     LoaderMistake(
         "worker_ends_after_its_error",
         steps.SURVIVES,
-        "A worker had ended after an error in it, and was taken for dead before the error's turn. Perhaps its try stands around "
-        "the whole loop and not around one batch; or it does not catch this class (FileNotFoundError).",
+        "A worker had ended after an error in it, and was taken for dead before the error's turn. Perhaps "
+        "its try stands around the whole loop and not around one batch; or it does not catch this class "
+        "(FileNotFoundError).",
         answer(EndsAfterItsError),
         (answer(SomeClasses),),
     ),
     LoaderMistake(
         "stop_iteration_shortens_the_batch",
         steps.STOP,
-        "list(map(...)) takes a StopIteration of the function for the end of its own work; a list comprehension "
-        "lets it through.",
+        "StopIteration in a sample made a batch shorter, and nobody was told. Perhaps in list(map(...)), "
+        "which takes it for the end of its own work; a list comprehension lets it through.",
         answer(StopShortens),
     ),
 ]

@@ -236,28 +236,31 @@ ORDER = [
     LoaderMistake(
         "arrival_order",
         steps.ORDER,
-        "The queue of results is in the order in which batches are done: keep what comes early until its turn.",
+        "A batch came before its turn since it was ready before. The queue of results is in the order in "
+        "which batches are done: keep what comes early until its turn.",
         answer(ArrivalOrder),
     ),
     LoaderMistake(
         "shared_task_queue",
         steps.TURNS,
-        "A batch went to the worker that was free. Perhaps all workers share one queue of tasks: then the machine's mood decides "
-        "which worker draws which random numbers, and no run can be repeated.",
+        "While one worker was busy, the other one loaded batches that are not its own. Perhaps all "
+        "workers share one queue of tasks: then the machine's mood decides which worker draws which "
+        "random numbers, and no run can be repeated.",
         answer(SharedQueue),
     ),
     LoaderMistake(
         "dealt_out_in_blocks",
         steps.TURNS,
-        "A worker gets several batches in a row, and the training loop needs all of them before the next worker's: while it "
-        "waits for one worker, the others work for later. Deal them out in turns.",
+        "The batches are not dealt out in turns, perhaps in blocks: the training loop then needs a whole "
+        "block of one worker, while the others work for later. Deal them out in turns.",
         answer(InBlocks),
     ),
     LoaderMistake(
         "refill_on_arrival",
         steps.SLOW,
-        "A batch that has arrived but waits for its turn still fills memory. Ask for more when one is handed over, "
-        "not when one arrives, or a slow worker lets the others fill the memory.",
+        "More is asked of the sampler while the batch whose turn it is is still being loaded. Perhaps for "
+        "each batch that arrives: one that waits for its turn still fills memory. Ask for more when one "
+        "is handed over, or a slow worker lets the others fill the memory.",
         answer(RefillOnArrival),
         (answer(RefillWhoIsFree),),
     ),
@@ -266,68 +269,73 @@ PREFETCH = [
     LoaderMistake(
         "last_batches_lost",
         steps.PROCESSES,
-        "The epoch ended when the sampler had no more, though batches were still outstanding: all that were asked for are to be "
-        "handed over.",
+        "Batches that were asked of the sampler never came. Perhaps the epoch ended when the sampler had "
+        "no more: all that are outstanding then are still to be handed over.",
         answer(TailLost),
     ),
     LoaderMistake(
         "factor_for_all_workers",
         steps.BOUND,
-        "prefetch_factor batches were asked for altogether. It counts for each worker: prefetch_factor * num_workers.",
+        "About prefetch_factor batches were outstanding in all. It counts for each worker: "
+        "prefetch_factor * num_workers.",
         answer(FactorForAll),
     ),
     LoaderMistake(
         "unbounded",
         steps.SLOW,
-        "All batches were asked of the sampler at the start: with a sampler that has no end training never begins. Perhaps all "
-        "were put into the queues, too, and fast workers fill the memory.",
+        "All batches had been asked of the sampler before the first one was handed over. Perhaps at the "
+        "start: with a sampler that has no end training then never begins, and fast workers fill the "
+        "memory.",
         answer(Unbounded),
     ),
     LoaderMistake(
         "one_task_too_many",
         steps.SLOW,
-        "The first tasks are prefetch_factor * num_workers; after that one is asked for as one is handed over.",
+        "One batch too many was asked of the sampler. The first tasks are prefetch_factor * num_workers; "
+        "after that one is asked for as one is handed over.",
         answer(OneMore),
     ),
     LoaderMistake(
         "one_too_many_for_each_worker",
         steps.SLOW,
-        "The first tasks are prefetch_factor * num_workers, and prefetch_factor is 2 unless it is given. Here each worker got one "
-        "more.",
+        "Two batches too many were asked of the sampler. Perhaps each worker got one more: the first "
+        "tasks are prefetch_factor * num_workers, and prefetch_factor is 2 unless it is given.",
         answer(MoreForEach),
     ),
     LoaderMistake(
         "more_and_more",
         steps.BOUND,
-        "The number of outstanding batches grew: more were asked of the sampler than were handed over. Ask for one as one is "
-        "handed over.",
+        "More batches were outstanding than prefetch_factor * num_workers. Perhaps more are asked of the "
+        "sampler than are handed over: ask for one as one is handed over.",
         answer(AsksForTwo),
         (answer(AsksForTwoAfterwards),),
     ),
     LoaderMistake(
         "added_up",
         steps.BOUND,
-        "prefetch_factor counts for each worker, so it is multiplied by num_workers. Here fewer were asked for: perhaps the two "
-        "were added. With 2 and 2 nobody sees it.",
+        "Fewer batches were outstanding than prefetch_factor * num_workers. Perhaps the two were added: "
+        "with 2 and 2 nobody sees it.",
         answer(AddedUp),
     ),
     LoaderMistake(
         "one_at_a_time",
         steps.BOUND,
-        "A task is sent when its batch is wanted: one worker works, and the training loop waits for it.",
+        "Hardly one batch was outstanding: one worker works, and the training loop waits for it. Perhaps "
+        "a task is sent when its batch is wanted.",
         answer(OneAtATime),
     ),
     LoaderMistake(
         "prefetch_factor_forgotten",
         steps.BOUND,
-        "One batch was asked for for each worker, whatever prefetch_factor is: a worker is idle until its next task reaches it.",
+        "About one batch was outstanding for each worker, though prefetch_factor is larger: a worker is "
+        "idle until its next task reaches it.",
         answer(FactorForgotten),
     ),
     LoaderMistake(
         "in_rounds",
         steps.BOUND,
-        "The queues are filled again when all batches of a round have been handed over: at the end of each round "
-        "all workers are idle.",
+        "A batch was handed over, and none was asked for. Perhaps the queues are filled again when all "
+        "batches of a round have been handed over: at the end of each round all workers are idle.",
         answer(Rounds),
     ),
     LoaderMistake(
@@ -340,27 +348,29 @@ PREFETCH = [
     LoaderMistake(
         "workers_leave_early",
         steps.LATE,
-        "A worker that ends when it has no more tasks takes with it the tensors that nobody has received yet: what "
-        "travels in the queue is a handle, and the worker's process answers for it.",
+        "A worker had ended before its batch was received. Perhaps it ends when it has no more tasks: "
+        "what travels in the queue is a handle of a tensor, and the worker's process answers for it.",
         answer(WorkersLeave),
     ),
     LoaderMistake(
         "batch_asked_for_its_truth",
         steps.LATE,
-        "A batch was asked whether it is true, and a tensor of several numbers is neither. A batch may be anything: ask whether "
-        "its number is there.",
+        "A tensor of several numbers was asked whether it is true, and it is neither. Perhaps `if batch`, "
+        "or a comparison with ==: a batch may be anything, so ask whether its number is there.",
         answer(Truth),
     ),
     LoaderMistake(
         "none_ends_the_epoch",
         steps.EDGES,
-        "A batch that is None was taken for the end. A batch may be what it likes: count instead, or use a marker of your own.",
+        "The epoch ended at a batch that is None, that of an empty list of indices. A batch may be what "
+        "it likes: count instead, or use a marker of your own.",
         answer(NoneIsTheEnd),
     ),
     LoaderMistake(
         "empty_batch_left_out",
         steps.EDGES,
-        "The batch whose list of indices is empty was left out. It is a batch, too: collate_fn([]) says what it is.",
+        "The batch of an empty list of indices, which is None here, was left out. It is a batch, too: "
+        "collate_fn([]) says what it is.",
         answer(EmptyLeftOut),
     ),
     LoaderMistake(

@@ -115,6 +115,33 @@ class ReadsOne(Loader):
         super().begin()
 
 
+class GeneratorToCollate(Loader):
+    """Spares the list."""
+
+    def batch(self, indices: Any) -> Any:
+        return self.collate_fn(self.dataset[index] for index in indices)
+
+
+class TupleToCollate(Loader):
+    def batch(self, indices: Any) -> Any:
+        return self.collate_fn(tuple(self.dataset[index] for index in indices))
+
+
+class SortsIndices(Loader):
+    """Reads a batch in the order of the file."""
+
+    def batch(self, indices: Any) -> Any:
+        return super().batch(sorted(indices))
+
+
+class AsksLength(Loader):
+    """Counts the batches first."""
+
+    def begin(self) -> None:
+        self.count = len(self.batches)  # type: ignore[arg-type]
+        super().begin()
+
+
 class CollatesHere(Loader):
     """Sends samples."""
 
@@ -166,9 +193,37 @@ PROCESSES = [
     LoaderMistake(
         "collated_in_the_main_process",
         steps.PROCESSES,
-        "The workers send samples, and the training loop makes batches of them. Collating is work, too: in the worker it runs "
-        "beside the training, and one batch travels in place of many samples.",
+        "Batches were collated in the training loop's process. Perhaps the workers send samples: "
+        "collating is work, too; in the worker it runs beside the training, and one batch travels in "
+        "place of many samples.",
         answer(CollatesHere),
+    ),
+    LoaderMistake(
+        "generator_to_collate",
+        steps.PROCESSES,
+        "collate_fn was given a generator: it looks at the first sample, counts them and goes through "
+        "them more than once, and a generator is empty after one pass.",
+        answer(GeneratorToCollate),
+    ),
+    LoaderMistake(
+        "length_needed",
+        steps.PROCESSES,
+        "A length was asked of something that has none, perhaps by len(batch_sampler): any iterable will "
+        "do as sampler, and one without an end has no length.",
+        answer(AsksLength),
+    ),
+    LoaderMistake(
+        "tuple_to_collate",
+        steps.PROCESSES,
+        "collate_fn was given a tuple: it takes the list of a batch's samples, and may tell the two apart.",
+        answer(TupleToCollate),
+    ),
+    LoaderMistake(
+        "samples_in_a_different_order",
+        steps.PROCESSES,
+        "Inside a batch the samples come in a different order than their indices, perhaps sorted: the "
+        "sampler decides the order.",
+        answer(SortsIndices),
     ),
     LoaderMistake(
         "process_per_batch",

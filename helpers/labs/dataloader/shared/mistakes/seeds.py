@@ -103,6 +103,25 @@ class SameSeed(Loader):
         torch.manual_seed(self.base_seed)
 
 
+class SameSeedButNumpy(Loader):
+    """The base seed in each worker, but NumPy's own mixing with the number."""
+
+    def seed(self, id: int) -> None:
+        random.seed(self.base_seed)
+        torch.manual_seed(self.base_seed)
+        np.random.seed(numpy_seed(self.base_seed, id))
+
+
+class HookGivenTheSeed(Loader):
+    """worker_init_fn(base_seed + id)."""
+
+    def prepare(self, id: int) -> None:
+        hook, self.hook = self.hook, None
+        super().prepare(id)
+        if hook is not None:
+            hook(self.base_seed + id)
+
+
 class NoNumpy(Loader):
     def seed(self, id: int) -> None:
         random.seed(self.base_seed + id)
@@ -212,8 +231,15 @@ INFO = [
     LoaderMistake(
         "hook_never_called",
         steps.INFO,
-        "worker_init_fn is accepted and forgotten.",
+        "worker_init_fn was never called.",
         answer(NoHook),
+    ),
+    LoaderMistake(
+        "hook_given_the_seed",
+        steps.INFO,
+        "worker_init_fn was called with the worker's seed: it takes the worker's number, and finds the "
+        "seed by get_worker_info() or torch.initial_seed().",
+        answer(HookGivenTheSeed),
     ),
     LoaderMistake(
         "no_worker_info",
@@ -226,13 +252,15 @@ INFO = [
     LoaderMistake(
         "base_seed_in_worker_info",
         steps.INFO,
-        "WorkerInfo.seed is the worker's own seed, base_seed + id: with the base seed alone all hooks seed alike.",
+        "WorkerInfo.seed is right in worker 0, and not in worker 1. Perhaps it is the base seed: the "
+        "worker's own is base_seed + id, and with the base seed alone all hooks seed alike.",
         answer(BaseSeedInInfo),
     ),
     LoaderMistake(
         "hook_before_the_seeds",
         steps.INFO,
-        "What worker_init_fn seeds is seeded over afterwards, and what it draws is the same in all workers.",
+        "torch does not have the worker's seed yet when worker_init_fn runs. Perhaps it is called before "
+        "the seeds: what it seeds is then seeded over, and what it draws is not the worker's own.",
         answer(HookBeforeSeeds),
     ),
     LoaderMistake(
@@ -254,26 +282,36 @@ SEEDS = [
     LoaderMistake(
         "same_seed_in_all_workers",
         steps.SEEDS,
-        "The worker's number is missing in its seed: all workers draw the same noise.",
+        "Worker 1 draws the numbers of worker 0, in all three libraries. Perhaps the worker's number is "
+        "missing in its seed.",
         answer(SameSeed),
+    ),
+    LoaderMistake(
+        "same_seed_but_in_numpy",
+        steps.SEEDS,
+        "Worker 1 draws the numbers of worker 0 from random and torch, and NumPy is right. Perhaps both "
+        "were seeded with base_seed: it is base_seed + id.",
+        answer(SameSeedButNumpy),
     ),
     LoaderMistake(
         "numpy_not_seeded",
         steps.SEEDS,
-        "A fork copies NumPy's generator with its state: every worker, in every epoch, draws the same numbers. "
-        "torch had this fault until 1.9.",
+        "All workers draw the same numbers from NumPy. Perhaps it was not seeded, which makes each epoch "
+        "the same, too: a fork copies NumPy's generator with its state. torch had this fault until 1.9.",
         answer(NoNumpy),
     ),
     LoaderMistake(
         "only_torch_seeded",
         steps.SEEDS,
-        "torch.manual_seed seeds neither random nor NumPy.",
+        "random and NumPy draw other numbers than they should, and torch is right. Perhaps only torch was "
+        "seeded: torch.manual_seed seeds neither random nor NumPy.",
         answer(OnlyTorch),
     ),
     LoaderMistake(
         "random_not_seeded",
         steps.SEEDS,
-        "Python's random was not seeded with base_seed + id in the workers; torch and NumPy were right.",
+        "Python's random draws other numbers than after random.seed(base_seed + id); torch and NumPy are "
+        "right. Perhaps it was not seeded.",
         answer(NoRandom),
     ),
     LoaderMistake(
@@ -286,13 +324,16 @@ SEEDS = [
     LoaderMistake(
         "numpy_by_remainder",
         steps.SEEDS,
-        "% 2**32 throws away half of the seed; torch mixes all of it with the worker's number (numpy_seed).",
+        "NumPy draws other numbers than it should; random and torch are right. Perhaps its seed is a "
+        "remainder: % 2**32 throws away half of the seed, and torch mixes all of it with the worker's "
+        "number (numpy_seed).",
         answer(NumpyModulo),
     ),
     LoaderMistake(
         "base_seed_not_drawn",
         steps.SEEDS,
-        "initial_seed() is what the generator started from, and stays: epoch 2 replays the noise of epoch 1.",
+        "Epoch 2 replays the noise of epoch 1. Perhaps the base seed is initial_seed(): that is what the "
+        "generator started from, and it stays.",
         answer(InitialSeed),
     ),
     LoaderMistake(
@@ -319,14 +360,17 @@ SEEDS = [
     LoaderMistake(
         "a_draw_for_each_worker",
         steps.DRAW,
-        "One base seed serves all workers, who add their number. With more draws the sampler's own shuffling, "
-        "from the same generator, depends on num_workers.",
+        "The sampler, which shares the generator, draws other indices, and the generator stands elsewhere "
+        "afterwards. Perhaps a number was drawn for each worker: one base seed serves all, who add their "
+        "number.",
         answer(ManyDraws),
     ),
     LoaderMistake(
         "sampler_before_seed",
         steps.DRAW,
-        "A sampler that shares the generator shuffles with what it finds: DataLoader draws the base seed first.",
+        "The sampler, which shares the generator, draws other indices, and the generator stands where it "
+        "should afterwards. Perhaps the sampler was asked before the base seed was drawn: DataLoader "
+        "draws the base seed first.",
         answer(SamplerFirst),
     ),
 ]
@@ -334,7 +378,8 @@ ENDS = [
     LoaderMistake(
         "workers_never_told",
         order.ENDS,
-        "Each worker waits in get() for a task that will never come: put None into each queue, and join.",
+        "After the last batch a worker goes on running. Perhaps it waits in get() for a task that will "
+        "never come: put None into each queue, and join.",
         answer(StillRunning),
     ),
 ]

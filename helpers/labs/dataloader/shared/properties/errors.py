@@ -402,7 +402,11 @@ def survives(answer: Any, trial: Trial) -> None:
         "The worker in which sample 2 raised has ended, and its error did not come in its turn.",
         expected="[0], [1], then FileNotFoundError",
         got=f"{received}, then {words}",
-        observed=("ended after its error", kind),
+        observed=(
+            "ended after its error",
+            kind,
+            "in its turn" if received == [[0], [1]] else "before its turn",
+        ),
     )
 
 

@@ -29,8 +29,9 @@ _gated: dict[tuple[int, int], dict[str, Any]] = {}
 
 
 def processes(answer: Any, trial: Trial) -> None:
-    message = "6 batches of one sample, with two workers"
-    with Loading(trial, answer, message, [[k] for k in range(6)]) as loading:
+    message = "6 batches of two samples, [6, 0], [7, 1] and so on, with two workers"
+    batches = [[k + 6, k] for k in range(6)]
+    with Loading(trial, answer, message, batches) as loading:
         loading.collate_fn = _Listed(loading.log)
         with calls_to(DataLoader, Pool, ProcessPoolExecutor) as calls:
             received = loading.rest()
@@ -40,8 +41,11 @@ def processes(answer: Any, trial: Trial) -> None:
         trial.true(
             not main,
             f"{'All' if here == len(loads) else here} samples are loaded in the process of the training loop, in "
-            + ("threads" if False in main else "the training loop itself")
-            + ". Python runs one thread at a time there.",
+            + (
+                "threads. Python runs one thread at a time there."
+                if False in main
+                else "the training loop itself, which waits meanwhile."
+            ),
             expected="all samples loaded in processes",
             got=f"{here} of {len(loads)} samples loaded in the process of the training loop",
             observed=(
@@ -60,19 +64,37 @@ def processes(answer: Any, trial: Trial) -> None:
             expected="processes that the loader starts itself, each with a queue",
             observed=("leaves it to", sorted(behind)),
         )
+        given = sorted({kind for _, _, kind in loading.log.events("collated")} - {"list"})
+        trial.true(
+            not given,
+            f"collate_fn was given a {' and a '.join(given)}: it takes the list of a batch's samples.",
+            expected="collate_fn called on lists",
+            got=f"called on a {' and a '.join(given)}",
+            observed=("given to collate_fn", given),
+        )
         trial.true(
             all(type(batch) is list for batch in received),
             "A batch is not what collate_fn returned.",
-            expected=str([[k] for k in range(6)]),
+            expected=str(batches),
             got=received,
             observed=("kinds", sorted({type(batch).__name__ for batch in received})),
         )
+        places = [min(batch, default=-1) for batch in received]
         trial.true(
-            sorted(batch[0] for batch in received) == list(range(6)),
+            sorted(places) == list(range(6)),
             "Some batches are lost, or come twice.",
-            expected=str([[k] for k in range(6)]),
+            expected=str(batches),
             got=received,
-            observed=("batches", len(received), len({batch[0] for batch in received})),
+            observed=("batches", len(received), len(set(places))),
+        )
+        trial.true(
+            all(batch in batches for batch in received),
+            "A batch does not hold its samples in the order of its list of indices.",
+            expected=str(batches),
+            got=received,
+            observed="order in a batch"
+            if all(sorted(batch) in list(map(sorted, batches)) for batch in received)
+            else "other samples in a batch",
         )
         collated = loading.places("collated")
         trial.true(
@@ -98,7 +120,7 @@ class _Listed:
         self.log = log
 
     def __call__(self, samples: list[Any]) -> list[Any]:
-        self.log.note("collated", os.getpid())
+        self.log.note("collated", os.getpid(), type(samples).__name__)
         return list(samples)
 
 
@@ -321,6 +343,7 @@ def late(answer: Any, trial: Trial) -> None:
 
 def edges(answer: Any, trial: Trial) -> None:
     with Loading(trial, answer, "a sampler without batches, one worker", [], num_workers=1) as loading:
+        loading.where = "no batches"
         received = loading.rest()
         trial.equal(received, [], "The batches", observed=("empty", len(received)))
 
@@ -340,7 +363,7 @@ def ends(answer: Any, trial: Trial) -> None:
     left = gated(answer, trial)["left"]
     trial.true(
         "running" not in left,
-        "After the last batch the workers are still running, and wait for ever for their next task.",
+        "After the last batch workers are still running.",
         expected="workers that were told that there is no more",
         observed=("after the last batch", left),
     )

@@ -69,9 +69,9 @@ def seeds(answer: Any, trial: Trial) -> None:
         trial.fail(
             f"{' and '.join(wrong)} {'are' if len(wrong) > 1 else 'is'} not seeded as in a worker of DataLoader"
             + (f": {' and '.join(both)}." if both else "."),
-            expected="random and torch seeded with base_seed + id, NumPy with numpy_seed(base_seed, id)",
-            got=f"first draws of {wrong[0]}: {[round(x, 4) for x in noise[0][:2, at].tolist()]}, "
-            f"in epoch 2: {[round(x, 4) for x in noise[1][:2, at].tolist()]}",
+            expected=f"{_first_draws(wrong[0], want)}: random and torch seeded with base_seed + id, NumPy with "
+            "numpy_seed(base_seed, id)",
+            got=_first_draws(wrong[0], noise),
             observed=(
                 "noise",
                 wrong,
@@ -81,6 +81,14 @@ def seeds(answer: Any, trial: Trial) -> None:
                 torch.equal(noise[0], by_global[0]),
             ),
         )
+
+
+def _first_draws(library: str, epochs: list[torch.Tensor]) -> str:
+    """What the two workers draw first, in words."""
+    first, second = (
+        [round(draw, 4) for draw in epoch[:2, LIBRARIES.index(library)].tolist()] for epoch in epochs
+    )
+    return f"first draws of {library} in workers 0 and 1: {first}, in epoch 2: {second}"
 
 
 def _noise(samples: Samples, index: int) -> torch.Tensor:
@@ -139,7 +147,11 @@ def draw(answer: Any, trial: Trial) -> None:
             f"{' and '.join(wrong)} {'are' if len(wrong) > 1 else 'is'} not seeded as in a worker of DataLoader.",
             expected=f"draws of {wrong[0]}: {[round(x, 4) for x in wanted[:, at].tolist()]}",
             got=str([round(x, 4) for x in rows[:, at].tolist()]),
-            observed=("other noise", wrong),
+            observed=(
+                "other noise",
+                wrong,
+                bool(rows[0, at] == rows[2, at]),
+            ),  # whether both workers draw alike
         )
     trial.true(
         not elsewhere,
@@ -229,7 +241,7 @@ def _see_hooks(trial: Trial, hooks: list[list[Any]], base_seed: int, own: int) -
         ids == [0, 1],
         f"worker_init_fn was called {len(hooks)} times" + (f", with {ids}." if ids else "."),
         expected="once in each worker, with the worker's number: 0 and 1",
-        observed=("hooks", ids),
+        observed=("hooks", "seeds" if ids == [base_seed, base_seed + 1] else ids),
     )
     infos = [hook[3] for hook in sorted(hooks, key=lambda hook: hook[2])]
     trial.true(

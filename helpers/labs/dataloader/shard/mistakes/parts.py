@@ -1,9 +1,7 @@
-"""What people write for 02.shard, and why it is wrong."""
+"""What people write for 02.shard: how items are dealt out."""
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import os
 from collections.abc import Iterator
 from itertools import islice, zip_longest
@@ -23,7 +21,9 @@ def not_sharded(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_rank_only(dataset: Any) -> Iterator[Any]:
-    """The rank tells machines and GPUs apart, not the workers of one loader: all of them have the same rank."""
+    """All workers get the same items, and the rank decides which. The rank tells machines and GPUs apart, not
+    the workers of one loader: all of them have the same rank.
+    """
     if get_worker_info() is None:
         return iter(dataset)
     return islice(dataset, int(os.environ.get("RANK", 0)), None, int(os.environ.get("WORLD_SIZE", 1)))
@@ -143,8 +143,9 @@ def by_random_choice(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def by_the_items_value(dataset: Any) -> Iterator[Any]:
-    """Items are dealt by what they hold, perhaps `item % n == id`: it fails for anything but numbers, and deals even
-    numbers to one worker. Their places count.
+    """One worker, and not the first, gets the whole stream. Perhaps items are dealt by what they hold, as by
+    `item % n == id`: that fails for anything but numbers, and deals even numbers to one worker. Their places
+    count.
     """
     info = get_worker_info()
     for item in dataset:
@@ -240,9 +241,18 @@ def step_one_too_small(dataset: Any) -> Any:
 
 @shard.mistake()
 def step_one_too_large(dataset: Any) -> Any:
-    """The step is one more than the number of workers: some items are nobody's."""
+    """Some items are nobody's, as if the step were one more than the number of workers."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.id, None, info.num_workers + 1)
+
+
+@shard.variant(step_one_too_large)
+def _(dataset: Any) -> Any:
+    """Numbers its items from 1."""
+    info = get_worker_info()
+    for number, item in enumerate(dataset, 1):
+        if info is None or number % (info.num_workers + 1) == info.id:
+            yield item
 
 
 @shard.variant(step_one_too_large)
@@ -297,7 +307,7 @@ def unequal_parts(dataset: Any) -> Any:
 
 @shard.mistake()
 def backwards(dataset: Any) -> Any:
-    """A worker's items come in a different order than in the stream."""
+    """Items come in a different order than in the stream."""
     id, workers = id_and_workers()
     return (
         [item for place, item in enumerate(dataset) if place % workers == id][::-1]
@@ -306,26 +316,14 @@ def backwards(dataset: Any) -> Any:
     )
 
 
-@shard.mistake()
-def numbered(dataset: Any) -> Any:
-    """Each item came with its number, as enumerate gives it: the item alone is wanted."""
+@shard.variant(backwards)
+def _(dataset: Any) -> Any:
+    """In pairs, the second one first."""
     id, workers = id_and_workers()
-    return (pair for pair in enumerate(dataset) if pair[0] % workers == id)
-
-
-@shard.mistake()
-def lists(dataset: Any) -> Any:
-    """Each item came in a list of its own. Perhaps `yield [item]`, or a slice of a round."""
-    id, workers = id_and_workers()
-    return ([item] for place, item in enumerate(dataset) if place % workers == id)
-
-
-@shard.mistake()
-def none_for_the_others(dataset: Any) -> Any:
-    """For the items of the other workers None came: they are to be left out."""
-    info = get_worker_info()
-    for place, item in enumerate(dataset):
-        yield item if info is None or place % info.num_workers == info.id else None
+    items = islice(dataset, id, None, workers)
+    for one in items:
+        yield from islice(items, 1)
+        yield one
 
 
 @shard.mistake()
@@ -361,64 +359,10 @@ def asked_by_index(dataset: Any) -> Any:
         place += workers
 
 
-@shard.mistake()
-def false_items_lost(dataset: Any) -> Any:
-    """Items that are false (0, None, an empty list) are lost: the place decides, not the item."""
-    id, workers = id_and_workers()
-    return (item for place, item in enumerate(dataset) if place % workers == id and item)
-
-
-@shard.variant(false_items_lost)
-def _(dataset: Any) -> Any:
-    id, workers = id_and_workers()
-    return (item for place, item in enumerate(dataset) if place % workers == id and item is not None)
-
-
-@shard.mistake()
-def equal_items_once(dataset: Any) -> Any:
-    """An item that equals an earlier one is lost, or the answer needs items that can be hashed."""
-    id, workers = id_and_workers()
-    seen: list[Any] = []
-    for item in dataset:
-        if item not in seen:
-            seen.append(item)
-            if (len(seen) - 1) % workers == id:
-                yield item
-
-
-@shard.mistake()
-def error_taken_for_the_end(dataset: Any) -> Any:
-    """An error of the stream was taken for its end: the epoch looks finished, and is not."""
-    id, workers = id_and_workers()
-    with contextlib.suppress(Exception):
-        yield from islice(dataset, id, None, workers)
-
-
-@shard.mistake()
-def different_error(dataset: Any) -> Any:
-    """The stream's error was replaced by a different one: who catches the stream's never sees it."""
-    id, workers = id_and_workers()
-    try:
-        yield from islice(dataset, id, None, workers)
-    except Exception as error:
-        raise RuntimeError("the stream failed") from error
-
-
 @shard.variant(unequal_parts)
 def _(dataset: Any) -> Any:
     id, workers = id_and_workers()
     return (item for place, item in enumerate(dataset) if place % max(1, workers - 1) == id)
-
-
-@shard.variant(equal_items_once)
-def _(dataset: Any) -> Any:
-    id, workers = id_and_workers()
-    seen: set[Any] = set()
-    for item in dataset:
-        if item not in seen:
-            seen.add(item)
-            if (len(seen) - 1) % workers == id:
-                yield item
 
 
 @shard.mistake()
@@ -495,63 +439,6 @@ def worker_zero_gets_nothing(dataset: Any) -> Any:
     for place, item in enumerate(dataset):
         if info is None or place % info.num_workers == info.id - 1:
             yield item
-
-
-@shard.mistake()
-def none_taken_for_the_end(dataset: Any) -> Any:
-    """An item that is None ended the stream, and what follows it is lost: perhaps next(items, None) is compared with None.
-    A default of its own, object(), is no item.
-    """
-    id, workers = id_and_workers()
-    items, place = iter(dataset), 0
-    while (item := next(items, None)) is not None:
-        if place % workers == id:
-            yield item
-        place += 1
-
-
-@shard.variant(none_taken_for_the_end)
-def _(dataset: Any) -> Any:
-    info = get_worker_info()
-    if info is None:
-        yield from dataset
-        return
-    items, place = iter(dataset), 0
-    while (item := next(items, None)) is not None:
-        if place % info.num_workers == info.id:
-            yield item
-        place += 1
-
-
-@shard.mistake()
-def false_item_taken_for_the_end(dataset: Any) -> Any:
-    """An item that is false (0, None, an empty list) ended the stream, and what follows it is lost: perhaps
-    `while item := next(...)`.
-    """
-    id, workers = id_and_workers()
-    items, place = iter(dataset), 0
-    while item := next(items, None):
-        if place % workers == id:
-            yield item
-        place += 1
-
-
-@shard.mistake()
-def items_copied(dataset: Any) -> Any:
-    """A copy of each item came: it takes time and memory, and whoever knows an item by its identity does not find it."""
-    id, workers = id_and_workers()
-    return map(copy.deepcopy, islice(dataset, id, None, workers))
-
-
-@shard.variant(equal_items_once)
-def _(dataset: Any) -> Any:
-    id, workers = id_and_workers()
-    last = object()
-    for place, item in enumerate(dataset):
-        if place % workers == id:
-            if item is not last:
-                yield item
-            last = item
 
 
 @shard.mistake(breaks="Over the workers of one loader each item comes once")
