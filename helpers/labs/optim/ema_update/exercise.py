@@ -13,7 +13,7 @@ from helpers.check.calls import calls_to
 from helpers.check.compare import TOLERANCE, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.optim.ema_update.inputs import Model, tensors
+from helpers.labs.optim.ema_update.inputs import Model, WithNone, tensors
 from helpers.labs.optim.shared.torch_calls import Ops
 
 ema_update = Exercise(
@@ -194,6 +194,46 @@ def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"num_batches_tracked, position (int64) and mask (bool); decay = {decay}")
     updated(answer, trial, ("norm.num_batches_tracked", "position", "mask"), "copied", decay)
+
+
+@ema_update.property(
+    "where a module holds None in place of a tensor, the others move all the same",
+    asks=(
+        "Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
+        "Buffers of integers or bools (counters, masks) are copied, not averaged.",
+    ),
+)
+def _(answer: Any, trial: Trial) -> None:
+    ema, model, decay = WithNone(trial.generator), WithNone(trial.generator), some_decay(trial)
+    trial.given(
+        "layers with None for a bias, a norm with affine=False, one without statistics, a buffer and a module that "
+        f"are None; decay = {decay}"
+    )
+    before, theirs = copy.deepcopy(dict(tensors(ema))), copy.deepcopy(dict(tensors(model)))
+    try:
+        trial.call(answer, ema.requires_grad_(False), model, decay)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        trial.fail(
+            f"The update raised {type(error).__name__}: a module of this model holds None in place of a tensor, "
+            "and in no model before this one.",
+            expected="the tensors that are there moved, and no error",
+            got=f"{type(error).__name__}: {error}",
+            observed="raised",
+        )
+    off = []
+    for name, now in tensors(ema):
+        found = how_moved(now, before[name], theirs[name], decay)
+        if found != ("moved" if now.is_floating_point() else "copied"):
+            off.append((name, found if isinstance(found, str) else found[0]))
+    trial.true(
+        not off,
+        "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
+        expected="parameters and buffers with a point moved, integers copied",
+        got=dict(tensors(ema))[off[0][0]] if off else None,
+        observed=off,
+    )
 
 
 @ema_update.property(

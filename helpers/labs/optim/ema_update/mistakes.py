@@ -356,6 +356,28 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
     follow(ema.buffers(), model.buffers(), decay, only)
 
 
+@torch.no_grad()
+def by_the_dicts(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Goes through the dicts of each module, where None stands for a tensor that a layer does without."""
+    done: set[int] = set()
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        for own, other in ((mine._parameters, theirs._parameters), (mine._buffers, theirs._buffers)):
+            for name, tensor in own.items():
+                if id(tensor) not in done:
+                    done.add(id(tensor))
+                    follow([tensor], [other[name]], decay)
+
+
+@ema_update.mistake(
+    breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
+)
+def none_taken_for_a_tensor(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The update ends in an error where a layer holds None in place of a tensor, as one with bias=False. Perhaps the dicts
+    _parameters and _buffers were gone through: parameters() and buffers() leave out what is None.
+    """
+    by_the_dicts(ema, model, decay)
+
+
 @ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
 def masks_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """Integers are copied, and a mask is True where either of the two is. Perhaps bools were averaged, and what is not 0
