@@ -25,7 +25,7 @@ def decayed(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def returns_lr(step: int, warmup: int, total: int, floor: float) -> float:
-    """All factors are a fixed multiple of the right ones. Perhaps a learning rate is returned: LambdaLR
+    """The factors of the warm-up are a fixed multiple of the right ones. Perhaps a learning rate is returned: LambdaLR
     multiplies by it, and a rate of 0.01 times a rate of 0.01 is 0.0001. Return a factor, 1 at the peak.
     """
     peak = 3e-4
@@ -72,7 +72,7 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake(breaks="With warmup = 0 it starts at 1.")
 def divided_by_a_warmup_of_zero(step: int, warmup: int, total: int, floor: float) -> float:
-    """Without a warm-up the first factor ends in a ZeroDivisionError. Perhaps step <= warmup still belongs to the line, and
+    """Without a warm-up it ends in a ZeroDivisionError. Perhaps step <= warmup still belongs to the line, and
     the line is divided by warmup: ask step < warmup.
     """
     return step / warmup if step <= warmup else decayed(step, warmup, total, floor)
