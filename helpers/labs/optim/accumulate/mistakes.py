@@ -210,7 +210,7 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def losses_summed_first(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """All batches ran forward before the first backward: until then all graphs are alive, and the memory is that of the large
+    """Batches ran before the backward of those before them, and all graphs were alive at once: the memory is that of the large
     batch. Perhaps the losses were kept, or added up with one backward at the end.
     """
     batches = list(batches)
@@ -252,8 +252,8 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def batches_joined(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The model does not run on the batches as they are. Perhaps they were joined into the large one, for which there is no
-    memory; and batches of different length cannot be joined at all.
+    """Tensors of different lengths were to be joined, and cannot be. Perhaps the batches, or their targets, into the large
+    batch, for which there is no memory: go through them one by one.
     """
     batches = list(batches)
     loss = loss_fn(model(torch.cat([x for x, _ in batches])), torch.cat([target for _, target in batches]))
@@ -323,8 +323,8 @@ def sum_of_losses_returned():
 
 @built.mistake()
 def float_returned():
-    """A Python number is returned. item() makes it, and on a GPU waits for all the work queued before it. A detached tensor leaves
-    that to whoever prints it.
+    """A Python number is returned. Perhaps item() makes it, which on a GPU waits for all the work queued before it. A detached
+    tensor leaves that to whoever prints it.
     """
     return returning(lambda losses, counts: whole(losses, counts).item())
 
@@ -345,9 +345,7 @@ def share_in_float32(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -
 
 @built.mistake()
 def graph_returned():
-    """The result still holds on to graphs. Their activations are gone, their nodes are not; and a backward through it raises.
-    Perhaps detach() is missing.
-    """
+    """The result has a graph, whose nodes live as long as it. Perhaps detach() is missing."""
     return returning(whole)
 
 

@@ -13,7 +13,7 @@ from helpers.check.calls import calls_to
 from helpers.check.compare import TOLERANCE, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.optim.ema_update.inputs import Model, tensors
+from helpers.labs.optim.ema_update.inputs import Model, WithNone, tensors
 from helpers.labs.optim.shared.torch_calls import Ops
 
 ema_update = Exercise(
@@ -59,7 +59,8 @@ def some_decay(trial: Trial) -> float:
 
 def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
     """In words, what an update did to a tensor: "moved" is right for numbers with a point, "copied" for others."""
-    near = TOLERANCE[now.dtype][0] if now.is_floating_point() else 1e-5
+    dtype = now.dtype
+    near = TOLERANCE[dtype][0] if dtype.is_floating_point else 1e-5
     now, wide, goal = now.detach().double(), before.detach().double(), theirs.detach().double()
     between = decay * wide + (1 - decay) * goal
     words = {
@@ -80,7 +81,25 @@ def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
     for word, value in words.items():
         if now.shape == value.shape and torch.allclose(now, value, rtol=near, atol=near):
             return word
+    if dtype is torch.float64 and torch.allclose(now, between, rtol=1e-6, atol=1e-6):
+        return "moved, and only as exact as float32"
+    share = (now - goal) / (wide - goal)
+    if (
+        dtype in (torch.float32, torch.float64)
+        and len(share.flatten()) > 1
+        and torch.allclose(share, share.mean(), rtol=0, atol=1000 * near)
+    ):
+        return "moved, with a different decay"
     return "other numbers", [round(number, 6) for number in now.flatten().tolist()]
+
+
+def _few(tensor: Tensor) -> str:
+    """The first numbers of a tensor, and how exact it is."""
+    if tensor.numel() > 6:
+        return f"{shown(tensor.detach().flatten()[:4])}, and more"
+    if tensor.dtype is torch.float64:
+        return f"{[round(number, 10) for number in tensor.flatten().tolist()]}, float64"
+    return shown(tensor)
 
 
 def moved(before: Tensor, theirs: Tensor, decay: float) -> Tensor:
@@ -122,8 +141,8 @@ def updated(
         "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
         expected=f"{', '.join(names)}: "
         + ("decay * ema + (1 - decay) * model" if right == "moved" else "the model's, copied")
-        + (f"; {off[0][0]} then is {shown(moved(before[off[0][0]], was[off[0][0]], decay))}" if off else ""),
-        got=now[off[0][0]] if off else None,
+        + (f"; {off[0][0]} then is {_few(moved(before[off[0][0]], was[off[0][0]], decay))}" if off else ""),
+        got=_few(now[off[0][0]]) if off else None,
         observed=[
             *found,
             *(["the model moved"] if any(not torch.equal(was[name], theirs[name]) for name in was) else []),
@@ -197,6 +216,46 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @ema_update.property(
+    "where a module holds None in place of a tensor, the others move all the same",
+    asks=(
+        "Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
+        "Buffers of integers or bools (counters, masks) are copied, not averaged.",
+    ),
+)
+def _(answer: Any, trial: Trial) -> None:
+    ema, model, decay = WithNone(trial.generator), WithNone(trial.generator), some_decay(trial)
+    trial.given(
+        "layers with None for a bias, a norm with affine=False, one without statistics, a buffer and a module that "
+        f"are None; decay = {decay}"
+    )
+    before, theirs = copy.deepcopy(dict(tensors(ema))), copy.deepcopy(dict(tensors(model)))
+    try:
+        trial.call(answer, ema.requires_grad_(False), model, decay)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        trial.fail(
+            f"The update raised {type(error).__name__}. This is the first model in which a module holds None in place "
+            "of a tensor.",
+            expected="the tensors that are there moved, and no error",
+            got=f"{type(error).__name__}: {error}",
+            observed="raised",
+        )
+    off = []
+    for name, now in tensors(ema):
+        found = how_moved(now, before[name], theirs[name], decay)
+        if found != ("moved" if now.is_floating_point() else "copied"):
+            off.append((name, found if isinstance(found, str) else found[0]))
+    trial.true(
+        not off,
+        "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
+        expected="parameters and buffers with a point moved, integers copied",
+        got=dict(tensors(ema))[off[0][0]] if off else None,
+        observed=off,
+    )
+
+
+@ema_update.property(
     "each update does the same to every tensor, with any decay from 0 to 1",
     asks=("ema = decay * ema + (1 - decay) * model", "decay: from 0 to 1."),
 )
@@ -204,7 +263,10 @@ def _(answer: Any, trial: Trial) -> None:
     ema, model = two_models(trial)
     for count, decay in enumerate((some_decay(trial), 0.5, 1.0, 0.0, 0.9), 1):
         trial.given(f"update {count} of one EMA, decay = {decay}")
-        before, theirs = copy.deepcopy(dict(tensors(ema))), dict(tensors(model.filled(trial.generator)))
+        before, theirs = (
+            copy.deepcopy(dict(tensors(ema))),
+            copy.deepcopy(dict(tensors(model.filled(trial.generator)))),
+        )
         trial.call(answer, ema, model, decay)
         off = []
         for name, now in tensors(ema):
@@ -216,10 +278,10 @@ def _(answer: Any, trial: Trial) -> None:
         numbers = [(name, now.tolist()) for name, _, word, _, now in off if word == "other numbers"]
         for name, _, word, want, now in off[:1]:
             trial.fail(
-                f"At update {count}, {name} is {word}, and not "
-                + ("moved by 1 - decay of the way." if now.is_floating_point() else "copied."),
-                expected=shown(want),
-                got=now,
+                f"At update {count}, with decay {decay:g}: {name} is {word}; right is "
+                + ("decay * ema + (1 - decay) * model." if now.is_floating_point() else "a copy."),
+                expected=_few(want),
+                got=_few(now),
                 observed=(
                     f"decay {decay:g}" if decay in (0, 1) else "decay between",
                     min(count, 2),

@@ -39,17 +39,40 @@ class Model(nn.Module):
         self.register_buffer("mask", torch.zeros(6, dtype=torch.bool))
         self.filled(generator)
 
-    @torch.no_grad()
     def filled(self, generator: torch.Generator) -> Model:
         """With new numbers everywhere."""
-        for _, tensor in tensors(self):
-            if tensor.is_floating_point():
-                tensor.copy_(torch.randn(tensor.shape, generator=generator) + 2)
-            else:
-                tensor.copy_(
-                    torch.randint(2 if tensor.dtype is torch.bool else 900, tensor.shape, generator=generator)
-                )
+        fill(self, generator)
         return self
+
+
+class WithNone(nn.Module):
+    """Holds None where others have a tensor or a module: as a layer without a bias does, or a norm without weights or
+    without statistics.
+    """
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.first, self.last = Layer(4, 3), Layer(2, 4)
+        self.first.bias = None
+        self.norm = nn.BatchNorm1d(4, affine=False)
+        self.bare = nn.BatchNorm1d(4, track_running_stats=False)
+        self.register_parameter("gain", None)
+        self.register_buffer("cache", None)
+        self.register_module("head", None)
+        self.register_buffer("table", torch.zeros(3))
+        fill(self, generator)
+
+
+@torch.no_grad()
+def fill(model: nn.Module, generator: torch.Generator) -> None:
+    """Puts new numbers into all tensors."""
+    for _, tensor in tensors(model):
+        if tensor.is_floating_point():
+            tensor.copy_(torch.randn(tensor.shape, generator=generator) + 2)
+        else:
+            tensor.copy_(
+                torch.randint(2 if tensor.dtype is torch.bool else 900, tensor.shape, generator=generator)
+            )
 
 
 def tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -16,18 +16,23 @@ from helpers.exercise import Exercise
 from helpers.labs.optim.optimizer_state.inputs import (
     KINDS,
     PLACES,
+    WITH_STATE,
     WITHOUT_STATE,
     copied,
+    differs_from_the_file,
     file_in_mid_run,
     file_of,
     get_ready,
     in_mid_run,
+    kind_of_key,
     moved_names,
     newly_built,
+    off_options,
     off_places,
     params_of,
     same,
     shared_with,
+    some_options,
     standing,
     step,
     train_on,
@@ -80,20 +85,6 @@ def written(answer: Any, trial: Trial, opt: Optimizer) -> dict[str, Any]:
     return got
 
 
-def _some(options: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Three of these options, those that are there."""
-    return {name: options[name] for name in names[:3] if name in options}
-
-
-def _kind_of_key(key: Any, params: list[Tensor]) -> Any:
-    """A key in words that hold for any run: an index, or what was written for it."""
-    if isinstance(key, Tensor):
-        return "a parameter"
-    if isinstance(key, int) and key in [id(param) for param in params]:
-        return "an address"
-    return key if isinstance(key, int) else f"a {type(key).__name__}"
-
-
 @optimizer_state.property(
     "parameters are named by their place: 0, 1, 2, ... through all groups",
     asks='"state": {index: {name: value}} for each parameter that has a state; an index counts the parameters through all groups in the order of `opt.param_groups`: 0, 1, 2, ...',
@@ -101,9 +92,9 @@ def _kind_of_key(key: Any, params: list[Tensor]) -> Any:
 def _(answer: Any, trial: Trial) -> None:
     opt = in_mid_run(trial.generator, "AdamW")
     params = params_of(opt)
-    trial.given("AdamW with groups of 2, 1 and 2 parameters; the last one has had no gradient yet")
+    trial.given("AdamW with groups of 2, 1 and 2 parameters; parameters 1 and 4 have had no gradient yet")
     got = written(answer, trial, opt)
-    places = [[_kind_of_key(key, params) for key in group.get("params", ())] for group in got["param_groups"]]
+    places = [[kind_of_key(key, params) for key in group.get("params", ())] for group in got["param_groups"]]
     trial.true(
         places == PLACES,
         'The lists under "params" do not count the parameters through the groups.',
@@ -111,11 +102,11 @@ def _(answer: Any, trial: Trial) -> None:
         got=places,
         observed=("params", places),
     )
-    keys = [_kind_of_key(key, params) for key in got["state"]]
+    keys = sorted((kind_of_key(key, params) for key in got["state"]), key=str)
     trial.true(
-        all(isinstance(key, int) for key in keys) and sorted(keys) == [0, 1, 2, 3],
+        all(isinstance(key, int) for key in keys) and sorted(keys) == WITH_STATE,
         'The keys of "state" are not the places of the parameters that have a state.',
-        expected="0, 1, 2, 3",
+        expected=f"{WITH_STATE}: parameters 1 and 4 have none",
         got=keys,
         observed=("keys", keys),
     )
@@ -134,10 +125,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
         trial.true(
             kept,
-            "After optimizer_state_dict the groups of the optimizer itself no longer hold its parameters.",
+            "After optimizer_state_dict the groups of the optimizer itself no longer hold its parameters as before.",
             expected="the Parameter objects, as before",
             got=[[type(item).__name__ for item in group] for group in now],
-            observed="other parameters",
+            observed=("other parameters", [[type(item).__name__ for item in group] for group in now]),
         )
         changed = [part for part, value in standing(opt).items() if not same(value, before[part])]
         trial.true(
@@ -195,19 +186,12 @@ def _(answer: Any, trial: Trial) -> None:
         want = file_of(opt)["param_groups"]
         got = written(answer, trial, opt)["param_groups"]
         trial.true(len(got) == len(want), "The number of groups differs.", expected="3", got=len(got))
-        off = [
-            sorted(
-                key
-                for key in theirs
-                if key != "params" and not (key in mine and same(mine[key], theirs[key]))
-            )
-            for mine, theirs in zip(got, want, strict=True)
-        ]
+        off = [off_options(mine, theirs) for mine, theirs in zip(got, want, strict=True)]
         trial.true(
             not any(off),
             f"Options are missing, or differ: {', '.join(sorted({name for names in off for name in names})[:6])}.",
-            expected=shown([_some(theirs, names) for theirs, names in zip(want, off, strict=True)]),
-            got=shown([_some(mine, names) for mine, names in zip(got, off, strict=True)]),
+            expected=shown([some_options(theirs, names) for theirs, names in zip(want, off, strict=True)]),
+            got=shown([some_options(mine, names) for mine, names in zip(got, off, strict=True)]),
             observed=(kind, off),
         )
 
@@ -278,20 +262,24 @@ def _(answer: Any, trial: Trial) -> None:
         trial.call(answer[1], new, sd)
         steps = trial.random.randrange(2**31)
         _go_on(trial, opt, steps, "the run that was not interrupted")
-        stands = _stands(new, sd)
+        stands = differs_from_the_file(new, sd)
         _go_on(
             trial,
             new,
             steps,
             f"the resumed run, after the load ({stands or 'options and states are those of the file'})",
         )
+        pairs = list(zip(copied(params_of(new)), copied(params_of(opt)), strict=False))
+        off = [place for place, (mine, theirs) in enumerate(pairs) if not same(mine, theirs)]
         trial.true(
-            same(copied(params_of(new)), copied(params_of(opt))),
+            not off and len(params_of(new)) == len(params_of(opt)),
             "Three steps later the weights differ from those of the run that was not interrupted. After the load: "
             + (stands or "options and states are those of the file, to the bit")
             + ".",
-            expected=shown(params_of(opt)[0]),
-            got=shown(params_of(new)[0]) if params_of(new) else "no parameters",
+            expected=f"parameter {off[0]}: {shown(pairs[off[0]][1])}"
+            if off
+            else "as many parameters as before",
+            got=f"parameter {off[0]}: {shown(pairs[off[0]][0])}" if off else len(params_of(new)),
             observed=("different weights", kind, stands),
         )
 
@@ -311,32 +299,6 @@ def _go_on(trial: Trial, run: Optimizer, steps: int, whose: str) -> None:
                 else type(error).__name__,
                 observed=("step raised", type(error).__name__, whose),
             )
-
-
-def _stands(opt: Optimizer, sd: dict[str, Any]) -> str:
-    """What of an optimizer that was loaded is not the file's, in words; it reads and makes no entry."""
-    if [len(group["params"]) for group in opt.param_groups] != [len(places) for places in PLACES]:
-        return "the groups are different ones"
-    params = params_of(opt)
-    if not all(isinstance(param, Tensor) for param in params):
-        return "the groups hold no parameters"
-    found = [
-        f"{key} of group {place} is not the file's"
-        for place, (mine, theirs) in enumerate(zip(opt.param_groups, sd["param_groups"], strict=True))
-        for key in theirs
-        if key != "params" and not (key in mine and same(mine[key], theirs[key]))
-    ]
-    states = {place: opt.state[param] for place, param in enumerate(params) if param in opt.state}
-    # A key that is no place may be an address, which no two runs have in common.
-    found += [
-        f"parameter {place if place in range(len(params)) else 'under a key that is no place'}: {description}"
-        for place, description in off_places(states, sd["state"])
-    ]
-    if states.get(WITHOUT_STATE):
-        found.append(f"parameter {WITHOUT_STATE}: a state that the file does not have")
-    if len(opt.state) > len(states):
-        found.append("opt.state has keys that are no parameters of opt")
-    return "; ".join(found[:3] + [f"and {len(found) - 3} more"] * (len(found) > 3))
 
 
 @optimizer_state.property(
@@ -375,11 +337,7 @@ def _(answer: Any, trial: Trial) -> None:
         opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
         trial.call(answer[1], opt, sd)
         off = [
-            sorted(
-                key
-                for key in theirs
-                if key != "params" and not (key in mine and same(mine[key], theirs[key]))
-            )
+            off_options(mine, theirs)
             for mine, theirs in zip(opt.param_groups, sd["param_groups"], strict=False)
         ]
         trial.true(
@@ -414,12 +372,17 @@ def _(answer: Any, trial: Trial) -> None:
 
 @optimizer_state.property(
     "each parameter has the state that the file holds for its place, and nothing else",
-    asks="A parameter without a state in `sd` has none afterwards, and can gain one: `opt.state` stays a dict that makes missing entries.",
+    asks=(
+        "The parameters stay those of `opt`: groups and parameters are matched by their place.",
+        "A parameter without a state in `sd` has none afterwards, and can gain one: `opt.state` stays a dict that makes missing entries.",
+    ),
 )
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
-        trial.given(f"{kind}: an optimizer that has taken a step, and a file without a state for parameter 4")
+        trial.given(
+            f"{kind}: an optimizer that has taken a step, and a file without a state for parameters 1 and 4"
+        )
         params = params_of(opt)
         trial.call(answer[1], opt, sd)
         foreign = [type(key).__name__ for key in opt.state if not any(key is param for param in params)]
@@ -430,23 +393,25 @@ def _(answer: Any, trial: Trial) -> None:
             got=foreign,
             observed=("keys", foreign),
         )
-        off = off_places(
-            {place: opt.state[param] for place, param in enumerate(params) if param in opt.state}, sd["state"]
-        )
+        own = {place: opt.state[param] for place, param in enumerate(params) if param in opt.state}
+        off = off_places(own, sd["state"])
+        place = off[0][0] if off else 0
         trial.true(
             not off,
-            "The states do not stand where they belong: "
-            + "; ".join(f"{n}: {description}" for n, description in off[:3])
+            "The states are not those that the file holds: "
+            + "; ".join(f"parameter {n}: {description}" for n, description in off[:3])
             + ".",
+            expected=f"parameter {place}: {shown(sd['state'].get(place))}",
+            got=f"parameter {place}: {shown(own.get(place))}",
             observed=(kind, off),
         )
-        last = params[WITHOUT_STATE]
+        stale = [place for place in WITHOUT_STATE if params[place] in opt.state and opt.state[params[place]]]
         trial.true(
-            last not in opt.state or not opt.state[last],
-            f"Parameter {WITHOUT_STATE} has no state in the file, and still has one: that of an older run.",
+            not stale,
+            f"Parameters without a state in the file have one after the load: {stale}.",
             expected="no state",
-            got=sorted(opt.state[last]) if last in opt.state else None,
-            observed="stale",
+            got=[sorted(opt.state[params[place]]) for place in stale],
+            observed=("stale", stale),
         )
 
 
@@ -455,32 +420,48 @@ def _(answer: Any, trial: Trial) -> None:
     asks='Tensors of the state get the dtype of their parameter; "step", which counts, stays as it is.',
 )
 def _(answer: Any, trial: Trial) -> None:
+    kept: dict[str, tuple[list[str], list[int]]] = {}
     for kind in reversed(KINDS):
-        sd = file_in_mid_run(trial, kind)
+        found = _dtypes(answer, trial, kind, torch.float64)
+        off = [(place, key, have) for place, key, have in found if key != "step" and have != torch.float64]
+        if off:
+            kept[kind] = sorted({f"{key}: {have}" for _, key, have in off}), sorted({n for n, _, _ in off})
+    trial.given("files of float32 parameters, each loaded for parameters of float64")
+    trial.true(
+        not kept,
+        "After the load these states have a different dtype than their parameter: "
+        + "; ".join(f"{kind}, parameters {places}" for kind, (_, places) in kept.items())
+        + ".",
+        expected="torch.float64",
+        got="; ".join(f"{kind}: {', '.join(names)}" for kind, (names, _) in kept.items()),
+        observed=("kept", sorted(kept.items())),
+    )
+    for kind in reversed(KINDS):
         for dtype in (torch.float64, torch.bfloat16):
-            trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
-            opt = newly_built(trial, kind, dtype)
-            trial.call(answer[1], opt, copied(sd))
-            for place, param in enumerate(params_of(opt)[:WITHOUT_STATE]):
-                found = {
-                    key: value.dtype for key, value in opt.state[param].items() if isinstance(value, Tensor)
-                }
-                off = sorted(key for key, have in found.items() if (key != "step") and have != dtype)
+            found = _dtypes(answer, trial, kind, dtype)
+            for place, key, have in found:
                 trial.true(
-                    not off,
-                    f"{', '.join(off)} of parameter {place}, of {dtype}, has {found[off[0]] if off else ''} after the load.",
-                    expected=str(dtype),
-                    got=", ".join(f"{key}: {have}" for key, have in found.items()),
-                    observed=("kept", kind, place, off, str(found[off[0]]) if off else ""),
+                    have == (torch.float32 if key == "step" else dtype),
+                    f"{key} of parameter {place}, of {dtype}, is of {have} after the load."
+                    + (" In bfloat16 a count goes no further than 256." if key == "step" else ""),
+                    expected="torch.float32, as in the file" if key == "step" else str(dtype),
+                    got=str(have),
+                    observed=("step" if key == "step" else key, str(dtype), str(have)),
                 )
-                trial.true(
-                    found.get("step", torch.float32) == torch.float32,
-                    f'"step" of a parameter of {dtype} has become {found.get("step")}; in bfloat16 a count goes no '
-                    "further than 256.",
-                    expected="torch.float32, as in the file",
-                    got=str(found.get("step")),
-                    observed=("step", str(dtype)),
-                )
+
+
+def _dtypes(answer: Any, trial: Trial, kind: str, dtype: torch.dtype) -> list[tuple[int, str, torch.dtype]]:
+    """Place, name and dtype of each tensor in the states of an optimizer after a load."""
+    trial.given(f"{kind}: a file of float32 parameters, loaded for parameters of {dtype}")
+    opt = newly_built(trial, kind, dtype)
+    trial.call(answer[1], opt, file_in_mid_run(trial, kind))
+    params = params_of(opt)
+    return [
+        (place, key, value.dtype)
+        for place in WITH_STATE
+        for key, value in opt.state[params[place]].items()
+        if isinstance(value, Tensor)
+    ]
 
 
 @optimizer_state.property(
@@ -507,8 +488,8 @@ def _(answer: Any, trial: Trial) -> None:
         moved = [part for part in ("state", "param_groups") if not same(sd[part], before[part])]
         trial.true(
             not moved,
-            f"Training on changed the dict that was loaded: {', '.join(moved_names(sd, before)[:4])}. So "
-            "two optimizers that load it would move one and the same momentum.",
+            f"Training on changed the dict that was loaded: {', '.join(moved_names(sd, before)[:4])}. Two "
+            "optimizers that load it would share these.",
             expected="copies",
             observed=("shared", kind, moved, moved_names(sd, before)),
         )
@@ -527,9 +508,7 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
-        trial.given(
-            f"{kind}: loaded, then one step in which parameter {WITHOUT_STATE} has its first gradient"
-        )
+        trial.given(f"{kind}: loaded, then one step in which parameters 1 and 4 have their first gradient")
         trial.call(answer[1], opt, sd)
         try:
             step(opt, trial.generator)

@@ -257,7 +257,7 @@ def _(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def same_if_equal(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Of parameters with equal values only one is in a group. Perhaps tied weights are looked for by value: identity (`is`,
+    """Some parameters are in no group, and each of them equals one that is in a group. Perhaps tied weights are looked for by value: identity (`is`,
     id) tells them.
     """
     unique: list[Pair] = []
@@ -297,7 +297,7 @@ def _lazily(model: nn.Module, weight_decay: float) -> Iterator[dict[str, Any]]:
 
 @built.mistake()
 def a_generator_of_groups():
-    """The groups are yielded one by one: whoever looks at them first leaves the optimizer an empty list."""
+    """The groups came in a generator: whoever looks at them first leaves the optimizer an empty list."""
     return _lazily
 
 
@@ -311,7 +311,7 @@ def _plain(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake(breaks=SPLIT)
 def sides_of_one_dropped(model: nn.Module, weight_decay: float) -> list[dict]:
-    """A matrix with one row or one column does not decay. Perhaps the entries were counted, or squeeze() came first: such
+    """A matrix with one row does not decay. Perhaps the entries were counted, or squeeze() came first: such
     a matrix has two dimensions.
     """
     return _grouped(_trained(model), weight_decay, lambda name, param: param.squeeze().ndim >= 2)

@@ -185,7 +185,7 @@ def _(answer: Any, trial: Trial) -> None:
     ]
     trial.true(
         not off,
-        f"{', '.join(off[:3])}: another tensor, or other memory, than before. Whoever holds the old one sees no change.",
+        f"{', '.join(off[:3])}: a different tensor, or other memory, than before. Whoever holds the old one sees no change.",
         expected="the same tensors with new numbers",
         got=f"{len(off)} of {len(before)} tensors replaced",
         observed="replaced",
@@ -203,6 +203,29 @@ def _(answer: Any, trial: Trial) -> None:
     want, ways = one_pass(model, batches), wrong_ways(model, batches)
     trial.call(answer, batches, model)
     _measured(trial, model, want, ways)
+
+
+@recalibrate_bn.property(
+    "a layer is measured whatever mode it was in, also one that was frozen in eval mode",
+    asks=(
+        "Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`.",
+        "During the pass they are in training mode.",
+    ),
+)
+def _(answer: Any, trial: Trial) -> None:
+    for training in (True, False):
+        model, batches = _partly_frozen(trial, training), some_batches(trial, 3)
+        trial.given(
+            f"a model in {'training' if training else 'eval'} mode, with first, moving and last.1 in "
+            f"{'eval' if training else 'training'} mode"
+        )
+        want, ways = one_pass(model, batches), wrong_ways(model, batches)
+        apart = [name for name, norm in norms(model).items() if norm.training != training]
+        old = statistics(model)
+        trial.call(answer, batches, model)
+        now = statistics(model)
+        kept = [name for name in now if near(now[name], old[name])]
+        _measured(trial, model, want, ways, training, "those apart" if kept == apart else sorted(kept))
 
 
 @recalibrate_bn.property(

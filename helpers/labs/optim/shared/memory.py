@@ -48,8 +48,8 @@ def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) 
     if all(torch.equal(param, value) for param, value in zip(params, values, strict=True)):
         kinds = [sorted(type(value).__name__ for value in kept.values()) for kept in state]
         trial.fail(
-            "After the step every parameter is what it was. `param = param - ...` makes a new tensor and leaves "
-            "the parameter alone: edit it in place, as add_ does.",
+            "After the step every parameter is what it was. Edit it in place, as add_ does: `param = param - ...` would "
+            "make a new tensor. The gradients are those of the list, and no param.grad.",
             expected="parameters edited in place",
             got=f"parameters as before, and the step returned {type(returned).__name__}",
             observed=("not moved", type(returned).__name__, kinds),

@@ -90,7 +90,7 @@ def last_state(states: Iterable[State]) -> State:
 
 @swa_average.mistake()
 def integers_become_floats(states: Iterable[State]) -> State:
-    """Integers and masks are means now, in a floating dtype: load_state_dict takes them without a word, and cuts them
+    """Integers are means now, and in a floating dtype: load_state_dict takes them without a word, and cuts them
     off. They are taken from one state. Perhaps nothing asks whether a tensor is_floating_point().
     """
     return average(states, integer=lambda values: torch.stack(values).float().mean(0))
@@ -149,8 +149,8 @@ def _(states: Any) -> State:
 
 @swa_average.mistake()
 def integers_shared(states: Iterable[State]) -> State:
-    """The integers of the result lie in the memory of a state: if that model trains on, its counters move in the average
-    as well. Perhaps clone() is missing.
+    """Integers or bools of the result lie in the memory of a state: if that model trains on, they move in the average as
+    well. Perhaps clone() is missing.
     """
     return average(states, integer=lambda values: values[-1])
 
@@ -186,10 +186,23 @@ def summed_in_half(states: Iterable[State]) -> State:
 
 @swa_average.mistake()
 def integers_of_many_states(states: Iterable[State]) -> State:
-    """An integer is the largest of all states, a mask True where one of them is: together no state ever had these. They
-    belong together: take all from one state.
+    """Each integer is the largest of all states', and a mask True where that of any state is: together no state ever had
+    these. They belong together: take all from one state.
     """
     return average(states, integer=lambda values: torch.stack(values).amax(0))
+
+
+@swa_average.mistake(
+    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
+)
+def masks_joined(states: Iterable[State]) -> State:
+    """A mask is True where that of any state is, and integers are a state's. Perhaps bools were added or averaged, and what
+    is not 0 is True. Take all of them from one state.
+    """
+    any_of = lambda values: (  # noqa: E731
+        torch.stack(values).any(0) if values[0].dtype is torch.bool else values[-1].clone()
+    )
+    return average(states, integer=any_of)
 
 
 @swa_average.mistake()
@@ -233,7 +246,7 @@ def last_left_out():
 
 @in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
 def divided_by_one_less():
-    """The sum is divided by one less than the number of states, so that every number is too large. Perhaps the first
+    """The sum is divided by one less than the number of states, so that every number is too far from 0. Perhaps the first
     state, with which the sum starts, is not counted.
     """
     return of_lists(lambda values: torch.stack(values).sum(0) / max(len(values) - 1, 1))
@@ -261,8 +274,8 @@ def one_state_not_copied():
 
 @in_lists.mistake(breaks="The mean has that dtype, and is as exact as it")
 def rounded_at_each_state():
-    """The mean of many states in bfloat16 is off, though it has its dtype. Perhaps a running mean, or each state's share,
-    is rounded to bfloat16 at each state, and what is small beside the mean gets lost: go on in float32, and round once.
+    """The mean of many states in bfloat16 is off, though it has its dtype. Perhaps the sum, a running mean or each state's
+    share is rounded to bfloat16 at each state, and what is small beside the mean gets lost: go on in float32, and round once.
     """
 
     def mean(values: list[Tensor]) -> Tensor:
@@ -275,6 +288,29 @@ def rounded_at_each_state():
 
 
 swa_average.variant(rounded_at_each_state)(of_lists(lambda values: sum(v / len(values) for v in values)))
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def weighted_by_place():
+    """Later states count more: the second has twice the weight of the first, the third three times. All count the same."""
+
+    def mean(values: list[Tensor]) -> Tensor:
+        return sum(value * place for place, value in enumerate(values, 1)) / sum(range(len(values) + 1))
+
+    return of_lists(mean)
+
+
+@in_lists.mistake(breaks="The mean has that dtype, and is as exact as it")
+def left_in_float64():
+    """The mean is right, and comes in float64, though the states are in float32. Perhaps it was computed in float64 and not
+    brought back: to(dtype) of the states.
+    """
+    return of_lists(lambda values: torch.stack([value.double() for value in values]).mean(0))
+
+
+@swa_average.variant(one_state_not_copied)
+def _(states: Any) -> State:
+    return states[0] if len(states) == 1 else average(states)
 
 
 @in_lists.mistake(breaks="The mean has that dtype, and is as exact as it")
@@ -379,6 +415,18 @@ def last_state_rewritten(states: Any) -> State:
     mean = average(list(states))
     states[-1].update(mean)
     return states[-1]
+
+
+@swa_average.mistake(
+    breaks="New tensors; the states are left as they are, and share no memory with the result."
+)
+def first_state_rewritten(states: Any) -> State:
+    """The first state's dict holds other tensors than before. Perhaps the sum or the averages were put into that dict, which
+    is the caller's: make a new one.
+    """
+    mean = average(list(states))
+    states[0].update(mean)
+    return mean
 
 
 @swa_average.mistake()

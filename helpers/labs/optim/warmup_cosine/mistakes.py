@@ -25,7 +25,7 @@ def decayed(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def returns_lr(step: int, warmup: int, total: int, floor: float) -> float:
-    """All factors are a fixed multiple of the right ones. Perhaps a learning rate is returned: LambdaLR
+    """The factors of the warm-up are a fixed multiple of the right ones. Perhaps a learning rate is returned: LambdaLR
     multiplies by it, and a rate of 0.01 times a rate of 0.01 is 0.0001. Return a factor, 1 at the peak.
     """
     peak = 3e-4
@@ -41,6 +41,48 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
         return peak * (step + 1) / (warmup + 1)
     progress = min(1.0, (step - warmup) / max(1, total - warmup))
     return lowest + (peak - lowest) * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+@warmup_cosine.mistake(breaks="it falls as half a cosine wave, to `floor` at `total`")
+def without_its_floor(step: int, warmup: int, total: int, floor: float) -> float:
+    """At warmup the factor is 1 - floor, and it falls to 0. Perhaps the curve was pressed together to 1 - floor and not
+    lifted: the floor is to be added.
+    """
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    return (1 - floor) * cosine(min(1.0, (step - warmup) / (total - warmup)), 0.0)
+
+
+@warmup_cosine.mistake(breaks="it falls as half a cosine wave, to `floor` at `total`")
+def whole_wave(step: int, warmup: int, total: int, floor: float) -> float:
+    """The factor is down at the floor in the middle, and then rises again. Perhaps the cosine got 2 * pi, a whole wave:
+    half of one ends at the floor.
+    """
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    return floor if step >= total else cosine(2 * (step - warmup) / (total - warmup), floor)
+
+
+@warmup_cosine.variant(whole_wave)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    return cosine(2 * min(1.0, (step - warmup) / (total - warmup)), floor)
+
+
+@warmup_cosine.mistake(breaks="With warmup = 0 it starts at 1.")
+def divided_by_a_warmup_of_zero(step: int, warmup: int, total: int, floor: float) -> float:
+    """Without a warm-up it ends in a ZeroDivisionError. Perhaps step <= warmup still belongs to the line, and
+    the line is divided by warmup: ask step < warmup.
+    """
+    return step / warmup if step <= warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks="With warmup = 0 it starts at 1.")
+def at_least_one_step_of_warmup(step: int, warmup: int, total: int, floor: float) -> float:
+    """Without a warm-up the first factor is 0.5. Perhaps warmup is taken to be 1 at least: it may be 0."""
+    warmup = max(1, warmup)
+    return (step + 1) / (warmup + 1) if step < warmup else decayed(step, warmup, total, floor)
 
 
 @warmup_cosine.mistake()

@@ -333,9 +333,9 @@ def none_taken_as_zero(params: Params, grads: Grads, state: State, **options: An
 
 
 @adamw_step.mistake()
-def none_counts_as_a_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
+def count_runs_ahead(params: Params, grads: Grads, state: State, **options: Any) -> None:
     """A parameter that had no gradient takes its next step with the corrections of a later one. Perhaps a None
-    raises the count, though the averages have taken nothing in.
+    raises its count, or one count serves all parameters: each dict counts the steps that it takes.
     """
     for param, grad, kept in zip(params, grads, state, strict=True):
         if not kept:
@@ -344,7 +344,7 @@ def none_counts_as_a_step(params: Params, grads: Grads, state: State, **options:
     _step(params, grads, state, **options)
 
 
-@adamw_step.variant(none_counts_as_a_step)
+@adamw_step.variant(count_runs_ahead)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     for kept, grad in zip(state, grads, strict=True):
         if kept:
@@ -395,11 +395,8 @@ def none_not_expected(params: Params, grads: Grads, state: State, **options: Any
             right(param, grad.clone(), kept, o)
 
 
-@adamw_step.mistake()
-def one_count_for_all(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A parameter that had no gradient for a while takes its next step with the corrections of a later one.
-    Perhaps one step count serves all parameters: keep a count in each dict.
-    """
+@adamw_step.variant(count_runs_ahead)
+def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _count_once(state)
     o = options_of(options)
     with torch.no_grad():
@@ -417,7 +414,7 @@ def _count_once(state: State) -> None:
         kept["t"] = count
 
 
-@adamw_step.variant(one_count_for_all)
+@adamw_step.variant(count_runs_ahead)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     count = max((kept.get("step", 0) for kept in state), default=0)
     for param, grad, kept in zip(params, grads, state, strict=True):
@@ -428,7 +425,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, state, **options)
 
 
-@adamw_step.variant(one_count_for_all)
+@adamw_step.variant(count_runs_ahead)
 def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     state[0]["n"] = count = state[0].get("n", 0) + 1
     own = [kept.setdefault("own", {}) for kept in state]
@@ -563,7 +560,7 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
 
 @adamw_step.mistake()
 def torchs_own_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A step of torch.optim, or one of its functions, ran inside. Write the few lines of arithmetic."""
+    """A step of torch.optim, or one of its functions, is used inside. Write the few lines of arithmetic."""
     if "optimizer" not in state[0]:
         state[0]["optimizer"] = torch.optim.AdamW(params, **options)
     for param, grad in zip(params, grads, strict=True):

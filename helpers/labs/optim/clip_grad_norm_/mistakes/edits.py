@@ -84,8 +84,8 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def iterator_used_up(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """From a generator such as model.parameters() nothing is clipped, or the norm is 0. Perhaps it is read twice, and is empty
-    the second time: collect the gradients once, in a list.
+    """From a generator such as model.parameters() not all gradients come into the norm, or nothing is clipped. Perhaps it is
+    read twice, and what was read is gone the second time: collect the gradients once, in a list.
     """
     grads = grads_of(params)
     if not grads:
@@ -160,8 +160,9 @@ def one_by_one(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor
     breaks="As many torch operations for 100 parameters as for 3, views among them (only `detach` is not counted)."
 )
 def views_of_each(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """One view for each gradient is made, as to join them into one vector: it launches nothing on a GPU, but Python runs
-    for each, and the joined vector takes as much memory as all gradients. torch._foreach_norm takes the list.
+    """The number of views grows with the number of parameters: they launch nothing on a GPU, but Python runs for each.
+    Perhaps the gradients are joined into one vector, which takes as much memory as all of them. torch._foreach_norm takes
+    the list.
     """
     total = torch.cat([grad.reshape(-1) for grad in grads]).norm(norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
@@ -218,7 +219,7 @@ def new_gradients_dropped(grads: list[Tensor], max_norm: float, norm_type: float
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """The gradients are what they were, and the parameters were multiplied. Perhaps `param.mul_` was written for
+    """The gradients are what they were, and parameters have changed. Perhaps `param.mul_` was written for
     `param.grad.mul_`.
     """
     kept = [param for param in params if param.grad is not None]
@@ -295,8 +296,8 @@ def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) ->
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def returns_a_float(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
-    """A Python float is returned. `.item()` or `float()` makes it, and waits for the device to do so: return the tensor, who
-    logs it may wait.
+    """A Python float is returned. Perhaps `.item()` or `float()` makes it, and waits for the device to do so: return the
+    tensor, who logs it may wait.
     """
     grads = grads_of(params)
     if not grads:

@@ -44,7 +44,7 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
 
 @on_grads.mistake()
 def largest_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """The largest norm of one gradient is taken for the norm of all, which is larger."""
+    """The largest of the gradients' norms is returned. The norm of all gradients together is larger."""
     total = torch.stack(torch._foreach_norm(grads, norm_type)).max()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total

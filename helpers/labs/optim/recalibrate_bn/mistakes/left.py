@@ -39,7 +39,9 @@ def graph_recorded():
 
 @recalibrate_bn.mistake()
 def momentum_left_none(loader: Iterable[Any], model: nn.Module) -> None:
-    """momentum stayed None: when training goes on, the statistics follow ever more slowly, and no one knows why."""
+    """momentum is None afterwards where it was a number: when training goes on, the statistics follow ever more slowly, and
+    no one knows why.
+    """
     norms = norms_in(model)
     try:
         with put_back(model):
@@ -51,7 +53,7 @@ def momentum_left_none(loader: Iterable[Any], model: nn.Module) -> None:
 
 @recalibrate_bn.mistake()
 def momentum_set_to_default(loader: Iterable[Any], model: nn.Module) -> None:
-    """momentum is 0.1 everywhere afterwards, which is only what it is when nobody chose another one."""
+    """momentum is 0.1 afterwards where it was something else: 0.1 is only what it is when nobody chose it."""
     norms = norms_in(model)
     try:
         with put_back(model):
@@ -105,7 +107,7 @@ def mode_not_restored():
 
 @recalibrate_bn.mistake()
 def lost_on_an_error(loader: Iterable[Any], model: nn.Module) -> None:
-    """After an error momentum or modes are not what they were. Perhaps they are put back only if all goes well, as in
+    """After an error momentum and modes are not what they were. Perhaps they are put back only if all goes well, as in
     torch's update_bn: try and finally.
     """
     modes = [(module, module.training) for module in model.modules()]
@@ -165,8 +167,8 @@ def _(loader: Iterable[Any], model: nn.Module) -> None:
     breaks="`momentum` and `training` of every sub-module are what they were, and the error comes through."
 )
 def error_replaced(loader: Iterable[Any], model: nn.Module) -> None:
-    """The model or the loader raised, and a different error came out: who waits for a KeyboardInterrupt, or for running out
-    of memory, does not see it. try and finally put back what was changed, and let the error go on.
+    """The model or the loader raised, and a different error came out: who waits for the first, as for running out of memory,
+    does not see it. try and finally put back what was changed, and let the error go on.
     """
     try:
         recalibrate(loader, model)
@@ -192,6 +194,34 @@ def momentum_lost_on_an_error(loader: Iterable[Any], model: nn.Module) -> None:
             module.training = flag
 
 
+@recalibrate_bn.mistake(
+    breaks="`momentum` and `training` of every sub-module are what they were, and the error comes through."
+)
+def lost_when_the_loader_raises(loader: Iterable[Any], model: nn.Module) -> None:
+    """After an error of the model all is put back, and after one of the loader momentum and modes are not. Perhaps try
+    stands around the model's call alone: the loader runs between the calls.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    momenta = {norm: norm.momentum for norm in norms_in(model)}
+
+    def back() -> None:
+        for norm, momentum in momenta.items():
+            norm.momentum = momentum
+        for module, flag in modes:
+            module.training = flag
+
+    model.eval()
+    for norm in momenta:
+        prepare(norm)
+    for batch in loader:
+        try:
+            feed([batch], model)
+        except BaseException:
+            back()
+            raise
+    back()
+
+
 @recalibrate_bn.mistake(breaks="Weights, gradients and all other buffers stay as they are")
 def gradients_cleared(loader: Iterable[Any], model: nn.Module) -> None:
     """The gradients of the model are others than before. Perhaps zero_grad() was called; torch.no_grad() is enough for a
@@ -203,8 +233,8 @@ def gradients_cleared(loader: Iterable[Any], model: nn.Module) -> None:
 
 @recalibrate_bn.mistake(breaks="Weights, gradients and all other buffers stay as they are")
 def gradients_turned_off(loader: Iterable[Any], model: nn.Module) -> None:
-    """requires_grad of the parameters is another than before: the next backward finds nothing to do. torch.no_grad() is
-    what a pass needs.
+    """requires_grad of parameters is not what it was. Perhaps requires_grad_(False) was called: the next backward would find
+    nothing to do. torch.no_grad() is what a pass needs.
     """
     recalibrate(loader, model.requires_grad_(False))
 

@@ -29,7 +29,7 @@ def in_mode(training: bool, *, reset: bool = True) -> Callable[[Any], None]:
 
 @built.mistake()
 def eval_mode():
-    """The statistics of all layers are those of a new layer, 0 and 1: they were reset, and nothing was measured. Perhaps the
+    """The statistics of all layers are those of a new layer, 0 and 1, and no batch was counted. Perhaps the
     pass ran in eval mode, in which BatchNorm uses its statistics and updates none.
     """
     return replaced(prepare=in_mode(False))
@@ -113,8 +113,8 @@ def all_at_once(loader: Iterable[Any], model: nn.Module) -> None:
 
 @built.mistake()
 def one_large_batch():
-    """The statistics are those of one batch that is joined of all: that needs the memory of the whole dataset, and the
-    variance between the batches comes in.
+    """The statistics are those of all batches joined into one: the variance between the batches comes in. Perhaps they were
+    joined for one call, which needs the memory of the whole dataset.
     """
     return replaced(feed=all_at_once)
 
@@ -146,8 +146,8 @@ def reset_all(norm: Any) -> None:
 
 @built.mistake()
 def weights_reset():
-    """Weight and bias of BatchNorm are others: what was learned is gone. Perhaps reset_parameters() was called, which resets
-    them, too; reset_running_stats() resets the statistics alone.
+    """The statistics are those of a model whose BatchNorm layers have weight 1 and bias 0. Perhaps reset_parameters() was
+    called, which resets these, too, and what was learned is gone; reset_running_stats() resets the statistics alone.
     """
     return replaced(prepare=reset_all)
 
@@ -202,7 +202,7 @@ def all_with_statistics():
 
 @built.mistake()
 def children_only():
-    """Layers at some depths were measured, and others, of the same class, were not. Perhaps children() gave the first
+    """Some layers were measured, and others, of the same class, keep the old statistics. Perhaps children() gave the first
     level or two of the tree; modules() goes all the way down.
     """
     return replaced(
@@ -227,6 +227,16 @@ def frozen_left_out():
     return replaced(norms=lambda model: [norm for norm in norms_in(model) if norm.training])
 
 
+@built.mistake(breaks="During the pass they are in training mode.")
+def frozen_parts_left_out():
+    """In a model in training mode the layers that were in eval mode keep the old statistics. Perhaps they were taken for
+    frozen and passed over: the weights before them have changed, too.
+    """
+    return replaced(
+        norms=lambda model: [norm for norm in norms_in(model) if norm.training or not model.training]
+    )
+
+
 @torch.no_grad()
 def whole_batches(loader: Iterable[Any], model: nn.Module) -> None:
     for batch in loader:
@@ -235,7 +245,7 @@ def whole_batches(loader: Iterable[Any], model: nn.Module) -> None:
 
 @built.mistake()
 def labels_fed():
-    """The pass fails where a batch is a tuple or list of input and labels. Perhaps the model was given all of it: the first
+    """The pass fails where a batch is a tuple of input and labels. Perhaps the model was given all of it: the first
     item is the input.
     """
     return replaced(feed=whole_batches)
@@ -249,8 +259,19 @@ def always_first(loader: Iterable[Any], model: nn.Module) -> None:
 
 @built.mistake()
 def pairs_expected():
-    """A batch that is a tensor was taken apart, as if it were a pair of input and labels: its first sample is no batch."""
+    """The pass fails where a batch is a tensor. Perhaps it was taken apart, as if it were a pair of input and labels: its
+    first sample is no batch.
+    """
     return replaced(feed=always_first)
+
+
+@torch.no_grad()
+def pairs(loader: Iterable[Any], model: nn.Module) -> None:
+    for x, _ in loader:
+        model(x)
+
+
+recalibrate_bn.variant(pairs_expected)(replaced(feed=pairs))
 
 
 @torch.no_grad()
@@ -307,10 +328,21 @@ def counted_first(loader: Iterable[Any], model: nn.Module) -> None:
 
 @built.mistake()
 def loader_read_twice():
-    """The pass over a generator found nothing to measure. Perhaps the batches were counted first: a generator is empty when
-    it is read again, and a loader reads every file twice.
+    """After a pass over a generator the statistics are those of a new layer. Perhaps the batches were counted first: a
+    generator is empty when it is read again, and a loader reads every file twice.
     """
     return replaced(feed=counted_first)
+
+
+@torch.no_grad()
+def counted_and_filled(loader: Iterable[Any], model: nn.Module) -> None:
+    count = sum(1 for _ in loader)
+    feed(loader, model)
+    for norm in norms_in(model):
+        norm.num_batches_tracked.fill_(count)
+
+
+recalibrate_bn.variant(loader_read_twice)(replaced(feed=counted_and_filled))
 
 
 @torch.no_grad()
@@ -350,9 +382,22 @@ def twice(loader: Iterable[Any], model: nn.Module) -> None:
 )
 def count_wrong():
     """The statistics are right, and num_batches_tracked is not the number of batches. Perhaps the batches went through
-    twice, or the statistics were set by hand and the count forgotten.
+    twice, or the statistics were set by hand and the count forgotten, or put back.
     """
     return replaced(feed=twice)
+
+
+def with_the_count(count: int) -> Callable[[Iterable[Any], nn.Module], None]:
+    def answer(loader: Iterable[Any], model: nn.Module) -> None:
+        recalibrate(loader, model)
+        for norm in norms_in(model):
+            norm.num_batches_tracked.fill_(count)
+
+    return answer
+
+
+recalibrate_bn.variant(count_wrong)(with_the_count(0))
+recalibrate_bn.variant(count_wrong)(with_the_count(17))  # what it was before
 
 
 def prepare_tenth(norm: Any) -> None:
@@ -416,7 +461,7 @@ def new_statistics(norm: Any) -> None:
     breaks="Replaces the running statistics of all BatchNorm layers of `model`, in place, by those of one pass over `loader`."
 )
 def statistics_replaced():
-    """The numbers are right, and lie in other tensors than before: who holds the old ones (a state_dict, an average of
+    """The numbers are right, and lie in other tensors or other memory than before: who holds the old ones (a state_dict, an average of
     models) sees no change. Perhaps new tensors were assigned; reset_running_stats() edits in place.
     """
     return replaced(prepare=new_statistics)

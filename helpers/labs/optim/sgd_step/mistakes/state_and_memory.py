@@ -260,7 +260,7 @@ def one_beginning_for_all(params: Params, grads: Grads, state: State, **options:
 
 @sgd_step.mistake()
 def torchs_own_step(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A step of torch.optim, or one of its functions, ran inside. Write the few lines of arithmetic."""
+    """A step of torch.optim, or one of its functions, is used inside. Write the few lines of arithmetic."""
     for param, grad, kept in zip(params, grads, state, strict=True):
         optimizer = torch.optim.SGD([param], **options)
         if "v" in kept:
@@ -312,3 +312,11 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     for param, grad in zip(params, grads, strict=True):
         param.grad = grad
     state[0]["optimizer"].step()
+
+
+@sgd_step.mistake(breaks="the parameters are edited in place")
+def gradient_of_the_parameter(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """The parameters have not moved, and the state is empty. Perhaps `param.grad` was read, which is None here: the
+    gradients come in the list `grads`.
+    """
+    _step(params, [param.grad for param in params], state, **options)

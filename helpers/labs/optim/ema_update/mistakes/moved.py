@@ -28,8 +28,8 @@ def follow(mine: Any, theirs: Any, decay: float, moving: Any = Tensor.is_floatin
 
 @ema_update.mistake()
 def decay_swapped(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The numbers went nearly all of the way: decay and 1 - decay are swapped. With decay 0.999 the EMA is the model
-    of this very step, and nothing is averaged. decay belongs to what was there.
+    """The numbers went as far as if decay and 1 - decay were swapped. With decay 0.999 the EMA would be the model of this
+    very step, and nothing averaged. decay belongs to what was there.
     """
     follow(ema.parameters(), model.parameters(), 1 - decay)
     follow(ema.buffers(), model.buffers(), 1 - decay)
@@ -37,8 +37,8 @@ def decay_swapped(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def parameters_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Parameters moved, and no buffer did: the statistics of BatchNorm stay at their first numbers for ever, and the EMA's
-    predictions are worthless in eval mode. Perhaps only parameters() was gone through; buffers() is the rest.
+    """Parameters moved, and buffers of numbers with a point did not: the statistics of BatchNorm stay at their first numbers,
+    and in eval mode the EMA computes with them. Perhaps only parameters() was gone through; buffers() is the rest.
     """
     follow(ema.parameters(), model.parameters(), decay)
 
@@ -156,9 +156,7 @@ def shared_buffer_moved_twice(ema: nn.Module, model: nn.Module, decay: float) ->
 
 @ema_update.mistake()
 def float32_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Numbers with a point in other dtypes than float32 were copied like counters. Perhaps torch.float32, or a list of
-    dtypes, was taken for all that has a point: is_floating_point() asks for what is meant.
-    """
+    """Numbers with a point were copied like counters, in some dtypes. Perhaps torch.float32, or a list of dtypes, was taken for all that has a point: is_floating_point() asks for what is meant."""
     only = lambda tensor: tensor.dtype is torch.float32  # noqa: E731
     follow(ema.parameters(), model.parameters(), decay, only)
     follow(ema.buffers(), model.buffers(), decay, only)
@@ -217,15 +215,13 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
     for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
         mine.data = decay * mine.data + (1 - decay) * theirs.data
     for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
-        mine.data = (
-            decay * mine + (1 - decay) * theirs.float() if mine.is_floating_point() else theirs.clone()
-        )
+        mine.data = decay * mine + (1 - decay) * theirs if mine.is_floating_point() else theirs.clone()
 
 
 @ema_update.mistake()
 def counters_shared(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The EMA holds the model's own counters, and no copies: it moves when the model trains on. copy_ writes the
-    numbers and ties nothing.
+    """For integers or bools the EMA holds the memory of the model, and no copies: it moves when the model trains on. copy_
+    writes the numbers and ties nothing.
     """
     follow(ema.parameters(), model.parameters(), decay)
     for mine, theirs in zip(ema.buffers(), model.buffers(), strict=True):
@@ -237,19 +233,17 @@ def counters_shared(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.variant(counters_shared)
 def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    follow(ema.parameters(), model.parameters(), decay)
+    right(ema, model, decay)
     for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
         for name, buffer in mine.named_buffers(recurse=False):
-            if buffer.is_floating_point():
-                move(buffer, getattr(theirs, name), decay)
-            else:
+            if not buffer.is_floating_point():
                 setattr(mine, name, getattr(theirs, name))
 
 
 @ema_update.mistake()
 def model_moved(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The model was moved, and the EMA stayed. The average follows the model, and the model knows nothing of it. Perhaps
-    the two are swapped.
+    """Numbers of the model have changed, and parameters of the EMA stayed. The average follows the model, and the model
+    knows nothing of it. Perhaps the two are swapped.
     """
     follow(model.parameters(), ema.parameters(), decay)
     follow(model.buffers(), ema.buffers(), decay)
@@ -257,7 +251,9 @@ def model_moved(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def copy_returned(ema: nn.Module, model: nn.Module, decay: float) -> nn.Module:
-    """A new module was returned. The caller goes on with the EMA that was given, so that one is to be changed, in place."""
+    """A different module than `ema` was returned. The caller goes on with the EMA that it gave, so that one is to be
+    changed, in place.
+    """
     new = copy.deepcopy(ema)
     follow(new.parameters(), model.parameters(), decay)
     follow(new.buffers(), model.buffers(), decay)
@@ -266,7 +262,7 @@ def copy_returned(ema: nn.Module, model: nn.Module, decay: float) -> nn.Module:
 
 @ema_update.mistake()
 def model_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The EMA was made equal to the model: a copy of the last step, and no average."""
+    """Parameters of the EMA were made equal to the model's: a copy of the last step, and no average."""
     follow(ema.parameters(), model.parameters(), 0.0)
     follow(ema.buffers(), model.buffers(), 0.0)
 
@@ -292,7 +288,7 @@ def by_name(ema: nn.Module, model: nn.Module, decay: float, moving: Any) -> None
 
 @ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
 def new_tensors_dropped(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """After the update the EMA is what it was. Perhaps `mine = decay * mine + ...` makes a new tensor and gives it the
+    """After the update the EMA's parameters are what they were. Perhaps `mine = decay * mine + ...` makes a new tensor and gives it the
     name, and nobody keeps it: lerp_, mul_ and copy_ edit a tensor where it lies.
     """
     for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
@@ -321,7 +317,7 @@ def model_not_shrunk(ema: nn.Module, model: nn.Module, decay: float) -> None:
     breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
 )
 def children_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """A parameter that the module itself holds stays; those of the modules inside it move. Perhaps children() was gone
+    """A parameter that the module itself holds stays, and others, of modules inside it, move. Perhaps children() was gone
     through: parameters() of the whole gives all.
     """
     for mine, theirs in zip(ema.children(), model.children(), strict=True):
@@ -333,7 +329,7 @@ def children_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
     breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
 )
 def statistics_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The statistics of BatchNorm are copied, other buffers with a point are averaged. Perhaps they were picked out by
+    """The statistics of BatchNorm are copied, another buffer with a point is averaged. Perhaps they were picked out by
     name: they belong to the averaged weights, and are averaged, too.
     """
     by_name(ema, model, decay, lambda name, tensor: tensor.is_floating_point() and "running" not in name)
@@ -356,6 +352,28 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
     follow(ema.buffers(), model.buffers(), decay, only)
 
 
+@torch.no_grad()
+def by_the_dicts(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Goes through the dicts of each module, where None stands for a tensor that a layer does without."""
+    done: set[int] = set()
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        for own, other in ((mine._parameters, theirs._parameters), (mine._buffers, theirs._buffers)):
+            for name, tensor in own.items():
+                if id(tensor) not in done:
+                    done.add(id(tensor))
+                    follow([tensor], [other[name]], decay)
+
+
+@ema_update.mistake(
+    breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
+)
+def none_taken_for_a_tensor(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The update ends in an error where a layer holds None in place of a tensor, as one with bias=False. Perhaps the dicts
+    _parameters and _buffers were gone through: parameters() and buffers() leave out what is None.
+    """
+    by_the_dicts(ema, model, decay)
+
+
 @ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
 def masks_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """Integers are copied, and a mask is True where either of the two is. Perhaps bools were averaged, and what is not 0
@@ -369,8 +387,8 @@ def masks_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
 @ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
 @torch.no_grad()
 def counted_up(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Integers of the EMA are counted up by one at each update: they count updates, not the batches that the model has
-    seen. They are copied.
+    """Integers of the EMA are one more than before the update. Perhaps they count updates, not the batches that the model
+    has seen: they are copied.
     """
     before = [buffer.clone() for buffer in ema.buffers()]
     right(ema, model, decay)
@@ -466,8 +484,8 @@ def gradients_cleared(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake(breaks="`model` is left as it is.")
 def model_frozen(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """requires_grad of the model is another than before: its next backward finds nothing to do. Perhaps
-    requires_grad_(False) stands for detach().
+    """requires_grad of the model is not what it was. Perhaps requires_grad_(False) stands for detach(): the next backward of
+    the model would find nothing to do.
     """
     right(ema, model.requires_grad_(False), decay)
 

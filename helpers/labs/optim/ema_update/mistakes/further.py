@@ -1,0 +1,103 @@
+"""More of what people write for 04.ema_update: the decay, integers, memory from call to call."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from helpers.labs.optim.ema_update.exercise import ema_update
+from helpers.labs.optim.ema_update.mistakes.moved import counters_by_name, follow, move, right
+
+INTEGERS = "Buffers of integers or bools (counters, masks) are copied, not averaged."
+RULE = "ema = decay * ema + (1 - decay) * model"
+
+
+@ema_update.mistake(breaks=INTEGERS)
+@torch.no_grad()
+def integers_averaged_in_place(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The update ends in an error: a number with a point cannot be written in place into integers or bools. Perhaps all
+    buffers are averaged in place; integers and bools are copied.
+    """
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        one.mul_(decay).add_(other, alpha=1 - decay)
+
+
+@ema_update.variant(integers_averaged_in_place)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        if one.dtype is torch.int64:
+            one.copy_(other)
+        else:
+            one.mul_(decay).add_(other, alpha=1 - decay)
+
+
+@ema_update.mistake(breaks=RULE)
+def different_decay(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The numbers moved with a different decay than the one given. Perhaps it is smaller in the first updates, as some
+    recipes have it; decay is the caller's.
+    """
+    right(ema, model, min(decay, 2 / 11))
+
+
+@ema_update.mistake(breaks=RULE)
+def default_at_decay_zero(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """With decay 0 parameters do not become the model's. Perhaps `decay or 0.999` is asked, and 0 counts as nothing given."""
+    right(ema, model, decay or 0.999)
+
+
+@ema_update.variant(default_at_decay_zero)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    right(ema, model, decay or 0.99)
+
+
+@ema_update.variant(default_at_decay_zero)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    right(ema, model, decay or 0.9)
+
+
+@ema_update.variant(default_at_decay_zero)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    if decay:
+        right(ema, model, decay)
+
+
+@ema_update.mistake(breaks=RULE)
+@torch.no_grad()
+def through_float32(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """A float64 parameter is only as exact as float32. Perhaps all numbers went through float(): average each in its own
+    dtype.
+    """
+    by_dtype = lambda tensor: tensor.float() if tensor.dtype is torch.float64 else tensor  # noqa: E731
+    for one, other in zip(ema.parameters(), model.parameters(), strict=True):
+        one.copy_(decay * by_dtype(one) + (1 - decay) * by_dtype(other))
+    follow(ema.buffers(), model.buffers(), decay)
+
+
+DONE: set[Tensor] = set()
+
+
+@ema_update.mistake(breaks=RULE)
+def moved_once_for_ever(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The first update of an EMA is right, and at the second no tensor moves. Perhaps the set of what was moved is kept from
+    call to call: make it anew in each.
+    """
+    for mine, theirs in ((ema.parameters(), model.parameters()), (ema.buffers(), model.buffers())):
+        for one, other in zip(mine, theirs, strict=True):
+            if one not in DONE:
+                DONE.add(one)
+                follow([one], [other], decay)
+
+
+@ema_update.variant(counters_by_name)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    follow(ema.parameters(), model.parameters(), decay)
+    theirs = dict(model.named_buffers())
+    for name, one in ema.named_buffers():
+        if name.endswith("num_batches_tracked"):
+            one.copy_(theirs[name])
+        elif one.is_floating_point():
+            move(one, theirs[name], decay)
