@@ -9,11 +9,18 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    LOOKS,
+    MOVES,
+    OPTIMIZERS,
+    SMALLER,
+    STEP,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class ChecksTheLossOnly(Pieces):
     """A finite loss can have gradients of inf: it is in backward that the scaled numbers of float16 overflow.
     The gradients are what is looked at.
@@ -39,7 +46,7 @@ class _LossAsItIs(ChecksTheLossOnly):
         return loss * self.now
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class NeverLooks(Pieces):
     """Nothing is ever looked at for inf: after the first overflow all weights are NaN, and the scale grows
     on.
@@ -49,7 +56,7 @@ class NeverLooks(Pieces):
         return False
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class NanNotSeen(Pieces):
     """NaN equals nothing and is larger than nothing, so a comparison with inf passes it by, and isinf as
     well. isfinite knows inf, -inf and NaN.
@@ -59,7 +66,7 @@ class NanNotSeen(Pieces):
         return torch.stack([grad.isinf().any() for grad in grads]).any()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class NegativeInfNotSeen(Pieces):
     """The largest entry is compared with inf, and -inf is the smallest."""
 
@@ -75,7 +82,7 @@ class _OnlyPositiveInf(Pieces):
         return torch.stack([(grad == math.inf).any() for grad in grads]).any()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class InfNotSeen(Pieces):
     """isnan does not know inf, and an overflow of float16 is inf first. It becomes NaN only when inf meets
     inf or 0.
@@ -85,7 +92,7 @@ class InfNotSeen(Pieces):
         return torch.stack([grad.isnan().any() for grad in grads]).any()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class OnlyTheLastGradient(Pieces):
     """found_inf is set anew for each gradient, so the last one decides alone."""
 
@@ -93,7 +100,7 @@ class OnlyTheLastGradient(Pieces):
         return ~grads[-1].isfinite().all()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class OnlyTheFirstGradient(Pieces):
     """One gradient stands for all: a loop that returns after its first turn, or a look at params[0]."""
 
@@ -101,7 +108,7 @@ class OnlyTheFirstGradient(Pieces):
         return ~grads[0].isfinite().all()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class AllMustBeInf(Pieces):
     """`isfinite().any()` for `.all()`: a gradient counts as bad only if every entry is inf or NaN."""
 
@@ -109,10 +116,10 @@ class AllMustBeInf(Pieces):
         return torch.stack([~grad.isfinite().any() for grad in grads]).any()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class LooksAtTheNorm(Pieces):
-    """A sum of large numbers may be inf though none of them is, and a norm squares them: in float32 it is inf
-    from 2e19 on. The step is skipped without need.
+    """Large gradients that are finite are taken for inf, and the step is skipped without need. Perhaps a sum or a norm
+    was looked at: it can be inf though no entry is.
     """
 
     def bad(self, grads: list[Tensor]) -> Any:
@@ -125,7 +132,7 @@ class _Sum(Pieces):
         return ~torch.stack([grad.sum() for grad in grads]).sum().isfinite()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STEP)
 class StepsDespiteInf(Pieces):
     """The scale backs off, and the step is taken nevertheless: one inf in a gradient makes the parameter NaN."""
 
@@ -133,7 +140,7 @@ class StepsDespiteInf(Pieces):
         return False
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STEP)
 class InfReplacedByZero(Pieces):
     """nan_to_num makes a gradient that looks healthy: a step with wrong numbers instead of none."""
 
@@ -143,7 +150,7 @@ class InfReplacedByZero(Pieces):
         return False
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOOKS)
 class LooksAtTheStep(Pieces):
     """step looks at the gradients itself and forgets what unscale_ saw. Clipping with an inf norm makes every
     finite gradient 0 and hides nothing yet, but a caller that cleans gradients hides the overflow, and the
@@ -155,7 +162,7 @@ class LooksAtTheStep(Pieces):
         return super().skips(optimizer)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=OPTIMIZERS)
 class OneInfStopsAll(Pieces):
     """found_inf is kept once for all optimizers. The scale is shared, so one inf makes it smaller for all;
     the step is skipped only for the optimizer whose gradients are bad.
@@ -165,7 +172,7 @@ class OneInfStopsAll(Pieces):
         return self.any_bad()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SMALLER)
 class LastOptimizerDecides(Pieces):
     """Of two optimizers the one that was looked at last decides about the scale: what the first one found is
     written over.
@@ -192,7 +199,7 @@ class _OneFlag(Pieces):
         return bool(self.flag)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MOVES)
 class InfKept(Pieces):
     """What was found is not cleared by update(): one inf, and no step is ever taken again."""
 
