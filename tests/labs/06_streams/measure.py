@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from helpers import streams
-
 Fn = Callable[[], object]
 
 
@@ -23,22 +21,6 @@ def clock_around_each_call(
         start = clock()
         fn()
         stream.synchronize()
-        times.append((clock() - start) * 1e3)
-    return times
-
-
-def whole_device(
-    fn: Fn, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
-) -> list[float]:
-    """What most people write for CUDA; right where nobody else is at work."""
-    for _ in range(warmup):
-        fn()
-    times = []
-    for _ in range(repeats):
-        streams.synchronize()
-        start = clock()
-        fn()
-        streams.synchronize()
         times.append((clock() - start) * 1e3)
     return times
 
@@ -80,7 +62,7 @@ def events_read_at_the_end(
     """The host never waits between the calls."""
     pairs = []
     for call in range(warmup + repeats):
-        start, end = (streams.Event(enable_timing=True) for _ in range(2))
+        start, end = (type(stream.record_event())(enable_timing=True) for _ in range(2))
         start.record(stream)
         fn()
         end.record(stream)
@@ -93,11 +75,12 @@ def events_read_at_the_end(
 def events_in_a_block(
     fn: Fn, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """The call stands in `with streams.stream(stream)`, so an event needs no stream."""
+    """The call stands in `with stream`, so an event needs no stream."""
+    event = type(stream.record_event())
 
     def reading() -> float:
-        with streams.stream(stream):
-            start, end = streams.Event(enable_timing=True), streams.Event(enable_timing=True)
+        with stream:
+            start, end = event(enable_timing=True), event(enable_timing=True)
             start.record()
             fn()
             end.record()
@@ -110,13 +93,12 @@ def events_in_a_block(
 
 
 def polling(fn: Fn, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
-    """Asks until the stream is done; the whole device is idle before the first reading."""
+    """Asks until the stream is done; no synchronize."""
 
     def idle() -> None:
         while not stream.query():
             pass
 
-    streams.synchronize()
     times: list[float] = []
     for call in range(warmup + repeats):
         idle()
@@ -131,20 +113,20 @@ def polling(fn: Fn, stream: Any, *, warmup: int, repeats: int, clock: Any = time
 def fence_posts(
     fn: Fn, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """One event between any two calls; the whole device is waited for, but only to read them."""
+    """One event between any two calls, and the host waits for the last one."""
     for _ in range(warmup):
         fn()
-    marks = [stream.record_event(streams.Event(enable_timing=True))]
+    event = type(stream.record_event())
+    marks = [stream.record_event(event(enable_timing=True))]
     for _ in range(repeats):
         fn()
-        marks.append(stream.record_event(streams.Event(enable_timing=True)))
-    streams.synchronize()
+        marks.append(stream.record_event(event(enable_timing=True)))
+    marks[-1].synchronize()
     return [start.elapsed_time(end) for start, end in itertools.pairwise(marks)]
 
 
 RIGHT = [
     clock_around_each_call,
-    whole_device,
     synchronised_once_before,
     readings_of_the_end_only,
     events_read_at_the_end,

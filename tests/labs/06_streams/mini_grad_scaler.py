@@ -114,8 +114,8 @@ class InPlaceOfTorch:
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if any(grad.dtype is torch.half for grad in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        torch._foreach_mul_(grads, self._scale.double().reciprocal().float())
         largest = torch._foreach_norm(grads, math.inf)  # inf and NaN stay what they are
+        torch._foreach_mul_(grads, self._scale.double().reciprocal().float())
         state.update(stage="unscaled", found=[1.0 - torch.stack(largest).isfinite().all().float()])
 
     def step(self, optimizer, *args, **kwargs):

@@ -36,7 +36,21 @@ fix_race = Exercise(
     ],
 )
 
-
+RESULT = "(a ** 5 + 5 a + d).sum() for 1000 numbers with a = 2 and d = 100: on the device, 0-d, 142000."
+SIDES = "b and c are computed on two side streams at the same time."
+WHERE = (
+    "a and d are filled, and b, c and d added, on the stream that is current when fix_race is called: any stream, and it "
+    "is current again afterwards."
+)
+RACES = "No two kernels may race, whatever each of them costs."
+HOST = (
+    "Streams are ordered by wait_stream or by events: the host waits for nothing and asks nothing (no synchronize, no "
+    "query, no item, no print of a tensor), and nothing sleeps."
+)
+MEMORY = (
+    "The memory of a must not be written again while a side stream may still read it: tell the allocator (record_stream), "
+    "or hold a until the current stream has waited for both sides."
+)
 EVEN = "each kernel takes as long"
 RECORD_STREAM = "SimTensor.record_stream"
 
@@ -97,7 +111,7 @@ def kind_of_result(got: Any) -> str:
     return f"a tensor of shape {tuple(got.shape)}" if got.dim() else ""
 
 
-@fix_race.property("returns a number on the device")
+@fix_race.property("returns a number on the device", asks=RESULT)
 def result(answer: Any, trial: Trial) -> None:
     kind = run(answer, trial).kind
     trial.true(
@@ -110,7 +124,7 @@ def result(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("the streams are those of api, not of torch.cuda", once_right=True)
+@fix_race.property("the streams are those of api, not of torch.cuda", asks=SIDES, once_right=True)
 def of_api(answer: Any, trial: Trial) -> None:
     calls = run(answer, trial).calls & {"StreamContext.__enter__", "set_stream"}
     trial.true(
@@ -123,7 +137,7 @@ def of_api(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("nobody sleeps", once_right=True)
+@fix_race.property("nobody sleeps", asks=HOST, once_right=True)
 def sleepless(answer: Any, trial: Trial) -> None:
     calls = run(answer, trial).calls & {"sleep", "host_works"}
     trial.true(
@@ -135,7 +149,7 @@ def sleepless(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("the host waits for nothing", once_right=True)
+@fix_race.property("the host waits for nothing", asks=HOST, once_right=True)
 def host_free(answer: Any, trial: Trial) -> None:
     traced = run(answer, trial).sides.traced
     waits = traced.host_waits()
@@ -149,7 +163,7 @@ def host_free(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("the current stream is the same afterwards", once_right=True)
+@fix_race.property("the current stream is the same afterwards", asks=WHERE, once_right=True)
 def restored(answer: Any, trial: Trial) -> None:
     found = run(answer, trial)
     trial.true(
@@ -161,7 +175,7 @@ def restored(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("b and c are computed on two side streams at the same time", once_right=True)
+@fix_race.property("b and c are computed on two side streams at the same time", asks=SIDES, once_right=True)
 def at_once(answer: Any, trial: Trial) -> None:
     sides = run(answer, trial).sides
     traced, names = sides.traced, sides.names
@@ -184,7 +198,21 @@ def at_once(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("b and c are added on the current stream", once_right=True)
+@fix_race.property("a and d are filled on the current stream", asks=WHERE, once_right=True)
+def filled(answer: Any, trial: Trial) -> None:
+    sides = run(answer, trial).sides
+    elsewhere = [name for name in sides.names if "fill" in sides.traced.names_on([name])]
+    trial.true(
+        not elsewhere,
+        f"A fill is queued on {len(elsewhere)} of the side streams. What is computed may be moved, and not to a different "
+        "stream: a and d are filled where the caller works.",
+        expected=f"both fills on {sides.main!r}",
+        got=sides.traced.table(),
+        observed=("filled on a side", len(elsewhere)),
+    )
+
+
+@fix_race.property("b and c are added on the current stream", asks=WHERE, once_right=True)
 def added(answer: Any, trial: Trial) -> None:
     sides = run(answer, trial).sides
     trial.true(
@@ -196,7 +224,7 @@ def added(answer: Any, trial: Trial) -> None:
     )
 
 
-@fix_race.property("b and c are computed when a is written", once_right=True)
+@fix_race.property("b and c are computed when a is written", asks=RACES, once_right=True)
 def started(answer: Any, trial: Trial) -> None:
     found = run(answer, trial)
     sides = found.sides
@@ -210,7 +238,7 @@ def started(answer: Any, trial: Trial) -> None:
         )
 
 
-@fix_race.property("b and c are added when they are computed", once_right=True)
+@fix_race.property("b and c are added when they are computed", asks=RACES, once_right=True)
 def joined(answer: Any, trial: Trial) -> None:
     sides = run(answer, trial).sides
     if sides.unjoined:
@@ -224,7 +252,7 @@ def joined(answer: Any, trial: Trial) -> None:
 
 
 @fix_race.property(
-    "the memory of a is not written again while a side stream may still read it", once_right=True
+    "the memory of a is not written again while a side stream may still read it", asks=MEMORY, once_right=True
 )
 def kept(answer: Any, trial: Trial) -> None:
     found = {costs: run(answer, trial, costs) for costs in COSTS}
@@ -247,13 +275,15 @@ def kept(answer: Any, trial: Trial) -> None:
         )
 
 
-@fix_race.property("there is no other race, whatever a kernel costs", once_right=True)
+@fix_race.property("there is no other race, whatever a kernel costs", asks=RACES, once_right=True)
 def ordered(answer: Any, trial: Trial) -> None:
     for costs in COSTS:
         no_race(trial, run(answer, trial, costs).sides)
 
 
-@fix_race.property("right, too, when the current stream is not the default one", once_right=True)
+@fix_race.property(
+    "right, too, when the current stream is not the default one", asks=(WHERE, RACES), once_right=True
+)
 def elsewhere(answer: Any, trial: Trial) -> None:
     found = run(answer, trial, current="mine")
     no_race(trial, found.sides, "It was called with another stream as the current one.")
@@ -272,7 +302,7 @@ def no_race(trial: Trial, sides: Sides, when: str = "") -> None:
         )
 
 
-@fix_race.property("the value is that of the program read line by line", once_right=True)
+@fix_race.property("the value is that of the program read line by line", asks=RESULT, once_right=True)
 def value(answer: Any, trial: Trial) -> None:
     for costs in COSTS:
         trial.equal(

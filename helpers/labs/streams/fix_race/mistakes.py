@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.labs.streams.fix_race.exercise import fix_race
+from helpers.labs.streams.fix_race.exercise import HOST, MEMORY, RACES, RESULT, SIDES, WHERE, fix_race
 from helpers.labs.streams.fix_race.right import join_both, nothing, program, wait_both
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=MEMORY)
 def no_record_stream(api: Any) -> Tensor:
     """`del a` frees the block in the allocator's books while left and right still read it. Tell the allocator
     with a.record_stream, or hold a until the current stream has waited for both.
@@ -22,7 +22,7 @@ def no_record_stream(api: Any) -> Tensor:
     return program(api, keep=nothing)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=MEMORY)
 def record_stream_for_one(api: Any) -> Tensor:
     """Two streams read a, and only one of them was seen to, by record_stream or by a wait before a dies.
     While the other is still at it, the block is given away.
@@ -35,7 +35,7 @@ def _(api: Any) -> Tensor:
     return program(api, keep=lambda s: s.a.record_stream(s.right))
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=MEMORY)
 def record_stream_on_the_producer(api: Any) -> Tensor:
     """record_stream names a stream that uses the memory besides its own. The stream that made a is known
     already.
@@ -54,7 +54,7 @@ def _(api: Any) -> Tensor:
     return program(api, keep=keep)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=MEMORY)
 def record_stream_on_the_results(api: Any) -> Tensor:
     """b and c are held by their names until the sum is queued. It is a whose name goes while others still
     read it.
@@ -67,10 +67,10 @@ def record_stream_on_the_results(api: Any) -> Tensor:
     return program(api, keep=keep)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=HOST)
 def host_synchronises(api: Any) -> Tensor:
-    """synchronize() holds up the host, and with it every queue. The values are right, and the time that
-    streams were meant to save is lost: let streams wait for streams, by wait_stream or an event.
+    """The host waits for the device, and with it every queue. The values are right, and the time that streams were meant
+    to save is lost. Perhaps synchronize() stands there, or a loop over query(): let streams wait for streams.
     """
     return program(
         api,
@@ -104,7 +104,7 @@ def _(api: Any) -> Tensor:
     return program(api, end=lambda s: s.api.synchronize())
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RESULT)
 def number_on_the_host(api: Any) -> float:
     """item() copies the number to the host, and for that the host waits for the stream. Return the tensor:
     who needs the number can wait for it.
@@ -117,7 +117,7 @@ def _(api: Any) -> Tensor:
     return program(api).cpu()
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=HOST)
 def sleeps(api: Any) -> Tensor:
     """A pause makes a race rare, and hides it from tests. It gives no order: the next device, or a busy one,
     is slower.
@@ -147,7 +147,7 @@ def _(api: Any) -> Tensor:
     )
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=SIDES)
 def streams_of_torch_cuda(api: Any) -> Tensor:
     """torch.cuda.stream knows the streams of CUDA only. Given a stream of the simulated device on a machine
     without a GPU it selects none, without a word.
@@ -175,7 +175,7 @@ def streams_of_torch_cuda(api: Any) -> Tensor:
     return (b + c + d).sum()
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=SIDES)
 def all_on_the_current_stream(api: Any) -> Tensor:
     """One queue needs no order, and has no overlap. The race is gone because the side streams are."""
     a = api.empty(1000)
@@ -192,7 +192,7 @@ def all_on_the_current_stream(api: Any) -> Tensor:
     return (b + c + d).sum()
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=SIDES)
 def one_side_stream(api: Any) -> Tensor:
     """b and c share one side stream, so c begins when b is finished. They have nothing to do with each other."""
 
@@ -202,7 +202,7 @@ def one_side_stream(api: Any) -> Tensor:
     return program(api, begin=begin)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=SIDES)
 def sides_one_after_the_other(api: Any) -> Tensor:
     """One side stream waits for the other. That is one edge too many: both only need a."""
     return program(api, between=lambda s: s.right.wait_stream(s.left))
@@ -219,7 +219,7 @@ def _(api: Any) -> Tensor:
     return program(api, between=between, keep=nothing)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=WHERE)
 def stream_left_set(api: Any) -> Tensor:
     """set_stream changes the current stream for good. `with api.stream(s):` puts the old one back, also after
     an error.
@@ -249,7 +249,7 @@ def added_on_left(api: Any, join: Callable[[SimpleNamespace], object]) -> Tensor
     return program(api, join=begin_on_left, end=lambda s: api.set_stream(s.main))
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=WHERE)
 def added_on_a_side_stream(api: Any) -> Tensor:
     """The result belongs to the caller, who goes on with it on the stream that was current. There nothing
     waits for it.
@@ -263,7 +263,7 @@ def _(api: Any) -> Tensor:
     return added_on_left(api, lambda s: None)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def no_synchronisation(api: Any) -> Tensor:
     """Streams are queues that know nothing of each other. The order of the lines in Python is the order in
     which work is queued, not the order in which it runs.
@@ -271,13 +271,13 @@ def no_synchronisation(api: Any) -> Tensor:
     return program(api, start=nothing, keep=nothing, join=nothing)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def only_record_stream(api: Any) -> Tensor:
     """record_stream speaks to the allocator: do not give this block away too early. It orders no kernels."""
     return program(api, start=nothing, join=nothing)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def sides_do_not_wait(api: Any) -> Tensor:
     """Only one direction is ordered: the current stream waits for the side streams, but they do not wait
     until a is written.
@@ -290,7 +290,7 @@ def _(api: Any) -> Tensor:
     return program(api, start=nothing, keep=nothing)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def one_side_does_not_wait(api: Any) -> Tensor:
     """One of the two side streams waits for a, and the other does not. An edge is needed for each of them."""
     return program(api, start=lambda s: s.left.wait_stream(s.main))
@@ -301,7 +301,7 @@ def _(api: Any) -> Tensor:
     return program(api, start=lambda s: s.main.record_event().wait(s.right))
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def current_does_not_wait(api: Any) -> Tensor:
     """Only one direction is ordered: the side streams wait for a, but nobody waits for b and c before they
     are added.
@@ -320,7 +320,7 @@ def _(api: Any) -> Tensor:
     return program(api, join=wait_both)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def one_side_not_waited_for(api: Any) -> Tensor:
     """The current stream waits for one of the side streams. It reads what both of them write."""
     return program(api, join=lambda s: s.main.wait_stream(s.right))
@@ -344,7 +344,7 @@ def _(api: Any) -> Tensor:
     return program(api, join=join)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def wait_on_the_wrong_side(api: Any) -> Tensor:
     """x.wait_stream(y) makes x wait for y. Here it stands the wrong way round: who reads has to wait for who
     writes.
@@ -368,7 +368,7 @@ def _(api: Any) -> Tensor:
     )
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def event_recorded_too_early(api: Any) -> Tensor:
     """An event marks a place in the queue: what is queued there later is not waited for. Record it behind the
     work.
@@ -416,7 +416,7 @@ def _(api: Any) -> Tensor:
     return program(api, start=start, join=nothing)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def event_never_recorded(api: Any) -> Tensor:
     """An event that was never recorded is no obstacle: a wait for it lets everything pass, and says nothing."""
 
@@ -441,7 +441,7 @@ def _(api: Any) -> Tensor:
     return program(api, start=start)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def waits_for_itself(api: Any) -> Tensor:
     """Inside `with api.stream(left):` the current stream is left. left.wait_stream(api.current_stream())
     makes it wait for itself, which it does anyway.
@@ -461,7 +461,7 @@ def _(api: Any) -> Tensor:
     return program(api, start=nothing, inside=inside)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=RACES)
 def wait_behind_the_work(api: Any) -> Tensor:
     """A wait holds back what is queued behind it. It stands behind the kernels that it was meant for."""
     return program(api, start=nothing, behind=wait_both)
@@ -472,7 +472,7 @@ def _(api: Any) -> Tensor:
     return program(api, join=nothing, end=join_both)
 
 
-@fix_race.mistake()
+@fix_race.mistake(breaks=WHERE)
 def default_stream(api: Any) -> Tensor:
     """The default stream is only one of the streams that may be current. Ask for api.current_stream() before
     the first `with`.
@@ -483,3 +483,39 @@ def default_stream(api: Any) -> Tensor:
         wait_both(s)
 
     return program(api, start=start)
+
+
+def with_fills(api: Any, sides: bool) -> Tensor:
+    """The right program, but for the fills: that of a is on the left stream, and with `sides` that of d on the right one."""
+    main, left, right = api.current_stream(), api.Stream(), api.Stream()
+    a = api.empty(1000)
+    with api.stream(left):
+        a.fill_(2.0)
+    right.wait_stream(left)
+    with api.stream(left):
+        b = a * a
+        for _ in range(3):
+            b *= a
+    with api.stream(right):
+        c = a + a
+        for _ in range(3):
+            c += a
+    d = api.empty(1000)
+    with api.stream(right if sides else main):
+        d.fill_(100.0)
+    main.wait_stream(left)
+    main.wait_stream(right)
+    return (b + c + d).sum()
+
+
+@fix_race.mistake(breaks=WHERE)
+def filled_on_a_side_stream(api: Any) -> Tensor:
+    """A fill runs on a side stream, which saves a wait. Perhaps it was moved into a block to have it in order: lines may
+    move, and what fills a and d stays on the current stream.
+    """
+    return with_fills(api, sides=False)
+
+
+@fix_race.variant(filled_on_a_side_stream)
+def _(api: Any) -> Tensor:
+    return with_fills(api, sides=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from helpers.labs.streams.measure.inputs import (
     kind_of_readings,
     unit_of,
 )
+from helpers.streams import threads
 
 measure = Exercise(
     "06.measure",
@@ -37,6 +39,18 @@ measure = Exercise(
         "stream.synchronize() once at the end; then before.elapsed_time(after), in ms.",
     ],
 )
+
+RESULT = "What each of `repeats` calls of fn takes on `stream`: floats, in milliseconds, in order."
+CALLS = "fn is called warmup + repeats times; the first `warmup` calls are not in the list."
+EARLIER = "Work that was queued on `stream` before is in no reading."
+OTHERS = "Work on other streams is in none either, also what fn queues there."
+TIME = "The time comes from `clock`, or from two timing events on `stream`."
+KINDS = (
+    "Any kind of stream is right: use the methods of `stream`, and make events of the class that belongs to it, "
+    "type(stream.record_event())(enable_timing=True)."
+)
+THREADS = "The next cells have threads."
+LAUNCHES = "A reading may be up to 0.1 ms more than that, for the launches of its call."
 
 
 def readings(
@@ -63,7 +77,7 @@ def compare(trial: Trial, work: Work, got: Sequence[float], want: Sequence[float
     )
 
 
-@measure.property("returns a list with one number for each of the `repeats` calls")
+@measure.property("returns a list with one number for each of the `repeats` calls", asks=RESULT)
 def listed(answer: Any, trial: Trial) -> None:
     trial.given("fn queues a kernel of some milliseconds on a side stream; warmup=2, repeats=4")
     streams.reset()
@@ -79,7 +93,7 @@ def listed(answer: Any, trial: Trial) -> None:
     )
 
 
-@measure.property("fn is called warmup + repeats times", after=(listed,))
+@measure.property("fn is called warmup + repeats times", asks=CALLS, after=(listed,))
 def counted(answer: Any, trial: Trial) -> None:
     found = []
     for warmup, repeats in ((0, 1), (2, 4), (5, 2)):
@@ -99,7 +113,7 @@ def counted(answer: Any, trial: Trial) -> None:
         )
 
 
-@measure.property("reads the clock that it is given, or events of the stream", after=(listed,))
+@measure.property("reads the clock that it is given, or events of the stream", asks=TIME, after=(listed,))
 def timed(answer: Any, trial: Trial) -> None:
     trial.given("a clock of its own; fn queues a kernel of some milliseconds; warmup=0, repeats=2")
     streams.reset()
@@ -115,7 +129,7 @@ def timed(answer: Any, trial: Trial) -> None:
     )
 
 
-@measure.property("the readings are milliseconds", after=(listed, counted, timed))
+@measure.property("the readings are milliseconds", asks=RESULT, after=(listed, counted, timed))
 def milliseconds(answer: Any, trial: Trial) -> None:
     trial.given("an idle side stream; fn queues a kernel of some milliseconds there; warmup=0, repeats=3")
     streams.reset()
@@ -133,7 +147,7 @@ def milliseconds(answer: Any, trial: Trial) -> None:
 VALID = (listed, counted, timed, milliseconds)
 
 
-@measure.property("each reading is the device's time of its own call", after=VALID)
+@measure.property("each reading is the device's time of its own call", asks=(RESULT, LAUNCHES), after=VALID)
 def own(answer: Any, trial: Trial) -> None:
     trial.given(
         "an idle side stream; each call of fn queues two kernels there, longer ones each time in another order; "
@@ -145,7 +159,7 @@ def own(answer: Any, trial: Trial) -> None:
     compare(trial, work, got, work.ms)
 
 
-@measure.property("right, too, when the stream is the current one", after=VALID)
+@measure.property("right, too, when the stream is the current one", asks=RESULT, after=VALID)
 def current(answer: Any, trial: Trial) -> None:
     trial.given("stream is the current stream, and idle; warmup=0, repeats=3")
     streams.reset()
@@ -154,7 +168,7 @@ def current(answer: Any, trial: Trial) -> None:
     compare(trial, work, got, work.ms)
 
 
-@measure.property("no call of the warm-up is in a reading, and no slow first call", after=VALID)
+@measure.property("no call of the warm-up is in a reading, and no slow first call", asks=CALLS, after=VALID)
 def warmed(answer: Any, trial: Trial) -> None:
     trial.given("the first call of fn keeps the host busy for 400 ms; warmup=2, repeats=3")
     streams.reset()
@@ -163,7 +177,7 @@ def warmed(answer: Any, trial: Trial) -> None:
     compare(trial, work, got, work.ms[2:], calls=work.ms, first_call=400.0)
 
 
-@measure.property("work that was queued on the stream before is in no reading", after=VALID)
+@measure.property("work that was queued on the stream before is in no reading", asks=EARLIER, after=VALID)
 def earlier(answer: Any, trial: Trial) -> None:
     trial.given("a kernel of 50 ms is on its way on the stream when measure is called; warmup=0, repeats=3")
     streams.reset()
@@ -172,3 +186,59 @@ def earlier(answer: Any, trial: Trial) -> None:
         streams.sleep(50.0)
     got = readings(answer, trial, work, warmup=0, repeats=3)
     compare(trial, work, got, work.ms, before=50.0)
+
+
+@measure.property(
+    "work on other streams is in no reading", asks=OTHERS, after=(*VALID, own, current, warmed, earlier)
+)
+def others(answer: Any, trial: Trial) -> None:
+    for before, given in (
+        (60.0, "a kernel of 60 ms is on its way on another stream when measure is called"),
+        (0.0, "each call of fn also queues a kernel of 40 ms on another stream"),
+    ):
+        trial.given(f"{given}; warmup=1, repeats=3")
+        streams.reset()
+        other = streams.Stream()
+        work = Work(trial, streams.Stream(), (2, 3, 7, 13), other=None if before else other)
+        with streams.stream(other):
+            if before:
+                streams.sleep(before)
+        got = readings(answer, trial, work, warmup=1, repeats=3)
+        compare(trial, work, got, work.ms[1:], elsewhere=True)
+
+
+@measure.property(
+    "right, too, on a stream of another kind: a thread",
+    asks=(KINDS, THREADS),
+    after=(*VALID, own, current, warmed, earlier, others),
+)
+def of_another_kind(answer: Any, trial: Trial) -> None:
+    trial.given(
+        "a stream of helpers.streams.threads; each call of fn sleeps 5 ms there; clock=time.perf_counter, warmup=1, repeats=2"
+    )
+    side = threads.Stream(name="thread")
+
+    def fn() -> None:
+        with threads.stream(side):
+            threads.sleep(5.0)
+
+    try:
+        got = answer(fn, side, warmup=1, repeats=2, clock=time.perf_counter)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        trial.fail(
+            f"On a stream of another kind the answer raises {type(error).__name__}: {error}",
+            expected="two readings of 5 ms or more",
+            got=type(error).__name__,
+            observed=("raised", type(error).__name__),
+        )
+    finally:
+        threads.shutdown()
+    trial.true(
+        len(got) == 2 and min(got) > 4.5,
+        "On a stream of another kind the readings are less than its work takes.",
+        expected="two readings of 5 ms or more",
+        got=f"{[float(ms) for ms in got]}",
+        observed=("short", len(got)),
+    )

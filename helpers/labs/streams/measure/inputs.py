@@ -19,7 +19,7 @@ class Work:
 
     lengths: whole numbers of which each is more than all before it together, so that no sum of some is the sum of
         others; they come in an order that the trial draws, all stretched by one factor.
-    kernels: how many kernels share a call. first_call: ms that the first call keeps the host busy.
+    other: a stream on which each call queues a kernel of 40 ms, too. kernels: how many kernels share a call. first_call: ms that the first call keeps the host busy.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class Work:
         *,
         kernels: int = 1,
         first_call: float = 0.0,
+        other: Any = None,
     ) -> None:
         order = list(lengths)
         while order == sorted(order) and len(set(order)) > 1:
@@ -37,6 +38,7 @@ class Work:
         stretch = trial.random.uniform(1.0, 1.5)
         self.ms = [stretch * length for length in order]
         self.stream, self.kernels, self.first_call = stream, kernels, first_call
+        self.other = other
         self.calls = self.clock_reads = 0
 
     def __call__(self) -> None:
@@ -44,6 +46,9 @@ class Work:
         if place == 0 and self.first_call:
             streams.host_works(self.first_call)
         length = self.ms[min(place, len(self.ms) - 1)]  # one call too many is counted elsewhere
+        if self.other is not None:
+            with streams.stream(self.other):
+                streams.sleep(40.0)
         with streams.stream(self.stream):
             for _ in range(self.kernels):
                 streams.sleep(length / self.kernels)
@@ -112,6 +117,7 @@ WORDS = {
     "shifted": "they are those of the first calls, which were meant as the warm-up",
     "with warm-up": "the first reading also holds the warm-up, which was still on its way when the start was read",
     "with earlier work": "the first reading also holds what was queued on the stream before measure was called",
+    "work elsewhere": "they also hold work on another stream",
     "something else": "see below",
 }
 
@@ -128,16 +134,20 @@ def kind_of_readings(
     calls: Sequence[float] = (),
     first_call: float = 0.0,
     before: float = 0.0,
+    elsewhere: bool = False,
 ) -> str:
     """What kind of wrong the readings are; a key of WORDS.
 
     tiny: what it is when all are next to nothing, see Work.tiny. calls: the times of all calls, warm-up included.
     first_call: ms of the host's in the first. before: ms of earlier work.
+    elsewhere: whether a different stream has work.
     """
     if len(got) != len(want):
         return "something else"
     if all(abs(value) < ALLOWED for value in got):
         return tiny
+    if elsewhere and all(value > its - ROUNDED for value, its in zip(got, want, strict=True)):
+        return "work elsewhere"
     count = len(want)
     known: dict[str, Sequence[float]] = {
         "mean": [statistics.fmean(want)] * count,

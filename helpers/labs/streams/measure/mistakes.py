@@ -6,11 +6,13 @@ import statistics
 import time
 from typing import Any
 
+import torch
+
 from helpers import streams
-from helpers.labs.streams.measure.exercise import measure
+from helpers.labs.streams.measure.exercise import CALLS, EARLIER, KINDS, OTHERS, RESULT, TIME, measure
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def no_synchronise_after(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -83,7 +85,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=EARLIER)
 def no_synchronise_before(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -131,7 +133,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def events_before_the_launch(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -166,12 +168,12 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=TIME)
 def another_stream(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """event.record() without a stream marks the current stream, and fn works on `stream`. Write
-    event.record(stream), and synchronise the same stream.
+    """The readings are next to nothing where `stream` is not the current one. Perhaps an event is recorded without
+    its stream, or the current stream is waited for: both mean the current one, and fn works on `stream`.
     """
     for _ in range(warmup):
         fn()
@@ -218,7 +220,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def one_pair_of_events(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -236,7 +238,7 @@ def one_pair_of_events(
     return [start.elapsed_time(end) for _ in range(repeats)]
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def elapsed_time_too_early(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -252,7 +254,7 @@ def elapsed_time_too_early(
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=KINDS)
 def timing_not_enabled(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -283,7 +285,7 @@ def times_of(fn: Any, stream: Any, clock: Any, count: int) -> list[float]:
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=CALLS)
 def warmup_in_the_list(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -299,7 +301,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [1e3 * value for value in times_of(fn, stream, clock, warmup + repeats)]
 
 
-@measure.mistake()
+@measure.mistake(breaks=CALLS)
 def no_warmup(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -309,7 +311,7 @@ def no_warmup(
     return [1e3 * value for value in times_of(fn, stream, clock, repeats)]
 
 
-@measure.mistake()
+@measure.mistake(breaks=CALLS)
 def warmup_taken_from_repeats(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -317,7 +319,7 @@ def warmup_taken_from_repeats(
     return [1e3 * value for value in times_of(fn, stream, clock, repeats)][warmup:]
 
 
-@measure.mistake()
+@measure.mistake(breaks=CALLS)
 def warmup_before_each(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -330,7 +332,7 @@ def warmup_before_each(
     return [1e3 * value for value in times]
 
 
-@measure.mistake()
+@measure.mistake(breaks=CALLS)
 def one_call_too_many(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -342,7 +344,7 @@ def one_call_too_many(
     return [1e3 * value for value in times_of(fn, stream, clock, repeats)]
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def one_total_divided(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -384,7 +386,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return [(clock() - start) * 1e3 / repeats] * repeats
 
 
-@measure.mistake()
+@measure.mistake(breaks=CALLS)
 def divided_by_all_calls(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -399,7 +401,7 @@ def divided_by_all_calls(
     return [(clock() - start) * 1e3 / (warmup + repeats)] * repeats
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def median_returned(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> float:
@@ -429,7 +431,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
     return 1e3 * min(times_of(fn, stream, clock, repeats))
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def seconds(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -440,7 +442,7 @@ def seconds(
     return times_of(fn, stream, clock, repeats)
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def microseconds(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -459,7 +461,7 @@ def microseconds(
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=RESULT)
 def start_read_once(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -475,7 +477,7 @@ def start_read_once(
     return times
 
 
-@measure.mistake()
+@measure.mistake(breaks=TIME)
 def own_clock(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
@@ -484,3 +486,89 @@ def own_clock(
     """
     times_of(fn, stream, time.perf_counter, warmup)
     return [1e3 * value for value in times_of(fn, stream, time.perf_counter, repeats)]
+
+
+@measure.mistake(breaks=OTHERS)
+def whole_device(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """The readings also hold work on other streams. Perhaps the whole device is waited for, and not the stream alone."""
+    for _ in range(warmup):
+        fn()
+    times = []
+    for _ in range(repeats):
+        streams.synchronize()
+        start = clock()
+        fn()
+        streams.synchronize()
+        times.append((clock() - start) * 1e3)
+    return times
+
+
+@measure.variant(whole_device)
+def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+    """Only behind each call."""
+    for _ in range(warmup):
+        fn()
+    stream.synchronize()
+    times = []
+    for _ in range(repeats):
+        start = clock()
+        fn()
+        torch.sim.synchronize()  # type: ignore[attr-defined]
+        times.append((clock() - start) * 1e3)
+    return times
+
+
+@measure.mistake(breaks=KINDS)
+def of_the_simulated_device_only(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """A stream of another kind raises an error. Perhaps an event or a block of helpers.streams is used with it, and these
+    know the streams of the simulated device only: the stream has methods of its own.
+    """
+    for _ in range(warmup):
+        fn()
+    times = []
+    for _ in range(repeats):
+        start = stream.record_event(streams.Event(enable_timing=True))
+        fn()
+        end = stream.record_event(streams.Event(enable_timing=True))
+        stream.synchronize()
+        times.append(start.elapsed_time(end))
+    return times
+
+
+@measure.variant(of_the_simulated_device_only)
+def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter) -> list[float]:
+    """A block around the call."""
+    times = []
+    for call in range(warmup + repeats):
+        stream.synchronize()
+        start = clock()
+        with streams.stream(stream):
+            fn()
+        stream.synchronize()
+        if call >= warmup:
+            times.append((clock() - start) * 1e3)
+    return times
+
+
+@measure.mistake(breaks=KINDS)
+def clock_of_the_simulated_device(
+    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
+) -> list[float]:
+    """On a stream of another kind the readings are less than its work takes. Perhaps the clock of the simulated device
+    is read in every case, or that device is waited for.
+    """
+    for _ in range(warmup):
+        fn()
+    times = []
+    for _ in range(repeats):
+        stream.synchronize()
+        start, now = streams.clock(), clock()
+        fn()
+        stream.synchronize()
+        assert clock() >= now
+        times.append((streams.clock() - start) * 1e3)
+    return times

@@ -48,8 +48,51 @@ mini_grad_scaler = Exercise(
     ],
 )
 
+LIKE_TORCH = "Scales losses so that float16 holds their gradients: torch.amp.GradScaler, bit for bit."
+EXAMPLE = """scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)                          # only to clip or to look at gradients
+        clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)                              # for each optimizer
+        scaler.update()                                     # once"""
+FLOAT32 = "The scale is a float32 number."
+OFF = (
+    "enabled: with False, scale returns the very loss that it is given, unscale_ and update do nothing, and step always "
+    "calls optimizer.step."
+)
+OPTIMIZERS = "There may be several optimizers"
+GROUPS = "each with several groups"
+NONE = "and parameters whose .grad is None."
+BY_HAND = "torch's scaler and its parts (torch._amp_...) must not be used."
+SCALED = "The loss times the scale, with its graph."
+MULTIPLIES = "Multiplies the gradients of this optimizer by the inverse of the scale, in place."
+INVERSE = "The inverse is taken once, in double, and rounded to float32."
+LOOKS = "Before the product each entry is looked at: what was found of inf and NaN holds until update()."
+BESIDE = "Beside an inf or NaN the gradients are multiplied, too."
+NO_LOSS = "AssertionError: no loss was scaled yet."
+TWICE = "RuntimeError: this optimizer was unscaled since the last update(), also if by step."
+HALF = "ValueError: a gradient is float16."
+STEP = "optimizer.step(*args, **kwargs) and its result; or no step and None, after an inf or NaN."
+FIRST = "Unscales first, unless the caller did."
+STAY = "Gradients stay for the caller to clear."
+AS_UNSCALE = "Raises: as unscale_."
+MOVES = "Moves the scale, once for all optimizers, and begins the next iteration."
+SMALLER = "After an inf or NaN in any of them: scale times backoff_factor, and the count of good iterations is 0 again."
+LARGER = (
+    "Else one good iteration more; the growth_interval-th in a row: scale times growth_factor, unless that is inf, and in "
+    "both cases the count is 0 again."
+)
+PRODUCT = "A product is taken in double and rounded to float32."
+GET = "The scale as a Python number, init_scale before the first loss."
+STATE = "A dict of plain numbers, which does not change later."
+ENTRIES = (
+    '"scale", "growth_factor", "backoff_factor" (float), "growth_interval" (int) and "_growth_tracker" (int), the count '
+    "of good iterations."
+)
+LOAD = "Goes on from such a dict: all five entries are taken over, by a new scaler or by one in use."
+LEFT = "The dict is left as it is."
 
-@mini_grad_scaler.property("the scaler is written by hand: torch's own works nowhere inside")
+
+@mini_grad_scaler.property("the scaler is written by hand: torch's own works nowhere inside", asks=BY_HAND)
 def by_hand(answer: Answer, trial: Trial) -> None:
     trial.given("an iteration with one optimizer; calls are watched")
     seen = torchs_own(answer, trial)
@@ -62,7 +105,9 @@ def by_hand(answer: Answer, trial: Trial) -> None:
     )
 
 
-@mini_grad_scaler.property("scale(loss) is the loss times the scale, and backward goes through it")
+@mini_grad_scaler.property(
+    "scale(loss) is the loss times the scale, and backward goes through it", asks=SCALED
+)
 def scales_the_loss(answer: Answer, trial: Trial) -> None:
     start = some_scale(trial)
     trial.given(f"init_scale {start:g}, a loss of no dimensions")
@@ -77,6 +122,13 @@ def scales_the_loss(answer: Answer, trial: Trial) -> None:
         observed="no graph",
     )
     got.backward()
+    trial.true(
+        loss.grad is not None,
+        "What scale(loss) returns requires grad, and its backward does not reach the loss.",
+        expected=f"loss.grad of {start:g}",
+        got="loss.grad is None",
+        observed="not reached",
+    )
     trial.equal(loss.grad, torch.tensor(start), "The gradient of the scaled loss by the loss")
 
 
@@ -113,7 +165,8 @@ CALLS = (
 
 
 @mini_grad_scaler.property(
-    "gradients are unscaled once in each iteration: by unscale_, before they are clipped, or else by step"
+    "gradients are unscaled once in each iteration: by unscale_, before they are clipped, or else by step",
+    asks=(EXAMPLE, MULTIPLIES, FIRST, GROUPS),
 )
 def unscales(answer: Answer, trial: Trial) -> None:
     start = some_scale(trial)

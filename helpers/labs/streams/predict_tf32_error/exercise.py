@@ -30,6 +30,12 @@ predict_tf32_error = Exercise(
     ],
 )
 
+ERROR = "Relative error of a product in TF32, predicted: rms(C' - C) / rms(C)."
+PRODUCT = "C = A @ B with n terms in each sum; in C' both A and B were rounded to TF32; products and sums are exact in both."
+NUMBER = "The result is a Python number, within a factor of 1.3 of what an emulation measures for n from 16 to 4096."
+FORMULA = "It is a formula: no product is computed, and n may be as large as 2**50."
+
+
 Answer = Callable[[int, str, str], float]
 FACTOR = 1.3
 HUGE = 2**50
@@ -61,7 +67,11 @@ def number(trial: Trial, got: Any) -> float:
     ok = isinstance(got, Real) and not isinstance(got, bool) and 0 < got < math.inf
     trial.true(
         ok,
-        "The result is None. Is a `return` missing?" if got is None else "The result is no positive number.",
+        "The result is None. Is a `return` missing?"
+        if got is None
+        else "The result is no positive number."
+        if isinstance(got, Real)
+        else f"The result is no Python number, but of type {type(got).__name__}.",
         expected="a float above 0",
         got=got,
         observed=("kind", repr(got) if isinstance(got, Real) else type(got).__name__),
@@ -113,44 +123,48 @@ def require(answer: Answer, trial: Trial, rounding: str, data: str) -> None:
     )
 
 
-@predict_tf32_error.property("a positive number")
+@predict_tf32_error.property("a positive number", asks=NUMBER)
 def kind(answer: Answer, trial: Trial) -> None:
     trial.given('n = 64, "nearest-even", "normal"')
     number(trial, answer(64, "nearest-even", "normal"))
 
 
 @predict_tf32_error.property(
-    "to nearest, normal data: what a sum around zero does to the error", once_right=True
+    "to nearest, normal data: what a sum around zero does to the error",
+    asks=(ERROR, PRODUCT, NUMBER),
+    once_right=True,
 )
 def nearest_normal(answer: Answer, trial: Trial) -> None:
     require(answer, trial, "nearest-even", "normal")
 
 
-@predict_tf32_error.property("how ties are rounded cannot be seen in the size of the error", once_right=True)
+@predict_tf32_error.property(
+    "how ties are rounded cannot be seen in the size of the error", asks=NUMBER, once_right=True
+)
 def away_normal(answer: Answer, trial: Trial) -> None:
     require(answer, trial, "nearest-away", "normal")
 
 
-@predict_tf32_error.property("toward zero, normal data: every number shrinks", once_right=True)
+@predict_tf32_error.property("toward zero, normal data: every number shrinks", asks=NUMBER, once_right=True)
 def zero_normal(answer: Answer, trial: Trial) -> None:
     require(answer, trial, "toward-zero", "normal")
 
 
 @predict_tf32_error.property(
-    "to nearest, uniform data: what a sum of positive terms does to it", once_right=True
+    "to nearest, uniform data: what a sum of positive terms does to it", asks=NUMBER, once_right=True
 )
 def nearest_uniform(answer: Answer, trial: Trial) -> None:
     require(answer, trial, "nearest-even", "uniform")
     require(answer, trial, "nearest-away", "uniform")
 
 
-@predict_tf32_error.property("toward zero, uniform data: every term shrinks", once_right=True)
+@predict_tf32_error.property("toward zero, uniform data: every term shrinks", asks=NUMBER, once_right=True)
 def zero_uniform(answer: Answer, trial: Trial) -> None:
     require(answer, trial, "toward-zero", "uniform")
 
 
 @predict_tf32_error.property(
-    "a formula: no product is computed, so n may be as large as you like", once_right=True
+    "a formula: no product is computed, so n may be as large as you like", asks=FORMULA, once_right=True
 )
 def formula(answer: Answer, trial: Trial) -> None:
     for (rounding, data), known in EMULATED.items():

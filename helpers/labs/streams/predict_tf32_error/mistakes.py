@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from helpers.check.spec import returned
 from helpers.labs.streams.predict_tf32_error.emulation import relative_error
-from helpers.labs.streams.predict_tf32_error.exercise import Answer, predict_tf32_error
+from helpers.labs.streams.predict_tf32_error.exercise import (
+    ERROR,
+    FORMULA,
+    NUMBER,
+    PRODUCT,
+    Answer,
+    predict_tf32_error,
+)
 
 built = predict_tf32_error.bank(returned)
 
@@ -69,7 +76,7 @@ def always(law: Law) -> Answer:
     return laws(law, law, law, law)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def grows_with_n():
     """n times the error of a term is a bound, for errors that all have one sign and a C that does not grow.
     Errors to nearest cancel, and C grows with n as well.
@@ -81,7 +88,7 @@ for form in (scaled(1, 1), laws(normal_zero=lambda n: n * SHRINKING), laws(unifo
     predict_tf32_error.variant(grows_with_n)(form)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def grows_with_the_root():
     """The error itself grows as sqrt(n); so does C, a sum of n terms around zero. Asked is the error beside
     C, in which both roots cancel.
@@ -98,7 +105,7 @@ for form in (
     predict_tf32_error.variant(grows_with_the_root)(form)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def falls_always():
     """1/sqrt(n) is the law of positive data, where C grows as n and its error as sqrt(n). A sum around zero
     grows no faster than its error.
@@ -113,7 +120,7 @@ for form in (
     predict_tf32_error.variant(falls_always)(form)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def flat_always():
     """Flat in n is right for data around zero. Positive terms make C grow as n, the error to nearest only as
     sqrt(n): the longer the sum, the smaller the one beside the other.
@@ -121,7 +128,7 @@ def flat_always():
     return laws(uniform=nearest_normal, uniform_zero=zero_normal)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def falls_with_n():
     """Averaging n errors of random sign divides them by sqrt(n), not by n."""
     return laws(uniform=lambda n: UNIFORM / n)
@@ -131,7 +138,7 @@ for form in (always(lambda n: NORMAL / n), laws(uniform_zero=lambda n: SHRINKING
     predict_tf32_error.variant(falls_with_n)(form)
 
 
-@built.mistake()
+@built.mistake(breaks=PRODUCT)
 def one_operand():
     """Both operands are rounded, so each product errs twice: sqrt(2) times as much to nearest, twice as much
     toward zero.
@@ -148,7 +155,7 @@ for form in (
     predict_tf32_error.variant(one_operand)(form)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def errors_added_up():
     """The errors of the two operands are independent: their squares add, and the two together are sqrt(2)
     times one, not twice.
@@ -160,7 +167,7 @@ predict_tf32_error.variant(errors_added_up)(scaled(2**0.5))
 predict_tf32_error.variant(errors_added_up)(laws(uniform=lambda n: 2**0.5 * UNIFORM / math.sqrt(n)))
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def the_largest_error():
     """2**-11 is the largest error of one number, half a place just above a power of two. The usual one is
     smaller: divided by sqrt(12) for a whole place, and again for mantissas up to 2.
@@ -172,7 +179,7 @@ for factor in (2**0.5, 2):
     predict_tf32_error.variant(the_largest_error)(laws(lambda n, by=factor: by * 2.0**-11))
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def every_mantissa_is_one():
     """2**-10 / sqrt(12) holds for numbers just above a power of two. A place is worth the same up to the next
     one, so beside a mantissa of 1.9 it is half as large.
@@ -180,7 +187,7 @@ def every_mantissa_is_one():
     return laws(lambda n: math.sqrt(2) * ULP / math.sqrt(12))
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def another_mantissa():
     """TF32 keeps 10 bits of the mantissa. The error halves with each further bit: 23 are float32's, 7
     bfloat16's, and 11 count the leading one, which is not stored.
@@ -192,19 +199,19 @@ for factor in (2**-13, 8, 2):
     predict_tf32_error.variant(another_mantissa)(scaled(factor))
 
 
-@built.mistake()
+@built.mistake(breaks=ERROR)
 def mean_square():
     """The mean of the squares was returned, without its root."""
     return laws(lambda n: nearest_normal(n) ** 2, lambda n: zero_normal(n) ** 2)
 
 
-@built.mistake()
+@built.mistake(breaks=ERROR)
 def in_percent():
     """A relative error is a plain ratio, about 3e-4 here, not 3e-2 percent."""
     return scaled(100)
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def rounding_ignored():
     """Toward zero was given the error of nearest. Its errors are twice as wide, and all have one sign."""
     return laws(normal_zero=nearest_normal, uniform_zero=nearest_uniform)
@@ -213,7 +220,7 @@ def rounding_ignored():
 predict_tf32_error.variant(rounding_ignored)(laws(zero_normal, uniform=zero_uniform))
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def twice_the_error_of_nearest():
     """Errors toward zero are twice as wide, and they are no noise: a number and its error have opposite
     signs, always. The shrinking of both operands adds up first, 7.0e-4, and the noise comes on top.
@@ -221,7 +228,7 @@ def twice_the_error_of_nearest():
     return laws(normal_zero=lambda n: 2 * NORMAL, uniform_zero=lambda n: 2 * nearest_uniform(n))
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def bias_averages_out():
     """A longer sum averages out what has no fixed sign. Toward zero, all terms shrink alike: their sum
     shrinks as much, however long it is.
@@ -234,7 +241,7 @@ predict_tf32_error.variant(bias_averages_out)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=NUMBER)
 def away_is_a_bias():
     """Away and even differ on exact ties only, one number in thousands. In the size of an error that cannot
     be seen.
@@ -245,7 +252,7 @@ def away_is_a_bias():
 predict_tf32_error.variant(away_is_a_bias)(laws(away=lambda n: math.sqrt(2) * NORMAL))
 
 
-@predict_tf32_error.mistake()
+@predict_tf32_error.mistake(breaks=FORMULA)
 def emulated(n: int, rounding: str, data: str) -> float:
     """This measures the error of a product that it computes. A prediction comes before: from the bits and the
     data, for any n.

@@ -143,21 +143,21 @@ which_wait = Prediction(
     "Four waits, one of them useless",
     {
         "A": Choice(
-            "`side.wait_stream(main)`: only the host can make a stream wait.",
+            "`side.wait_stream(main)`",
             "That is what it is for: the side stream, on the device, waits for what main holds. The host goes on.",
             "only_host_waits",
         ),
         "B": Choice(
-            "`main.synchronize()`: it makes the host wait, and not the side stream.",
+            "`main.synchronize()`",
             "The host waits here for main, and what it queues afterwards comes later still. Correct, and slow.",
             "host_wait_orders_nothing",
         ),
         "C": Choice(
-            "`side.synchronize()`: the host waits for a stream that has nothing to do.",
-            "The side stream is empty, so the host goes on at once, and the race is as it was.",
+            "`side.synchronize()`",
+            "The side stream has nothing to do, so the host goes on at once, and the race is as it was.",
         ),
         "D": Choice(
-            "`streams.synchronize()`: the current stream is waited for, which is the side stream by then.",
+            "`streams.synchronize()`",
             "It waits for all streams of the device, whatever the current one is.",
             "synchronize_is_current_only",
         ),

@@ -25,12 +25,14 @@ COSTS: dict[str, Any] = {"pinned": 4 * NUMBERS / COPY / 1e3, "kernels": {"mul": 
 @dataclass
 class Copied:
     """A call of copy. memory: where the host's batch lies. pinned: whether it is page-locked. stream: the current one.
-    kernel: its place in the timeline. reused_early: whether an earlier copy from the same memory was still under way."""
+    kernel: its place in the timeline. place: which batch lies there. reused_early: whether an earlier copy of a different
+    batch from the same memory was still under way."""
 
     memory: int
     pinned: bool
     stream: str
     kernel: int
+    place: int | None
     reused_early: bool
 
 
@@ -59,9 +61,10 @@ class Feed:
         memory = batch.untyped_storage().data_ptr()
         runs = streams.timeline()
         busy = [each for each in self.copies if each.memory == memory]
-        early = any(runs[each.kernel].end > 1e6 * streams.clock() for each in busy)
+        place = self.place(batch)
+        early = any(runs[each.kernel].end > 1e6 * streams.clock() and each.place != place for each in busy)
         self.copies.append(
-            Copied(memory, streams.is_pinned(batch), streams.current_stream().name, len(runs), early)
+            Copied(memory, streams.is_pinned(batch), streams.current_stream().name, len(runs), place, early)
         )
         return batch.to(streams.DEVICE, non_blocking=True)
 

@@ -9,7 +9,18 @@ import torch
 from torch import Tensor
 
 from helpers import streams
-from helpers.labs.streams.prefetcher.exercise import prefetcher
+from helpers.labs.streams.prefetcher.exercise import (
+    AFTER,
+    AHEAD,
+    CALLED,
+    CURRENT,
+    HELD,
+    HOST,
+    LOADER,
+    MEMORY,
+    YIELDS,
+    prefetcher,
+)
 
 
 def ignore(*args: Any) -> None:
@@ -56,7 +67,7 @@ def handed_out(batch: Tensor, stream: Any) -> Tensor:
     return batch
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def no_wait(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Nothing makes the current stream wait for the copy: it computes on memory that is still being filled."""
     return feeding(loader, copy, stream, before=ignore)
@@ -67,7 +78,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=ignore, kept=ignore)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def wait_behind_the_yield(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The wait stands behind the yield, so it is queued when the consumer has already queued its kernels on
     this batch.
@@ -77,13 +88,13 @@ def wait_behind_the_yield(loader: Any, copy: Any, stream: Any) -> Iterator[Tenso
         streams.current_stream().wait_stream(stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def event_never_recorded(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """A wait for an event that nobody has recorded is over at once. Record it on `stream`, behind the copy."""
     return feeding(loader, copy, stream, before=lambda current, stream: current.wait_event(streams.Event()))
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def wait_on_the_wrong_side(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """stream.wait_stream(current) lets the copies wait for the computation. Here the reader is the current
     stream: it has to wait for the copies.
@@ -91,7 +102,7 @@ def wait_on_the_wrong_side(loader: Any, copy: Any, stream: Any) -> Iterator[Tens
     return feeding(loader, copy, stream, before=lambda current, stream: stream.wait_stream(current))
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def waits_for_itself(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Inside `with streams.stream(stream):` the current stream is `stream`, so it is told to wait for itself.
     Ask for the consumer's stream outside of the block.
@@ -104,7 +115,7 @@ def waits_for_itself(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=before)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def default_stream_waits(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The consumer need not work on the default stream. Ask for streams.current_stream() each time a batch is
     handed out.
@@ -114,7 +125,7 @@ def default_stream_waits(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor
     )
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def one_event_for_all(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The event is recorded once, behind the first copy. It says nothing about the copies that were queued
     later.
@@ -129,7 +140,7 @@ def one_event_for_all(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, before=before)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def last_batch_not_waited_for(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The batch that is handed out behind the loop needs the same care as the others: its copy may not be
     done.
@@ -148,7 +159,7 @@ def last_batch_not_waited_for(loader: Any, copy: Any, stream: Any) -> Iterator[T
         yield coming
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def event_before_the_copy(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The event stands in the queue before the copy, so it is passed before the copy has begun. Record it
     behind.
@@ -169,7 +180,7 @@ def event_before_the_copy(loader: Any, copy: Any, stream: Any) -> Iterator[Tenso
         yield coming[0]
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AFTER)
 def waits_for_the_next_copy(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """wait_stream, or an event that was recorded again, stands for all that is queued by then. Behind the
     next copy it waits for that one, too: first wait, then queue the next copy, or give each copy an event of
@@ -198,7 +209,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield coming
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=MEMORY)
 def no_record_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The batch was made on the side stream. When its last name goes, the allocator gives the block to the
     next copy, while the current stream still has to read it: ready.record_stream(current).
@@ -206,7 +217,7 @@ def no_record_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, stream, kept=ignore)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=MEMORY)
 def record_stream_on_the_copying_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The allocator knows the side stream, since the batch was made there. It has to be told of the stream
     that reads: the current one.
@@ -214,7 +225,7 @@ def record_stream_on_the_copying_stream(loader: Any, copy: Any, stream: Any) -> 
     return feeding(loader, copy, stream, kept=lambda batch, current, stream: batch.record_stream(stream))
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=HOST)
 def host_waits(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """synchronize() holds up the host until the copy is done, so the next kernels are queued late. Let the
     current stream wait: current.wait_stream(stream).
@@ -235,7 +246,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     )
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AHEAD)
 def no_batch_ahead(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Each copy is queued only when its batch is asked for. A consumer that reads its loss in each step has
     finished by then, and the copy runs alone.
@@ -246,7 +257,7 @@ def no_batch_ahead(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield handed_out(ready, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=YIELDS)
 def last_batch_lost(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """When the loader is empty, one batch is still coming. It has to be handed out after the loop."""
     coming = None
@@ -274,7 +285,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield handed_out(ready, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=LOADER)
 def stop_iteration_leaked(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """next(iterator) raises StopIteration at the end, and inside a generator Python turns that into a
     RuntimeError. Give next a default, or let a for loop do it.
@@ -303,7 +314,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     yield handed_out(coming, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=LOADER)
 def length_asked(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """A loader need not have a length: one over a stream of data has none. Iterate until it ends."""
     batches = iter(loader)
@@ -311,7 +322,7 @@ def length_asked(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield from feeding([next(batches)], copy, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AHEAD)
 def whole_loader_copied_first(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """All copies are queued before the first batch is handed out, so the device has to hold the whole data
     set.
@@ -336,13 +347,13 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     yield from ready
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=LOADER)
 def loader_read_first(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """list(loader) reads the whole data set into the host's memory before the first batch is handed out."""
     return feeding(list(loader), copy, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=AHEAD)
 def two_batches_ahead(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """One batch ahead keeps the copying engine busy as long as a copy is shorter than a computation. A second
     one only takes memory.
@@ -363,16 +374,16 @@ def two_batches_ahead(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
         yield ready
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=HELD)
 def batches_kept(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
-    """A list that holds every batch keeps its memory from being reused, and needs no record_stream. It also
-    needs a device as large as the data set.
+    """All batches that were handed out are held. That keeps their memory from being reused, and needs a device as large
+    as the data set. Perhaps they stand in a list.
     """
     used: list[Tensor] = []
     return feeding(loader, copy, stream, kept=lambda batch, current, stream: used.append(batch))
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=HELD)
 def one_buffer_on_the_device(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """Every batch is copied into the same buffer on the device. The next batch overwrites the one that was
     handed out.
@@ -389,7 +400,7 @@ def one_buffer_on_the_device(loader: Any, copy: Any, stream: Any) -> Iterator[Te
     return feeding(loader, into_buffer, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=CALLED)
 def pinned_buffer_reused(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The copy reads page-locked memory later, when its turn comes. The buffer on the host was filled with
     the next batch before that.
@@ -432,7 +443,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, staged, stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=HOST)
 def page_lock_lost(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """clone(), float(), a slice that is made contiguous: each gives ordinary memory, even if batch is pinned.
     Hand the batch to copy as it came from the loader.
@@ -440,7 +451,7 @@ def page_lock_lost(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, lambda batch: copy(batch.clone()), stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=CURRENT)
 def side_stream_left_set(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """yield stands inside `with streams.stream(stream):`. A generator that is waiting in a `with` has not
     left it, so the body of the consumer's loop runs with the side stream as the current one.
@@ -468,7 +479,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
             yield copy(batch)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=CALLED)
 def copies_on_the_consumers_stream(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """copy(batch) queues on whatever stream is current. Without `with streams.stream(stream):` around it,
     that is the consumer's, and one queue overlaps nothing.
@@ -506,7 +517,7 @@ def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
             yield handed_out(coming.pop(0), stream)
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=CALLED)
 def stream_of_its_own(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """The caller gives the stream for the copies, and may have other work to order with it. A new one is not
     that one.
@@ -514,7 +525,7 @@ def stream_of_its_own(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     return feeding(loader, copy, streams.Stream())
 
 
-@prefetcher.mistake()
+@prefetcher.mistake(breaks=CALLED)
 def stream_of_torch_cuda(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """torch.cuda.stream knows the streams of CUDA only, and this one is of the simulated device. Without a
     GPU it does nothing, silently.
@@ -525,3 +536,48 @@ def stream_of_torch_cuda(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor
             return copy(batch)
 
     return feeding(loader, side, streams.current_stream())
+
+
+@prefetcher.mistake(breaks=CALLED)
+def copy_not_called(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """copy is never called. Perhaps batch.to() stands in its place: what a batch needs on its way is up to the caller."""
+    return feeding(loader, lambda batch: batch.to(streams.DEVICE, non_blocking=True), stream)
+
+
+@prefetcher.mistake(breaks=CALLED)
+def pinned_anew(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """copy was given a different tensor than the loader's, page-locked as well. The batch is pinned already: a second
+    copy on the host takes time and memory.
+    """
+    return feeding(loader, lambda batch: copy(streams.pin_memory(batch.clone())), stream)
+
+
+@prefetcher.mistake(breaks=CALLED)
+def first_batch_copied_twice(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """The first batch is copied twice. Perhaps it was taken from the loader to see whether there is one, and copied with
+    the others again.
+    """
+    seen: list[Tensor] = []
+
+    def counted(batch: Tensor) -> Tensor:
+        if not seen:
+            seen.append(batch)
+            copy(batch)
+        return copy(batch)
+
+    return feeding(loader, counted, stream)
+
+
+@prefetcher.mistake(breaks=HELD)
+def one_batch_too_many_held(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """Three batches that were handed out are alive at a time. Perhaps the last two are held by names that are set anew
+    too late.
+    """
+    used: list[Tensor] = []
+
+    def kept(batch: Tensor, current: Any, stream: Any) -> None:
+        keep(batch, current, stream)
+        used.append(batch)
+        del used[:-3]
+
+    return feeding(loader, copy, stream, kept=kept)

@@ -43,6 +43,19 @@ probe_rounding = Exercise(
     ],
 )
 
+HOW = "How a device rounds float32 operands before it multiplies."
+THREE = '"nearest-even", "nearest-away" or "toward-zero": BOTH operands are rounded to TF32 in that way, at 64 and at 128 rows.'
+NONE = '"none": nothing is rounded (full float32).'
+UNKNOWN = '"unknown": every other case.'
+DIFFERENTLY = "Operands or sizes that are treated differently"
+BITS = "bfloat16, float16, another number of bits"
+RULES = "other rules for ties or for signs"
+SUM = "the sum of two TF32 numbers in place of one float32."
+SMALL = "No side is below 64: a small product may take a different kernel, which does not count."
+REACH = "The numbers reach from 2**-40 to 2**40, where float16 ends; none is subnormal, none overflows."
+DRAWN = "Nothing is drawn from a global generator."
+
+
 Answer = Callable[[Matmul], str]
 NAMES = (*ROUNDINGS, "none", "unknown")
 
@@ -101,19 +114,21 @@ def both(kind: str) -> str:
     return f"both operands {kind}"
 
 
-@probe_rounding.property("one of the five words")
+@probe_rounding.property("one of the five words", asks=(HOW, DRAWN))
 def word(answer: Answer, trial: Trial) -> None:
     trial.given("a matmul that works like this: full float32")
     message_of(answer, trial, device(MODES["none"]))
 
 
-@probe_rounding.property('a product in full float32 is "none"', once_right=True)
+@probe_rounding.property('a product in full float32 is "none"', asks=NONE, once_right=True)
 def none(answer: Answer, trial: Trial) -> None:
     cases: dict[str, Any] = {"full float32": (device(MODES["none"]), "none")}
     require(answer, trial, cases, "Nothing is rounded here.")
 
 
-@probe_rounding.property("the three roundings are told apart, however the sum is made", after=(word,))
+@probe_rounding.property(
+    "the three roundings are told apart, however the sum is made", asks=THREE, after=(word,)
+)
 def three(answer: Answer, trial: Trial) -> None:
     sums = {"a sum in float32": float32_sum, "a sum in float64": float64_sum, "a sum backward": backward_sum}
     cases = {
@@ -123,41 +138,47 @@ def three(answer: Answer, trial: Trial) -> None:
     require(answer, trial, cases, "Both operands are rounded in one way here, and another one was named.")
 
 
-@probe_rounding.property("other rules for ties are none of the three", after=(word, none))
+@probe_rounding.property(
+    "other rules for ties are none of the three", asks=(UNKNOWN, RULES), after=(word, none)
+)
 def ties(answer: Answer, trial: Trial) -> None:
     require_unknown(answer, trial, "to nearest, ties toward zero", "to nearest, ties to odd")
 
 
 def require_unknown(answer: Answer, trial: Trial, *kinds: str) -> None:
     cases = {both(kind): (device(OTHERS[kind]), "unknown") for kind in kinds}
-    require(answer, trial, cases, "This is none of the three roundings, and one of them was named.")
+    require(answer, trial, cases, "This is none of the three roundings, and no full float32 either.")
 
 
 @probe_rounding.property(
-    "rules that look at the first dropped bit only are none of the three", once_right=True
+    "rules that look at the first dropped bit only are none of the three", asks=(RULES, SUM), once_right=True
 )
 def first_dropped(answer: Answer, trial: Trial) -> None:
     kinds = ("nearest-even by the first dropped bit alone", "the sum of two TF32 numbers for each float32")
     require_unknown(answer, trial, *kinds)
 
 
-@probe_rounding.property("roundings that treat the signs differently are none of the three", once_right=True)
+@probe_rounding.property(
+    "roundings that treat the signs differently are none of the three", asks=RULES, once_right=True
+)
 def signs(answer: Answer, trial: Trial) -> None:
     require_unknown(answer, trial, "toward minus infinity", "to nearest, ties toward plus infinity")
 
 
-@probe_rounding.property("other numbers of bits are none of the three", after=(word,))
+@probe_rounding.property("other numbers of bits are none of the three", asks=BITS, after=(word,))
 def other_bits(answer: Answer, trial: Trial) -> None:
     kinds = ("bfloat16", "bfloat16, cut off", "9 bits of mantissa", "11 bits of mantissa")
     require_unknown(answer, trial, *kinds)
 
 
-@probe_rounding.property("float16, whose mantissa is that of TF32, is none of the three", once_right=True)
+@probe_rounding.property(
+    "float16, whose mantissa is that of TF32, is none of the three", asks=(BITS, REACH), once_right=True
+)
 def range_of_float16(answer: Answer, trial: Trial) -> None:
     require_unknown(answer, trial, "float16")
 
 
-@probe_rounding.property("two operands in two ways are none of the three", once_right=True)
+@probe_rounding.property("two operands in two ways are none of the three", asks=DIFFERENTLY, once_right=True)
 def two_ways(answer: Answer, trial: Trial) -> None:
     even, away, zero = ROUNDINGS
     pairs = [(even, "none"), ("none", even), ("none", zero), (even, away), (zero, even)]
@@ -168,7 +189,7 @@ def two_ways(answer: Answer, trial: Trial) -> None:
 
 
 @probe_rounding.property(
-    "a product that rounds otherwise at another size is none of the three", once_right=True
+    "a product that rounds otherwise at another size is none of the three", asks=DIFFERENTLY, once_right=True
 )
 def sizes(answer: Answer, trial: Trial) -> None:
     even, _, zero = ROUNDINGS
@@ -179,11 +200,26 @@ def sizes(answer: Answer, trial: Trial) -> None:
         )
         for small, large in (("none", even), (even, zero), (zero, "none"))
     }
-    message = "64 rows are rounded in one way, 128 in another."
+    for small, large in (
+        (("none", even), (even, even)),
+        ((even, even), (even, "none")),
+        ((even, even), (zero, even)),
+    ):
+        cases[
+            f"below 128 rows left {small[0]}, right {small[1]}, from 128 on left {large[0]}, right {large[1]}"
+        ] = (
+            by_size(
+                lambda size, small=small, large=large: device(
+                    *(MODES[one] for one in (small if size < 128 else large))
+                )
+            ),
+            "unknown",
+        )
+    message = "What is below 128 rows is rounded in one way, what is above in a different one."
     require(answer, trial, cases, message)
 
 
-@probe_rounding.property("what a product below 64 does is not asked", once_right=True)
+@probe_rounding.property("what a product below 64 does is not asked", asks=SMALL, once_right=True)
 def small(answer: Answer, trial: Trial) -> None:
     even = ROUNDINGS[0]
     matmul = small_apart(device(MODES["none"]), device(MODES[even]))
@@ -191,7 +227,9 @@ def small(answer: Answer, trial: Trial) -> None:
     require(answer, trial, cases, "From 64 on there is one rounding, and it was not named.")
 
 
-@probe_rounding.property("what becomes of subnormals and of overflow is not asked", once_right=True)
+@probe_rounding.property(
+    "what becomes of subnormals and of overflow is not asked", asks=REACH, once_right=True
+)
 def flushed(answer: Answer, trial: Trial) -> None:
     even = ROUNDINGS[0]
     cases = {f"{both(even)}, numbers below 2**-126 set to zero": (device(flushing), even)}

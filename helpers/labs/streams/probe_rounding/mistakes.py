@@ -9,7 +9,17 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.streams.probe_rounding.exercise import Answer, probe_rounding
+from helpers.labs.streams.probe_rounding.exercise import (
+    DIFFERENTLY,
+    NONE,
+    REACH,
+    RULES,
+    SMALL,
+    THREE,
+    UNKNOWN,
+    Answer,
+    probe_rounding,
+)
 from helpers.labs.streams.probe_rounding.inputs import Matmul
 from helpers.labs.streams.shared.rounding import of_bits, tf32
 from helpers.measurements.tf32_bits import ROUNDINGS
@@ -72,7 +82,7 @@ def only(**patterns: Sequence[int]) -> Callable[[int], Tensor]:
     return lambda n: filled(n, **patterns)
 
 
-@built.mistake()
+@built.mistake(breaks=THREE)
 def random_inputs():
     """Random numbers hold hardly any ties: about one in 8,000. So even and away look alike, and the first
     that fits is named. Ties must be built, bit by bit.
@@ -98,7 +108,7 @@ def by_norm(x: Tensor, y: Tensor) -> str:
     return "none" if error < 1e-6 else "toward-zero" if error > 4e-4 else "nearest-even"
 
 
-@built.mistake()
+@built.mistake(breaks=THREE)
 def by_the_size_of_the_error():
     """The size of the error tells rounding from cutting off, and no more: even and away have the same, and
     formats with a like number of bits come near.
@@ -106,7 +116,7 @@ def by_the_size_of_the_error():
     return probing(drawn, by_norm)
 
 
-@probe_rounding.mistake()
+@probe_rounding.mistake(breaks=THREE)
 def products_compared(matmul: Matmul) -> str:
     """A product of two full matrices is a sum of many terms, whose last bits depend on the order of adding.
     With the identity there is one term, and every bit can be compared.
@@ -121,7 +131,7 @@ def products_compared(matmul: Matmul) -> str:
     return words[0] if len(set(words)) == 1 else "unknown"
 
 
-@built.mistake()
+@built.mistake(breaks=RULES)
 def only_even_neighbours():
     """All ties stood behind an even last kept bit. There nearest-even and ties toward zero both go down: an
     odd one tells them apart.
@@ -129,7 +139,7 @@ def only_even_neighbours():
     return probing(only(odd=(0,)))
 
 
-@built.mistake()
+@built.mistake(breaks=THREE)
 def only_odd_neighbours():
     """The ties, if there were any, stood behind an odd last kept bit. There even and away both go up: an even
     one tells them apart.
@@ -137,7 +147,7 @@ def only_odd_neighbours():
     return probing(only(odd=(1,)))
 
 
-@built.mistake()
+@built.mistake(breaks=RULES)
 def nothing_over_a_tie():
     """No number lay just over a tie: what sends ties down looks as if it cut off everything, and bits behind
     the first dropped one are never seen at work.
@@ -149,7 +159,7 @@ probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0x1000,))))
 probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0, 0x0800, 0x1000))))
 
 
-@built.mistake()
+@built.mistake(breaks=RULES)
 def positive_only():
     """All numbers were positive: there toward zero and toward minus infinity are one, and so are away and
     upward. Both signs belong in the matrix.
@@ -157,7 +167,7 @@ def positive_only():
     return probing(only(sign=(0,)))
 
 
-@built.mistake()
+@built.mistake(breaks=REACH)
 def near_one_only():
     """All numbers lay near 1, where float16 rounds exactly as TF32: both have 10 bits of mantissa. Far from
     1, float16 ends.
@@ -165,23 +175,23 @@ def near_one_only():
     return probing(only(exponent=(126, 127, 128)))
 
 
-@built.mistake()
+@built.mistake(breaks=DIFFERENTLY)
 def only_the_left_operand():
-    """Only the left operand held numbers to round; the right one was the identity, which every format holds.
-    Swap them for a second product.
+    """Where the operands are rounded in two ways, the word is that of the left one. Perhaps only the left operand held
+    numbers to round, or its word counts first: swap them for a second product, and compare.
     """
     return probing(sides="left")
 
 
-@built.mistake()
+@built.mistake(breaks=DIFFERENTLY)
 def only_the_right_operand():
-    """Only the right operand held numbers to round; the left one was the identity, which every format holds.
-    Swap them for a second product.
+    """Where the operands are rounded in two ways, the word is that of the right one. Perhaps only the right operand held
+    numbers to round, or its word counts first: swap them for a second product, and compare.
     """
     return probing(sides="right")
 
 
-@built.mistake()
+@built.mistake(breaks=DIFFERENTLY)
 def the_side_that_rounds():
     """One operand in full float32 was passed over, and the other named the mode. A device that treats its
     operands differently is "unknown".
@@ -193,7 +203,7 @@ def the_side_that_rounds():
     )
 
 
-@built.mistake()
+@built.mistake(breaks=DIFFERENTLY)
 def one_size():
     """One size speaks for itself only. A device takes another kernel for other sizes, and one of them may
     round where the other does not.
@@ -204,7 +214,7 @@ def one_size():
 probe_rounding.variant(one_size)(probing(ns=(128,)))
 
 
-@built.mistake()
+@built.mistake(breaks=SMALL)
 def too_small():
     """Products of a few rows may take a kernel that large ones never see. What is measured there does not
     speak for the rest: begin with 64.
@@ -212,7 +222,7 @@ def too_small():
     return probing(ns=(16, 64, 128))
 
 
-@built.mistake()
+@built.mistake(breaks=REACH)
 def subnormals_probed():
     """The matrix held subnormals, and a device may set them to zero, whatever its rounding. That is a
     question of its own: leave them out.
@@ -226,7 +236,7 @@ def with_the_largest(n: int) -> Tensor:
     return x
 
 
-@built.mistake()
+@built.mistake(breaks=REACH)
 def overflow_probed():
     """The largest float32 rounds to infinity, and infinity times the zeros of the identity is NaN: a whole
     row is lost. That question needs a product of its own.
@@ -240,7 +250,7 @@ def closest(x: Tensor, y: Tensor) -> str:
     return min(errors, key=lambda name: float(errors[name]))
 
 
-@built.mistake()
+@built.mistake(breaks=UNKNOWN)
 def the_closest():
     """The closest of the known roundings is always found, also for one that is none of them. Every bit must
     agree, or it is "unknown".
@@ -261,7 +271,7 @@ def near(x: Tensor, y: Tensor) -> str:
     return next((m for m, want in modes.items() if torch.allclose(y, want, rtol=1e-3)), "unknown")
 
 
-@built.mistake()
+@built.mistake(breaks=THREE)
 def compared_by_allclose():
     """The roundings differ by one unit of the tenth bit, a thousandth. A tolerance of that size takes the
     first mode for all: compare the bits, with torch.equal.
@@ -269,7 +279,7 @@ def compared_by_allclose():
     return probing(judged=near)
 
 
-@built.mistake()
+@built.mistake(breaks=NONE)
 def never_none():
     """A product that rounds nothing agrees with none of the three modes. That is no "unknown": compare with x
     itself, too.
@@ -282,7 +292,7 @@ probe_rounding.variant(never_none)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=THREE)
 def held_numbers():
     """The numbers of this matrix are TF32 numbers already: no rounding changes them, so every device looks
     like the first candidate.
@@ -298,7 +308,7 @@ probe_rounding.variant(held_numbers)(
 )
 
 
-@probe_rounding.mistake()
+@probe_rounding.mistake(breaks=THREE)
 def the_device_is_not_asked(matmul: Matmul) -> str:
     """A switch says what is allowed, not what the kernel does; and the product that was handed in was never
     called.
@@ -309,3 +319,21 @@ def the_device_is_not_asked(matmul: Matmul) -> str:
 @probe_rounding.variant(the_device_is_not_asked)
 def _(matmul: Matmul) -> str:
     return probing()(torch.matmul)
+
+
+@probe_rounding.mistake(breaks=DIFFERENTLY)
+def one_operand_at_the_second_size(matmul: Matmul) -> str:
+    """A device that treats one operand differently at one size only gets the word of the rest. Perhaps each operand has
+    a size of its own: all four products count.
+    """
+    words = {same(x := filled(64), matmul(x, torch.eye(64))), same(x, matmul(torch.eye(64), x))}
+    words.add(same(x := filled(128), matmul(x, torch.eye(128))))
+    return words.pop() if len(words) == 1 else "unknown"
+
+
+@probe_rounding.variant(one_operand_at_the_second_size)
+def _(matmul: Matmul) -> str:
+    """The left one at 64 rows is left out."""
+    words = {same(x := filled(128), matmul(x, torch.eye(128))), same(x, matmul(torch.eye(128), x))}
+    words.add(same(x := filled(64), matmul(torch.eye(64), x)))
+    return words.pop() if len(words) == 1 else "unknown"

@@ -41,6 +41,24 @@ simulate = Exercise(
     ],
 )
 
+WHEN = "When each kernel of a program runs."
+LIST = (
+    "The result is a list with one tuple (start, end) for each kernel, in microseconds, in the order of the program (not of "
+    "time): records, waits and host_syncs have no entry."
+)
+ZERO = "All begins at 0."
+LASTS = "A kernel takes `duration` microseconds (0 or more), and nothing else takes any time."
+EARLY = (
+    "A kernel begins as early as it may: when its stream is free, when all records are passed that its stream waits for, "
+    "and not before the host issued it."
+)
+PASSED = "A record is passed when its stream gets there."
+SIDE_BY_SIDE = "Streams run side by side, however many there are."
+LAST_RECORD = "A wait sees the last record of its event issued before it, or does nothing."
+HOST = "A host_sync holds the host until `stream` is free; the host's clock never goes back."
+LEFT = "The list of ops is left as it is."
+
+
 queues = asks(
     simulate,
     "kernels of one stream run one after the other, those of two streams at the same time, from 0 on",
@@ -51,6 +69,7 @@ queues = asks(
     case(
         "the default stream is one like others", [(0, 20), (0, 50), (20, 50)], "default 20, s1 50, default 30"
     ),
+    words=(ZERO, EARLY, SIDE_BY_SIDE),
 )
 
 order = asks(
@@ -59,6 +78,7 @@ order = asks(
     case("the second begins last", [(0, 30), (30, 40), (0, 20)], "s1 30, s1 10, s2 20"),
     case("other ops before", [(0, 30), (0, 10)], "s3 record e, s3 wait e, s3 host_sync, s1 30, s2 10"),
     after=[queues],
+    words=LIST,
 )
 
 ALONE = (queues, order)
@@ -103,6 +123,7 @@ waits = asks(
         "s1 30, s1 record e, s2 wait e, s2 record f, s3 wait f, s3 5",
     ),
     case("the stream waits for itself", [(0, 30), (30, 40)], "s1 30, s1 record e, s1 wait e, s1 10"),
+    words=(EARLY, PASSED),
 )
 
 only = asks(
@@ -117,6 +138,7 @@ only = asks(
     case("a stream that is used later", [(0, 30), (0, 7)], "s1 30, s1 record e, s2 wait e, s4 7"),
     case("a record without a wait", [(0, 30), (0, 10)], "s1 30, s1 record e, s2 10"),
     after=ALONE,
+    words=(EARLY, SIDE_BY_SIDE),
 )
 
 recorded_again = asks(
@@ -138,6 +160,7 @@ recorded_again = asks(
         "s1 40, s1 record e, s3 10, s3 record e, s2 wait e, s2 5",
     ),
     after=ALONE,
+    words=LAST_RECORD,
 )
 
 synced = asks(
@@ -163,6 +186,7 @@ synced = asks(
         "s1 30, s1 host_sync, s2 record e, s3 wait e, s3 10, s3 host_sync, s2 5",
     ),
     once_right=True,
+    words=HOST,
 )
 
 edges = asks(
@@ -172,10 +196,13 @@ edges = asks(
     case("no kernel", [], "s1 record e, s2 wait e, s2 host_sync"),
     case("kernels of 0 us, and of half a microsecond", [(0, 0), (0, 0.5), (0.5, 0.5)], "s1 0, s1 0.5, s1 0"),
     once_right=True,
+    words=LASTS,
 )
 
 
-@simulate.property("a wait for an event that has no record yet does nothing", after=(*ALONE, waits, only))
+@simulate.property(
+    "a wait for an event that has no record yet does nothing", asks=LAST_RECORD, after=(*ALONE, waits, only)
+)
 def no_record(answer: Answer, trial: Trial) -> None:
     for each in NO_RECORD:
         try:
@@ -204,7 +231,7 @@ NO_RECORD = (
 CASES.extend(NO_RECORD)
 
 
-@simulate.property("random programs", once_right=True)
+@simulate.property("random programs", asks=(WHEN, LEFT), once_right=True)
 def random_programs(answer: Answer, trial: Trial) -> None:
     hold(answer, trial, [_drawn(trial, number, 3 + number // 6) for number in range(100)], observe_all=False)
 
@@ -215,7 +242,9 @@ def _drawn(trial: Trial, number: int, length: int) -> Case:
     return Case(f"random program {number}", tuple(timeline(program)), tuple(program))
 
 
-@simulate.property("the same times as on the simulated device, where each kernel sleeps", once_right=True)
+@simulate.property(
+    "the same times as on the simulated device, where each kernel sleeps", asks=WHEN, once_right=True
+)
 def on_the_device(answer: Answer, trial: Trial) -> None:
     drawn = [_drawn(trial, number, 20) for number in range(5)]
     cases = [replace(each, times=tuple(device_times(each.ops))) for each in drawn]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from helpers.labs.streams.simulate.exercise import simulate
+from helpers.labs.streams.simulate.exercise import (
+    EARLY,
+    HOST,
+    LAST_RECORD,
+    LIST,
+    PASSED,
+    SIDE_BY_SIDE,
+    simulate,
+)
 from helpers.labs.streams.simulate.schedule import Timeline, Times, timeline
 from helpers.streams.program import Op
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=EARLY)
 def events_ignored(ops: list[Op]) -> Times:
     """Record and wait left no trace: the waiting stream went on at once."""
     return timeline([op for op in ops if op.kind != "wait"])
@@ -24,7 +32,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, HostTime)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=EARLY)
 def wait_is_barrier(ops: list[Op]) -> Times:
     """A wait was taken for a barrier at which all streams meet. It holds back one stream, until one record is
     passed.
@@ -47,7 +55,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, KnownStreams)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=EARLY)
 def wait_stops_host(ops: list[Op]) -> Times:
     """wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on issuing to
     the others.
@@ -71,7 +79,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, WaitThenSynchronise)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=EARLY)
 def record_stops_host(ops: list[Op]) -> Times:
     """A record was taken for a synchronisation: nothing began before it was passed. It makes nobody wait."""
 
@@ -82,7 +90,7 @@ def record_stops_host(ops: list[Op]) -> Times:
     return timeline(ops, Blocking)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=EARLY)
 def other_stream_waits(ops: list[Op]) -> Times:
     """The stream that had recorded was held back until the waiting one got there. It is the other way round:
     who records goes on, who waits is held back.
@@ -105,7 +113,7 @@ def other_stream_waits(ops: list[Op]) -> Times:
     return timeline(ops, Other)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=EARLY)
 def both_streams_wait(ops: list[Op]) -> Times:
     """The two streams were taken to meet at the event. The one that recorded does not wait for the other."""
 
@@ -127,7 +135,7 @@ def both_streams_wait(ops: list[Op]) -> Times:
     return timeline(ops, Meeting)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=PASSED)
 def wait_replaces(ops: list[Op]) -> Times:
     """The stream's time was set to the event's. If the stream is busy for longer, it does not go back: the
     larger of the two holds.
@@ -140,7 +148,7 @@ def wait_replaces(ops: list[Op]) -> Times:
     return timeline(ops, Replacing)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=PASSED)
 def wait_adds(ops: list[Op]) -> Times:
     """The time until the record was added to the stream's own. Both pass at the same time: the larger one
     holds.
@@ -153,7 +161,7 @@ def wait_adds(ops: list[Op]) -> Times:
     return timeline(ops, Adding)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=PASSED)
 def record_marks_start(ops: list[Op]) -> Times:
     """The record noted when the kernel before it begins. It is passed when that kernel has ended."""
 
@@ -172,7 +180,7 @@ def record_marks_start(ops: list[Op]) -> Times:
     return timeline(ops, Start)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=PASSED)
 def from_kernel_to_kernel(ops: list[Op]) -> Times:
     """The record noted the end of the last kernel on its stream. A stream that has waited, and has no kernel
     after that, gets to the record only when its wait is over.
@@ -193,7 +201,7 @@ def from_kernel_to_kernel(ops: list[Op]) -> Times:
     return timeline(ops, Tied)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=PASSED)
 def whole_stream(ops: list[Op]) -> Times:
     """The wait went on until the recording stream was free. It waits for the record; what was issued there
     later does not count.
@@ -217,7 +225,7 @@ def whole_stream(ops: list[Op]) -> Times:
 # Queues, the host, and what is returned.
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=SIDE_BY_SIDE)
 def one_after_another(ops: list[Op]) -> Times:
     """Durations were added up over all streams, in the order of issue. The host waits for no kernel: streams
     run side by side.
@@ -230,13 +238,13 @@ def one_after_another(ops: list[Op]) -> Times:
     return times
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=SIDE_BY_SIDE)
 def all_at_once(ops: list[Op]) -> Times:
     """Every kernel begins at 0, as if each had a stream of its own and nothing waited for anything."""
     return [(0.0, op.duration) for op in ops if op.kind == "kernel"]
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=SIDE_BY_SIDE)
 def no_queue(ops: list[Op]) -> Times:
     """Waits were followed, but not the queue: a kernel begins only after those that stand before it on its
     stream.
@@ -258,19 +266,19 @@ def no_queue(ops: list[Op]) -> Times:
     return timeline(ops, NoQueue)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LIST)
 def start_and_duration(ops: list[Op]) -> Times:
     """The second number is how long a kernel takes. Asked for is when it ends: start + duration."""
     return [(start, end - start) for start, end in timeline(ops)]
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LIST)
 def milliseconds(ops: list[Op]) -> Times:
     """The times are in milliseconds. Durations are given in microseconds, and so are the times."""
     return [(start / 1e3, end / 1e3) for start, end in timeline(ops)]
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LIST)
 def all_ops_listed(ops: list[Op]) -> Times:
     """Every op got a pair. Only kernels take time and are listed; a pair for a wait would have no width."""
 
@@ -284,7 +292,7 @@ def all_ops_listed(ops: list[Op]) -> Times:
     return timeline(ops, Listed)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LIST)
 def sorted_by_start(ops: list[Op]) -> Times:
     """The list is sorted by time. The pairs are asked for in the order of the program, so that the first pair
     belongs to the first kernel.
@@ -302,7 +310,7 @@ def _(ops: list[Op]) -> Times:
     return sorted(timeline(ops), key=lambda pair: pair[::-1])
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LIST)
 def stream_by_stream(ops: list[Op]) -> Times:
     """The list has the kernels of one stream after those of the other. The order of the program is asked for."""
     kernels = [op for op in ops if op.kind == "kernel"]
@@ -312,7 +320,7 @@ def stream_by_stream(ops: list[Op]) -> Times:
     return [pair for times in by_stream.values() for pair in times]
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=SIDE_BY_SIDE)
 def default_stream_waits(ops: list[Op]) -> Times:
     """The default stream was taken to wait for all others, and they for it, as CUDA's legacy default stream
     does. torch's side streams are not of that kind.
@@ -327,13 +335,13 @@ def default_stream_waits(ops: list[Op]) -> Times:
     return timeline(ops, Legacy)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=HOST)
 def host_sync_ignored(ops: list[Op]) -> Times:
     """The host's wait was not counted. What it issues afterwards cannot begin before, on any stream."""
     return timeline([op for op in ops if op.kind != "host_sync"])
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=HOST)
 def device_synchronised(ops: list[Op]) -> Times:
     """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for one."""
 
@@ -344,7 +352,7 @@ def device_synchronised(ops: list[Op]) -> Times:
     return timeline(ops, Device)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=HOST)
 def known_streams_only(ops: list[Op]) -> Times:
     """The synchronisation was told to the streams that had been used so far. One that is used for the first
     time afterwards cannot begin before either: keep a time for the host.
@@ -372,7 +380,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, ToldAllNamed)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=HOST)
 def host_goes_back(ops: list[Op]) -> Times:
     """A second synchronisation, with a stream that was free earlier, set the host's clock back. It only goes
     on.
@@ -385,7 +393,7 @@ def host_goes_back(ops: list[Op]) -> Times:
     return timeline(ops, Back)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=HOST)
 def streams_pushed_on(ops: list[Op]) -> Times:
     """The synchronisation moved the other streams on by as much as the host waited. They may be busy
     meanwhile, or free: their next kernel begins at the later of the two times.
@@ -405,7 +413,7 @@ def streams_pushed_on(ops: list[Op]) -> Times:
 # Which record of an event a wait sees.
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def first_record_wins(ops: list[Op]) -> Times:
     """The event kept its first record. A wait sees the last one that was issued before it."""
 
@@ -416,7 +424,7 @@ def first_record_wins(ops: list[Op]) -> Times:
     return timeline(ops, First)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def latest_record_wins(ops: list[Op]) -> Times:
     """Of two records of an event the one that is passed later was kept. A new record replaces the old one,
     even if it is passed earlier.
@@ -429,7 +437,7 @@ def latest_record_wins(ops: list[Op]) -> Times:
     return timeline(ops, Latest)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def event_read_late(ops: list[Op]) -> Times:
     """The event was looked up after the whole program was read, when it held its last record. A wait takes
     what the event holds at the moment of its own issue.
@@ -464,7 +472,7 @@ def _(ops: list[Op]) -> Times:
     return timeline(ops, Looked)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def waits_for_next_record(ops: list[Op]) -> Times:
     """A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream
     goes on at once.
@@ -488,7 +496,7 @@ def waits_for_next_record(ops: list[Op]) -> Times:
     return timeline(ops, Patient)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def record_uses_up(ops: list[Op]) -> Times:
     """The first wait took the record away, and the next stream that waits for the event found none. Any
     number of streams may wait for one record.
@@ -502,7 +510,7 @@ def record_uses_up(ops: list[Op]) -> Times:
     return timeline(ops, Once)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def no_record_raises(ops: list[Op]) -> Times:
     """An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, 0.0)`."""
 
@@ -513,7 +521,7 @@ def no_record_raises(ops: list[Op]) -> Times:
     return timeline(ops, Strict)
 
 
-@simulate.mistake()
+@simulate.mistake(breaks=LAST_RECORD)
 def no_record_blocks(ops: list[Op]) -> Times:
     """A stream that waits for an event without a record was taken to stand still for ever. Such a wait does
     nothing.

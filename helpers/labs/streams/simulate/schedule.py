@@ -75,12 +75,17 @@ def case(description: str, times: Sequence[tuple[float, float]], text: str) -> C
 
 
 def asks(
-    exercise: Exercise, description: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
+    exercise: Exercise,
+    description: str,
+    *cases: Case,
+    words: str | tuple[str, ...],
+    after: Sequence[Check] = (),
+    once_right: bool = False,
 ) -> Check:
-    """Adds the property that the kernels of these programs run when they should."""
+    """Adds the property that the kernels of these programs run when they should. words: those of the docstring."""
     CASES.extend(cases)
 
-    @exercise.property(description, after=tuple(after), once_right=once_right)
+    @exercise.property(description, asks=words, after=tuple(after), once_right=once_right)
     def check(answer: Answer, trial: Trial) -> None:
         hold(answer, trial, cases)
 

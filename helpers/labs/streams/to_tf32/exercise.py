@@ -43,6 +43,22 @@ to_tf32 = Exercise(
     ],
 )
 
+ROUNDED = "x rounded to TF32: 8 bits of exponent, 10 of mantissa, in a float32 whose last 13 bits are 0."
+EVEN = '"nearest-even": a tie goes to the neighbour whose last kept bit is 0.'
+AWAY = '"nearest-away": a tie goes to the neighbour farther from zero.'
+CUT = '"toward-zero": the low bits are cut off.'
+WORDS = "A different word is a ValueError."
+NEW = "The result is a new float32 tensor of the shape of x, which stays as it is."
+SIGNS = "Each number keeps its sign, zero too."
+SPECIAL = "NaN stays NaN (which one is yours to choose), inf stays inf."
+SUBNORMALS = "Subnormals are rounded at the same bit and kept."
+BEYOND = (
+    "What rounds beyond the largest TF32 number is inf: 0x7F7FFFFF becomes inf in both nearest modes, and 0x7F7FE000 toward "
+    "zero."
+)
+LOOP = "No loop over the elements."
+
+
 Answer = Callable[[Tensor, str], Tensor]
 NEAREST = ROUNDINGS[:2]
 
@@ -92,7 +108,7 @@ def require(
             )
 
 
-@to_tf32.property("a float32 tensor of the shape of x comes back")
+@to_tf32.property("a float32 tensor of the shape of x comes back", asks=NEW)
 def kind(answer: Answer, trial: Trial) -> None:
     x = torch.randn(3, 5, generator=trial.generator)
     for rounding in ROUNDINGS:
@@ -100,24 +116,30 @@ def kind(answer: Answer, trial: Trial) -> None:
         require_tensor(trial, answer(x.clone(), rounding), (3, 5))
 
 
-@to_tf32.property("a number that TF32 holds stays as it is, with its sign", once_right=True)
+@to_tf32.property(
+    "a number that TF32 holds stays as it is, with its sign", asks=(ROUNDED, SIGNS), once_right=True
+)
 def held(answer: Answer, trial: Trial) -> None:
     require(answer, trial, normals(trial, [0] * 12), *ROUNDINGS, what="numbers whose low 13 bits are zero")
 
 
-@to_tf32.property("toward zero: the low 13 bits are cleared, and nothing else changes", once_right=True)
+@to_tf32.property(
+    "toward zero: the low 13 bits are cleared, and nothing else changes", asks=CUT, once_right=True
+)
 def toward_zero(answer: Answer, trial: Trial) -> None:
     low = [1, 0x0800, 0x0FFF, HALF, 0x1001, 0x1800, LOW]
     require(answer, trial, normals(trial, low), "toward-zero", what="numbers of both signs")
 
 
-@to_tf32.property("to nearest: what is no tie goes to the nearer neighbour", once_right=True)
+@to_tf32.property("to nearest: what is no tie goes to the nearer neighbour", asks=ROUNDED, once_right=True)
 def nearer(answer: Answer, trial: Trial) -> None:
     low = [1, 0x07FF, 0x0FFF, 0x1001, 0x1801, LOW]
     require(answer, trial, normals(trial, low), *NEAREST, what="numbers of both signs that are no tie")
 
 
-@to_tf32.property("to nearest: a mantissa of ones rounds up to the next power of two", once_right=True)
+@to_tf32.property(
+    "to nearest: a mantissa of ones rounds up to the next power of two", asks=ROUNDED, once_right=True
+)
 def carried(answer: Answer, trial: Trial) -> None:
     patterns = normals(trial, [0x1001, 0x1801, LOW]) | (0x3FF << 13)
     require(answer, trial, patterns, *NEAREST, what="numbers just below a power of two")
@@ -126,17 +148,21 @@ def carried(answer: Answer, trial: Trial) -> None:
 _BEFORE_TIES = (kind, held, toward_zero, nearer, carried)
 
 
-@to_tf32.property("nearest-even: a tie goes to the neighbour whose last bit is 0", after=_BEFORE_TIES)
+@to_tf32.property(
+    "nearest-even: a tie goes to the neighbour whose last bit is 0", asks=EVEN, after=_BEFORE_TIES
+)
 def ties_to_even(answer: Answer, trial: Trial) -> None:
     require(answer, trial, normals(trial, [HALF] * 8), "nearest-even", what="ties: low 13 bits 0x1000")
 
 
-@to_tf32.property("nearest-away: a tie goes to the neighbour farther from zero", after=_BEFORE_TIES)
+@to_tf32.property(
+    "nearest-away: a tie goes to the neighbour farther from zero", asks=AWAY, after=_BEFORE_TIES
+)
 def ties_away(answer: Answer, trial: Trial) -> None:
     require(answer, trial, normals(trial, [HALF] * 8), "nearest-away", what="ties: low 13 bits 0x1000")
 
 
-@to_tf32.property("x stays as it is, and the result is a tensor of its own", once_right=True)
+@to_tf32.property("x stays as it is, and the result is a tensor of its own", asks=NEW, once_right=True)
 def unchanged(answer: Answer, trial: Trial) -> None:
     for name, patterns in (
         ("numbers that are rounded", normals(trial, [1, HALF, LOW])),
@@ -155,7 +181,9 @@ def unchanged(answer: Answer, trial: Trial) -> None:
             )
 
 
-@to_tf32.property("very small numbers: subnormals are rounded like all others, and kept", once_right=True)
+@to_tf32.property(
+    "very small numbers: subnormals are rounded like all others, and kept", asks=SUBNORMALS, once_right=True
+)
 def subnormals(answer: Answer, trial: Trial) -> None:
     patterns = normals(trial, [0, 1, 0x0FFF, HALF, 0x1001, LOW], exponents=(0, 0))
     least = torch.tensor([0x1001, LOW, 0x2FFF, 0x3000, 0x007FF000, 0x007FFFFF])
@@ -163,13 +191,15 @@ def subnormals(answer: Answer, trial: Trial) -> None:
     require(answer, trial, torch.cat([patterns, least]), *ROUNDINGS, what=what)
 
 
-@to_tf32.property("zero keeps its sign, and so does what is rounded to zero", once_right=True)
+@to_tf32.property("zero keeps its sign, and so does what is rounded to zero", asks=SIGNS, once_right=True)
 def zeros(answer: Answer, trial: Trial) -> None:
     patterns = torch.tensor([0, SIGN, 1, SIGN | 1])
     require(answer, trial, patterns, *ROUNDINGS, what="x = [0.0, -0.0, 2**-149, -(2**-149)]", by_sort=True)
 
 
-@to_tf32.property("very large numbers: the largest rounds to infinity, or toward zero", once_right=True)
+@to_tf32.property(
+    "very large numbers: the largest rounds to infinity, or toward zero", asks=BEYOND, once_right=True
+)
 def largest(answer: Answer, trial: Trial) -> None:
     edge = torch.tensor([0x7F7FDFFF, 0x7F7FE000, 0x7F7FE001, 0x7F7FEFFF, 0x7F7FF000, 0x7F7FF001, 0x7F7FFFFF])
     patterns = torch.cat([edge, edge | SIGN, normals(trial, [0, 1, HALF, LOW], exponents=(240, 254))])
@@ -183,13 +213,15 @@ def largest(answer: Answer, trial: Trial) -> None:
     )
 
 
-@to_tf32.property("infinity stays infinity, and torch.nan stays NaN", once_right=True)
+@to_tf32.property("infinity stays infinity, and torch.nan stays NaN", asks=SPECIAL, once_right=True)
 def infinite(answer: Answer, trial: Trial) -> None:
     patterns = torch.tensor([INF, INF | SIGN, 0x7FC00000, 0xFFC00000])
     require(answer, trial, patterns, *ROUNDINGS, what="x = [inf, -inf, nan, -nan]", by_sort=True)
 
 
-@to_tf32.property("a NaN stays NaN, also when only its low bits tell it from infinity", once_right=True)
+@to_tf32.property(
+    "a NaN stays NaN, also when only its low bits tell it from infinity", asks=SPECIAL, once_right=True
+)
 def faint_nans(answer: Answer, trial: Trial) -> None:
     faint = torch.tensor([0x7F800001, 0x7F800FFF, 0x7F801000, 0x7F801001, 0x7F801FFF])
     patterns = torch.cat([faint, faint | SIGN])
@@ -203,14 +235,14 @@ def faint_nans(answer: Answer, trial: Trial) -> None:
     )
 
 
-@to_tf32.property("a NaN stays NaN, also when all its bits are ones", once_right=True)
+@to_tf32.property("a NaN stays NaN, also when all its bits are ones", asks=SPECIAL, once_right=True)
 def full_nans(answer: Answer, trial: Trial) -> None:
     full = torch.tensor([0x7FFFFFFF, 0x7FFFF000, 0x7FFFEFFF, 0x7FFFE000])
     patterns = torch.cat([full, full | SIGN])
     require(answer, trial, patterns, *ROUNDINGS, what="NaNs up to 0x7FFFFFFF", by_sort=True)
 
 
-@to_tf32.property("every shape: 0-d, empty, and tensors that are not contiguous", once_right=True)
+@to_tf32.property("every shape: 0-d, empty, and tensors that are not contiguous", asks=NEW, once_right=True)
 def shapes(answer: Answer, trial: Trial) -> None:
     base = of_bits(normals(trial, [1, HALF, LOW, 0, HALF, 0x1001]))  # 24 numbers
     for name, x in (
@@ -235,7 +267,9 @@ def _channels_last(x: Tensor) -> Tensor:
     return x.contiguous(memory_format=torch.channels_last)
 
 
-@to_tf32.property("no loop over the elements: as many steps of Python for 4096 as for 64", once_right=True)
+@to_tf32.property(
+    "no loop over the elements: as many steps of Python for 4096 as for 64", asks=LOOP, once_right=True
+)
 def vectorised(answer: Answer, trial: Trial) -> None:
     few, many = (torch.randn(count, generator=trial.generator) for count in (64, 4096))
     for rounding in ROUNDINGS:
@@ -268,13 +302,13 @@ def steps(answer: Answer, x: Tensor, rounding: str) -> int:
     return count
 
 
-@to_tf32.property("32,768 random patterns, of all kinds", once_right=True)
+@to_tf32.property("32,768 random patterns, of all kinds", asks=ROUNDED, once_right=True)
 def random_patterns(answer: Answer, trial: Trial) -> None:
     patterns = torch.randint(0, 2**32, (2**15,), generator=trial.generator)
     require(answer, trial, patterns, *ROUNDINGS, what="random patterns", by_sort=True)
 
 
-@to_tf32.property("another rounding is a ValueError", once_right=True)
+@to_tf32.property("another rounding is a ValueError", asks=WORDS, once_right=True)
 def other_roundings(answer: Answer, trial: Trial) -> None:
     x = torch.randn(4, generator=trial.generator)
     for rounding in ("nearest", "up"):

@@ -7,14 +7,22 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    FLOAT32,
+    HALF,
+    INVERSE,
+    NO_LOSS,
+    PRODUCT,
+    TWICE,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=TWICE)
 class SecondCallPasses(Pieces):
-    """unscale_ after unscale_, or step after step, is taken for a wish to do nothing. torch raises: if
-    gradients were added in between, they are scaled, and their sum with the unscaled ones is worthless.
+    """unscale_ a second time before update() is not refused. torch raises: if gradients were added in between, they
+    are scaled, and their sum with the unscaled ones is worthless.
     """
 
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -33,7 +41,7 @@ class _UnscaleTwice(Pieces):
         pass
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=NO_LOSS)
 class WorksWithoutALoss(Pieces):
     """A loss that was never scaled has gradients that are divided all the same: scale(loss).backward() was
     forgotten, and only an error tells.
@@ -43,9 +51,9 @@ class WorksWithoutALoss(Pieces):
         pass
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=HALF)
 class Float16GradientsTaken(Pieces):
-    """float16 parameters are unscaled: their small gradients underflow again as they are divided. Parameters
+    """float16 gradients are not refused. They are unscaled: the small ones underflow again as they are divided. Parameters
     stay in float32, and autocast makes float16 of them where it is needed.
     """
 
@@ -53,7 +61,7 @@ class Float16GradientsTaken(Pieces):
         pass
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=PRODUCT)
 class ProductInFloat32(Pieces):
     """A float32 tensor times 1.7 is computed with the float32 next to 1.7: rounded twice, and off in the last
     digit.
@@ -63,7 +71,7 @@ class ProductInFloat32(Pieces):
         return self.now * factor
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=FLOAT32)
 class ScaleInDouble(Pieces):
     """The scale is kept in double: it is never rounded to float32, and is another number than torch's after
     one product.
@@ -84,7 +92,7 @@ class ScaleInDouble(Pieces):
         self.now = larger if larger.float().isfinite() else self.now
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=INVERSE)
 class DividesByTheScale(Pieces):
     """A division rounds once, the inverse and a product round twice: the results differ in the last bit where
     the scale is no power of two. torch takes the second way, since a division costs more.

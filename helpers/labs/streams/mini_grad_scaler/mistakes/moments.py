@@ -9,7 +9,14 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from helpers.check.spec import returned
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    BY_HAND,
+    FIRST,
+    MOVES,
+    MULTIPLIES,
+    SCALED,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 built = mini_grad_scaler.bank(returned)
@@ -19,7 +26,7 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     torch.amp.GradScaler.__init__(self, "cpu", *args, **kwargs)
 
 
-@built.mistake()
+@built.mistake(breaks=BY_HAND)
 def torchs_scaler():
     """A subclass of torch's scaler, or a call of its parts in C++, builds nothing."""
     return type("FromTorch", (torch.amp.GradScaler,), {"__init__": _init})
@@ -47,7 +54,7 @@ class _PartsInC(Pieces):
         return found
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MULTIPLIES)
 class UnscalesAfterClipping(Pieces):
     """unscale_ only notes that it was called, and step unscales: what was clipped between them were scaled
     gradients, and afterwards they are divided by the scale as well. Nothing trains any more, and no error
@@ -80,7 +87,7 @@ class _LooksAtOnce(UnscalesAfterClipping):
         return Pieces.step(self, optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=FIRST)
 class UnscalesTwice(Pieces):
     """step unscales again what unscale_ has unscaled: the update is smaller than it should be by the whole
     scale. step asks first how far this optimizer is.
@@ -104,7 +111,7 @@ class _TwiceAndLooksAgain(Pieces):
         return super().step(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MULTIPLIES)
 class NeverUnscales(Pieces):
     """Scaled gradients reach the optimizer: each update is too large by the factor of the scale, 65536 in the
     beginning. With Adam it is hardly seen, since Adam divides by the size of the gradients; with SGD the
@@ -115,7 +122,7 @@ class NeverUnscales(Pieces):
         pass
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=FIRST)
 class UnscalesInUnscaleOnly(Pieces):
     """step does not call unscale_ if the caller did not: whoever does not clip trains with scaled gradients."""
 
@@ -126,7 +133,7 @@ class UnscalesInUnscaleOnly(Pieces):
         return super().step(optimizer, *args, **kwargs)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MULTIPLIES)
 class UnscalesByTheFirstScale(Pieces):
     """The inverse is computed once, in __init__: it is right until the scale moves for the first time."""
 
@@ -138,7 +145,7 @@ class UnscalesByTheFirstScale(Pieces):
         return self.first
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MOVES)
 class MarkKept(Pieces):
     """That an optimizer is unscaled holds for one iteration. update() clears the mark, or from the next
     iteration on nothing is unscaled.
@@ -179,7 +186,7 @@ class _NeverCleared(Pieces):
             self.move()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SCALED)
 class LossCutOff(Pieces):
     """The number of the loss is scaled (item, detach, or no_grad around all methods), and the graph is gone."""
 
@@ -187,7 +194,7 @@ class LossCutOff(Pieces):
         return loss.detach() * self.now
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SCALED)
 class LossNotScaled(Pieces):
     """scale returns the loss as it is, and step divides all the same: the gradients underflow more than
     without a scaler.
@@ -197,7 +204,7 @@ class LossNotScaled(Pieces):
         return loss
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SCALED)
 class LossDivided(Pieces):
     """scale divides and unscale_ multiplies: the other way round. Small gradients become smaller still, and
     are 0 in float16.
@@ -210,7 +217,7 @@ class LossDivided(Pieces):
         return self.now
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MOVES)
 class IterationNeverEnds(Pieces):
     """update() moves the scale and keeps how far the optimizers are: in the next iteration they count as
     stepped already.

@@ -7,11 +7,17 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    GROUPS,
+    MULTIPLIES,
+    NONE,
+    OPTIMIZERS,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=OPTIMIZERS)
 class OneMarkForAll(Pieces):
     """One flag says for all optimizers that unscale_ was called: the step of the second one sees scaled
     gradients. How far an optimizer is, is kept for each.
@@ -44,7 +50,7 @@ class _RefusesTheSecond(Pieces):
             raise RuntimeError("unscale_() has already been called since the last update()")
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=GROUPS)
 class OnlyTheFirstGroup(Pieces):
     """optimizer.param_groups[0] is one group of several: the others stay scaled, and an inf there is not
     seen.
@@ -60,7 +66,7 @@ class _FirstGroupOrNone(OnlyTheFirstGroup):
         return super().bad(grads) if grads else False
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=NONE)
 class NoneCrashes(Pieces):
     """A parameter that the loss does not use has .grad None, and so has every frozen one."""
 
@@ -68,7 +74,7 @@ class NoneCrashes(Pieces):
         return [param.grad for group in optimizer.param_groups for param in group["params"]]  # type: ignore[misc]
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MULTIPLIES)
 class GradientsReplaced(Pieces):
     """param.grad = param.grad * inverse makes a new tensor: a view of the old one keeps the scaled numbers,
     and memory for all gradients is taken twice.

@@ -7,11 +7,11 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import LARGER, MOVES, SMALLER, mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SMALLER)
 class NeverBacksOff(Pieces):
     """The step is skipped and the scale stays: the next iteration overflows as well, and all that follow."""
 
@@ -19,7 +19,7 @@ class NeverBacksOff(Pieces):
         self.good = 0
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SMALLER)
 class HeldAboveOne(Pieces):
     """The scale is kept from falling below 1. torch lets it fall: gradients that overflow at a scale of 1
     need a smaller one, and a scale below 1 says that something else is wrong.
@@ -30,7 +30,7 @@ class HeldAboveOne(Pieces):
         self.now = self.now.clamp(min=1.0)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LARGER)
 class NeverGrows(Pieces):
     """The scale only falls: after a few rare overflows it is too small to save any gradient."""
 
@@ -38,7 +38,7 @@ class NeverGrows(Pieces):
         pass
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SMALLER)
 class CounterNotResetByInf(Pieces):
     """growth_interval counts good iterations in a row. If the count outlives an inf, the scale grows again
     too soon, and overflows too often.
@@ -48,7 +48,7 @@ class CounterNotResetByInf(Pieces):
         self.now = self.times(self.backoff)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=SMALLER)
 class SkippedStepsCount(Pieces):
     """An iteration with inf is counted as a good one: the scale grows on a skipped step."""
 
@@ -57,7 +57,7 @@ class SkippedStepsCount(Pieces):
         self.count()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LARGER)
 class CounterNotResetByGrowth(Pieces):
     """After growth the count goes on: with >= the scale grows in every iteration from then on."""
 
@@ -77,7 +77,7 @@ class _GrowsOnce(Pieces):
             self.grow()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LARGER)
 class GrowsLate(Pieces):
     """> for >=, or the comparison before the count: growth comes one iteration late."""
 
@@ -99,7 +99,7 @@ class _LateAndCounted(Pieces):
         self.good += 1
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LARGER)
 class GrowsEarly(Pieces):
     """growth_interval - 1 good iterations are enough for this scaler."""
 
@@ -110,7 +110,7 @@ class GrowsEarly(Pieces):
             self.good = 0
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MOVES)
 class UpdatesForEachOptimizer(Pieces):
     """The scale is moved in step, or by each optimizer's find: with two optimizers it backs off twice, and
     counts twice.
@@ -141,7 +141,7 @@ class _InStep(Pieces):
         pass
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MOVES)
 class BacksOffForEachInf(Pieces):
     """The scale backs off once for each optimizer that found an inf. It is one scale and one iteration: once
     is enough.
@@ -154,7 +154,7 @@ class BacksOffForEachInf(Pieces):
                 self.now = self.times(self.backoff)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LARGER)
 class GrowsToInf(Pieces):
     """The scale grows without an end. Once it is inf, every gradient is inf, and inf times the backoff is
     inf.
@@ -164,9 +164,11 @@ class GrowsToInf(Pieces):
         self.now = self.times(self.growth)
 
 
-@mini_grad_scaler.variant(GrowsToInf)
-class _InDouble(Pieces):
-    """A Python float: 2**128 is finite in double, and inf in the float32 of the gradients."""
+@mini_grad_scaler.mistake(breaks=LARGER)
+class GrowsPastFloat32(Pieces):
+    """The scale grows to 2**128, which no float32 holds: every gradient is inf with it. Perhaps it is a Python float or
+    a double, in which that is finite.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -6,11 +6,11 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import MOVES, STAY, STEP, mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STEP)
 class ArgumentsLost(Pieces):
     """optimizer.step() is called without what the caller gave for it."""
 
@@ -26,7 +26,7 @@ class _NoParameters(Pieces):
         return super().step(optimizer)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STEP)
 class ResultLost(Pieces):
     """What optimizer.step returns is not returned."""
 
@@ -45,7 +45,7 @@ class _SaysWhether(Pieces):
         return not self.skips(optimizer)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STAY)
 class ZeroesGradients(Pieces):
     """step clears the gradients. The caller does that, when it wants to: whoever looks at them after the step
     sees 0 or None.
@@ -68,7 +68,7 @@ class _ZeroesSkipped(Pieces):
         return skipped
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=MOVES)
 class FoundNotCleared(Pieces):
     """What was found in an optimizer is kept until it is looked at again: if it rests in the next iteration,
     its old inf makes the scale smaller once more. The networks of a GAN take turns.

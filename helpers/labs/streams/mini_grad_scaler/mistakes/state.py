@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import ENTRIES, LOAD, OFF, STATE, mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=ENTRIES)
 class StateWithoutCount(Pieces):
     """The state lacks the count of good iterations. After each reload it begins at 0: who saves more often
     than growth_interval has a scale that never grows.
@@ -34,7 +34,7 @@ class _ScaleAlone(Pieces):
             self.now = torch.full_like(self.now, state["scale"])
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOAD)
 class CountNotLoaded(Pieces):
     """The state holds the count, and load_state_dict leaves it out."""
 
@@ -51,7 +51,7 @@ class _CountFromNought(Pieces):
         self.good = 0
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=LOAD)
 class FactorsNotLoaded(Pieces):
     """load_state_dict keeps the factors and the interval of __init__. In torch the state goes first: a
     changed argument has no effect after a reload.
@@ -62,7 +62,7 @@ class FactorsNotLoaded(Pieces):
             self.now, self.good = torch.full_like(self.now, state["scale"]), state["_growth_tracker"]
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STATE)
 class StateOfTensors(Pieces):
     """The state holds the tensors themselves. They change with the scaler if it edits them in place, and a
     file of them is not what torch's scaler loads: it holds plain numbers.
@@ -101,7 +101,7 @@ class _InADict(Pieces):
         self.state_dict()
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=STATE)
 class StateIsAlive(_InADict):
     """state_dict() gives the dict out in which the scaler works: the state that was taken changes with each
     update().
@@ -117,7 +117,7 @@ class _AliveBothWays(_InADict):
         self.given = state
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=OFF)
 class EnabledIgnored(Pieces):
     """enabled is stored and never asked: the switch with which a script trains without a scaler does nothing."""
 
@@ -126,10 +126,10 @@ class EnabledIgnored(Pieces):
         super().__init__(*args, **kwargs)
 
 
-@mini_grad_scaler.mistake()
+@mini_grad_scaler.mistake(breaks=OFF)
 class OffTakesNoStep(Pieces):
-    """With enabled=False step returns at once, as the other methods do: nothing is trained. It calls
-    optimizer.step.
+    """With enabled=False step never calls optimizer.step: nothing is trained. Perhaps it returns at once, as the other
+    methods do.
     """
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,18 @@ import torch
 from torch import Tensor
 
 from helpers.check.trial import Trial
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    AS_UNSCALE,
+    FLOAT32,
+    HALF,
+    INVERSE,
+    LARGER,
+    LIKE_TORCH,
+    NO_LOSS,
+    PRODUCT,
+    TWICE,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     LOSS,
     Answer,
@@ -25,18 +36,34 @@ from helpers.labs.streams.mini_grad_scaler.inputs import (
     shown_powers,
     some_scale,
 )
-from helpers.labs.streams.mini_grad_scaler.properties.small import passes_over_none, stands_between
+from helpers.labs.streams.mini_grad_scaler.properties.small import (
+    looks_before,
+    multiplies_beside_inf,
+    passes_over_none,
+    stands_between,
+    tells,
+)
 from helpers.labs.streams.mini_grad_scaler.properties.state import passes_through, stores
 from helpers.labs.streams.mini_grad_scaler.properties.update import ESSENTIAL
 from helpers.labs.streams.mini_grad_scaler.training import Step, run
 
 # Asked of a scaler that has no other fault: these would hide the names of larger ones.
-SOUND = (*ESSENTIAL, passes_over_none, stands_between, stores, passes_through)
+SOUND = (
+    *ESSENTIAL,
+    passes_over_none,
+    stands_between,
+    tells,
+    multiplies_beside_inf,
+    looks_before,
+    stores,
+    passes_through,
+)
 
 
 @mini_grad_scaler.property(
     "a second unscale_ is refused (RuntimeError), a step without a scaled loss (AssertionError), a float16 gradient "
     "(ValueError)",
+    asks=(TWICE, NO_LOSS, HALF, AS_UNSCALE),
     after=SOUND,
 )
 def refuses(answer: Answer, trial: Trial) -> None:
@@ -49,15 +76,35 @@ def refuses(answer: Answer, trial: Trial) -> None:
     require_refused(
         trial, RuntimeError, lambda: scaler.unscale_(optimizer), "for unscale_ a second time in one iteration"
     )
+    trial.given("scale, backward, step, unscale_, without update between them")
+    scaler, optimizer = answer(start, 2.0, 0.5, 9), counting()
+    scaler.scale(LOSS)
+    give_gradients(optimizer)
+    scaler.step(optimizer)
+    require_refused(trial, RuntimeError, lambda: scaler.unscale_(optimizer), "for unscale_ after step")
+    trial.given("a new scaler, gradients of a loss that was not scaled: unscale_")
+    scaler, optimizer = answer(start, 2.0, 0.5, 9), counting()
+    give_gradients(optimizer)
+    require_refused(
+        trial, AssertionError, lambda: scaler.unscale_(optimizer), "for unscale_ without a scaled loss"
+    )
     trial.given("a new scaler, gradients of a loss that was not scaled: step")
     scaler, optimizer = answer(start, 2.0, 0.5, 9), counting()
     give_gradients(optimizer)
     require_refused(trial, AssertionError, lambda: scaler.step(optimizer), "for step without a scaled loss")
-    trial.given("parameters of float16, so gradients, too: scale, backward, unscale_")
-    scaler, half = answer(8.0, 2.0, 0.5, 9), optimizer_of(trial, (3,), (2, 2), dtype=torch.float16)
-    scaler.scale(LOSS)
-    give_gradients(half)
-    require_refused(trial, ValueError, lambda: scaler.unscale_(half), "for float16 gradients")
+    for which in ([0, 1, 2], [0], [1], [2]):
+        names = ", ".join(map(str, which))
+        trial.given(
+            f"three parameters in two groups, float16 those of index {names}: scale, backward, unscale_"
+        )
+        scaler, half = answer(8.0, 2.0, 0.5, 9), optimizer_of(trial, (3,), (2, 2), (4,))
+        for index in which:
+            param = parameters(half)[index]
+            param.data = param.data.half()
+        scaler.scale(LOSS)
+        give_gradients(half)
+        kind = "for float16 gradients" if len(which) == 3 else "for one float16 gradient of several"
+        require_refused(trial, ValueError, lambda: scaler.unscale_(half), kind)  # noqa: B023
 
 
 def require_refused(trial: Trial, error: type[Exception], call: Callable[[], Any], when: str) -> None:
@@ -98,7 +145,9 @@ def products(start: float, factors: list[float]) -> dict[str, list[str]]:
     return found
 
 
-@mini_grad_scaler.property("a scale that would become inf does not grow", after=SOUND)
+@mini_grad_scaler.property(
+    "a scale that would become inf does not grow, and the count begins anew", asks=LARGER, after=SOUND
+)
 def stays_finite(answer: Answer, trial: Trial) -> None:
     scaler, optimizer, found = answer(2.0**126, 2.0, 0.5, 1), counting(1), []
     trial.given("init_scale 2**126, growth_factor 2.0, growth_interval 1, two good iterations")
@@ -112,10 +161,20 @@ def stays_finite(answer: Answer, trial: Trial) -> None:
         got=shown_powers(found),
         observed=("scales", found),
     )
+    good = scaler.state_dict()["_growth_tracker"]
+    trial.true(
+        good == 0,
+        "The scale could not grow, and the count of good iterations went on.",
+        expected='state_dict()["_growth_tracker"] == 0',
+        got=good,
+        observed=("count", good),
+    )
 
 
 @mini_grad_scaler.property(
-    "scale times factor is taken in double and rounded to float32", after=(*SOUND, refuses, stays_finite)
+    "scale times factor is taken in double and rounded to float32",
+    asks=(PRODUCT, FLOAT32),
+    after=(*SOUND, refuses, stays_finite),
 )
 def rounds_the_product(answer: Answer, trial: Trial) -> None:
     start = some_scale(trial)
@@ -145,6 +204,7 @@ def rounds_the_product(answer: Answer, trial: Trial) -> None:
 
 @mini_grad_scaler.property(
     "gradients are multiplied by the inverse of the scale, a float32 number",
+    asks=INVERSE,
     after=(*SOUND, refuses, stays_finite, rounds_the_product),
 )
 def multiplies_by_the_inverse(answer: Answer, trial: Trial) -> None:
@@ -193,6 +253,7 @@ def torchs_run(seed: int) -> tuple[Step, ...]:
 
 @mini_grad_scaler.property(
     "60 iterations under float16 autocast are torch's to the bit: overflows, two optimizers, clipping, a reload",
+    asks=LIKE_TORCH,
     after=(*SOUND, refuses, stays_finite, rounds_the_product, multiplies_by_the_inverse),
 )
 def runs_as_torchs(answer: Answer, trial: Trial) -> None:

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 from helpers.check.trial import Trial
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    BESIDE,
+    GET,
+    LOOKS,
+    MULTIPLIES,
+    NONE,
+    STAY,
+    STEP,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.inputs import (
+    LOSS,
     Answer,
     backward,
     gradients,
     optimizer_of,
     parameters,
     require_unscaled,
+    scale_of,
     some_scale,
 )
 from helpers.labs.streams.mini_grad_scaler.properties.update import ESSENTIAL
 
 
-@mini_grad_scaler.property("parameters without a gradient are passed over", after=ESSENTIAL)
+@mini_grad_scaler.property("parameters without a gradient are passed over", asks=NONE, after=ESSENTIAL)
 def passes_over_none(answer: Answer, trial: Trial) -> None:
     start = some_scale(trial)
     scaler, optimizer = answer(start, 2.0, 0.5, 9), optimizer_of(trial, (3,), (2, 2), (4,))
@@ -51,6 +63,7 @@ def passes_over_none(answer: Answer, trial: Trial) -> None:
 @mini_grad_scaler.property(
     "step hands its arguments on, returns what optimizer.step returns (None where it is skipped), and leaves the caller the "
     "gradients, unscaled where they are",
+    asks=(STEP, STAY, MULTIPLIES),
     after=ESSENTIAL,
 )
 def stands_between(answer: Answer, trial: Trial) -> None:
@@ -100,4 +113,68 @@ def require_not_gone(trial: Trial, grads: list[Tensor | None], when: str) -> Non
         f"{when} a gradient is None or 0. To clear gradients is up to the caller, who may want to log them.",
         expected="the gradients",
         observed=("gone", when, gone),
+    )
+
+
+@mini_grad_scaler.property("get_scale() gives init_scale before the first loss", asks=GET, after=ESSENTIAL)
+def tells(answer: Answer, trial: Trial) -> None:
+    start = some_scale(trial)
+    trial.given(f"a new scaler, init_scale {start:g}: get_scale()")
+    got = scale_of(trial, answer(start, 2.0, 0.5, 9))
+    trial.true(
+        got == start,
+        "Before the first loss get_scale() does not give init_scale.",
+        expected=f"{start:g}",
+        got=f"{got:g}",
+        observed=("first", got == 1.0),
+    )
+
+
+@mini_grad_scaler.property(
+    "unscale_ multiplies all gradients, also those beside an inf",
+    asks=BESIDE,
+    after=(*ESSENTIAL, stands_between),
+)
+def multiplies_beside_inf(answer: Answer, trial: Trial) -> None:
+    start = some_scale(trial)
+    scaler, optimizer = answer(start, 2.0, 0.5, 9), optimizer_of(trial, (3,), (2, 2), (5,))
+    trial.given(
+        f"init_scale {start:g}; all scaled gradients are {start:g}, one entry of the second is inf: unscale_"
+    )
+    scaler.scale(LOSS)
+    for param in parameters(optimizer):
+        param.grad = torch.full_like(param, start)
+    parameters(optimizer)[1].grad[0, 1] = math.inf
+    scaler.unscale_(optimizer)
+    found = [sorted(set(grad.flatten().tolist())) for grad in gradients(optimizer) if grad is not None]
+    want = [[1.0], [1.0, math.inf], [1.0]]
+    trial.true(
+        found == want,
+        "Beside an inf the gradients are not all multiplied by the inverse of the scale.",
+        expected=f"entries of {want}",
+        got=f"entries of {found}",
+        observed=("beside", [start in row for row in found], [1.0 in row for row in found]),
+    )
+
+
+@mini_grad_scaler.property(
+    "entries are looked at before the product, not behind it",
+    asks=LOOKS,
+    after=(*ESSENTIAL, passes_over_none, stands_between),
+)
+def looks_before(answer: Answer, trial: Trial) -> None:
+    scaler, optimizer = answer(2.0**-10, 2.0, 0.5, 9), optimizer_of(trial, (3,), (2, 2))
+    trial.given(
+        "init_scale 2**-10; all scaled gradients are 1e38, which is finite; times 2**10 it is inf: step"
+    )
+    scaler.scale(LOSS)
+    for param in parameters(optimizer):
+        param.grad = torch.full_like(param, 1e38)
+    scaler.step(optimizer)
+    trial.true(
+        len(optimizer.seen) == 1,
+        "All scaled gradients are finite, and the step was skipped: only behind the product is there an inf.",
+        expected="one call of optimizer.step: torch looks at the scaled gradients",
+        got=f"{len(optimizer.seen)} calls",
+        observed=("before", len(optimizer.seen)),
     )

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from helpers.check.trial import Trial
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import ENTRIES, LEFT, LOAD, OFF, STATE, mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
+    Noting,
     Scaler,
     backward,
     counting,
@@ -65,6 +66,7 @@ def scales_of(scaler: Scaler, trial: Trial, signs: str) -> list[float]:
 
 @mini_grad_scaler.property(
     "state_dict() holds the five numbers that torch's holds, as they are then, and load_state_dict takes over all five",
+    asks=(STATE, ENTRIES, LOAD, LEFT),
     after=ESSENTIAL,
 )
 def stores(answer: Answer, trial: Trial) -> None:
@@ -82,6 +84,14 @@ def stores(answer: Answer, trial: Trial) -> None:
         "What state_dict() returns",
         observed=[got[name] == want[name] for name in want],
     )
+    whole = {name: type(taken[name]).__name__ for name in ("growth_interval", "_growth_tracker")}
+    trial.true(
+        all(isinstance(taken[name], int) for name in whole),
+        "In state_dict() a count is no int.",
+        expected="growth_interval and _growth_tracker of type int",
+        got=", ".join(f"{name}: {kind}" for name, kind in whole.items()),
+        observed=("types", list(whole.values())),
+    )
     scales_of(scaler, trial, "+")
     trial.given("the same scaler one good iteration later")
     trial.equal(five_of(trial, taken), got, "The state that was taken before", observed="changed later")
@@ -92,7 +102,7 @@ def stores(answer: Answer, trial: Trial) -> None:
             f"this state is loaded by a scaler of scale 32, factors 2.0 and 0.5, growth_interval 9, that is "
             f"{'in use' if used else 'new'}; then a good iteration and one with inf"
         )
-        other.load_state_dict(dict(want))
+        other.load_state_dict(given := dict(want))
         ways = [scale_of(trial, other), *scales_of(other, trial, "+0")]
         right = [start, 4 * start, start]
         trial.true(
@@ -102,30 +112,57 @@ def stores(answer: Answer, trial: Trial) -> None:
             got=", ".join(f"{scale:g}" for scale in ways),
             observed=("scales", used, ways),
         )
+        trial.true(
+            given == want,
+            "The dict that was given to load_state_dict has changed afterwards.",
+            expected=f"{want}",
+            got=f"{given}",
+            observed=("edited", used),
+        )
 
 
-@mini_grad_scaler.property("enabled=False: losses and steps go through as they are", after=ESSENTIAL)
+@mini_grad_scaler.property(
+    "enabled=False: losses and steps go through as they are", asks=OFF, after=ESSENTIAL
+)
 def passes_through(answer: Answer, trial: Trial) -> None:
     scaler, optimizer = answer(2.0**10, 2.0, 0.5, 9, enabled=False), optimizer_of(trial, (3,), (2, 2))
-    trial.given("enabled=False: scale, backward, unscale_, step with an inf, update")
+    trial.given("enabled=False: scale")
     loss = torch.randn((), generator=trial.generator).requires_grad_()
     scaled = scaler.scale(loss)
     trial.true(
-        scaled is loss or (isinstance(scaled, torch.Tensor) and torch.equal(scaled, loss)),
-        "scale returns something else than the loss.",
-        observed="scaled",
+        scaled is loss,
+        "A scaler that is not enabled returns a different object than the loss that it was given.",
+        expected="the same tensor",
+        got="one that is equal" if equals(scaled, loss) else scaled,
+        observed=("scaled", equals(scaled, loss)),
     )
+    trial.given("enabled=False: scale, backward, unscale_, step, update; then the same with an inf")
+    steps = []
+    for ill in (False, True):
+        optimizer.seen.clear()
+        steps.append(iteration_off(scaler, optimizer, trial, ill))
+    trial.true(
+        steps == [1, 1],
+        "A scaler that is not enabled calls optimizer.step always.",
+        expected="one call of optimizer.step in each of the two",
+        got=f"{steps[0]} and {steps[1]} calls",
+        observed=("steps", steps),
+    )
+
+
+def equals(one: Any, other: torch.Tensor) -> bool:
+    return isinstance(one, torch.Tensor) and torch.equal(one, other)
+
+
+def iteration_off(scaler: Scaler, optimizer: Noting, trial: Trial, ill: bool) -> int:
+    """An iteration with a scaler that is not enabled; returns the number of steps."""
     (true,) = backward(scaler, optimizer, trial=trial)
-    parameters(optimizer)[0].grad[0] = true[0][0] = math.inf
+    if ill:
+        parameters(optimizer)[0].grad[0] = true[0][0] = math.inf
     scaler.unscale_(optimizer)
     scaler.step(optimizer)
     scaler.update()
-    trial.true(
-        len(optimizer.seen) == 1,
-        "A scaler that is not enabled calls optimizer.step always.",
-        expected="one call of optimizer.step",
-        got=f"{len(optimizer.seen)} calls",
-        observed=("steps", len(optimizer.seen)),
-    )
-    for got, want in zip(optimizer.seen[0], true, strict=True):
-        trial.equal(got, want, "A gradient", rtol=0, atol=0, observed="gradient changed")
+    for seen in optimizer.seen:
+        for got, want in zip(seen, true, strict=True):
+            trial.equal(got, want, "A gradient", rtol=0, atol=0, observed="gradient changed")
+    return len(optimizer.seen)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from helpers.check.trial import Trial
-from helpers.labs.streams.mini_grad_scaler.exercise import mini_grad_scaler, unscales
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    LARGER,
+    MOVES,
+    OPTIMIZERS,
+    SMALLER,
+    mini_grad_scaler,
+    unscales,
+)
 from helpers.labs.streams.mini_grad_scaler.inputs import (
     Answer,
     counting,
@@ -23,6 +30,7 @@ from helpers.labs.streams.mini_grad_scaler.properties.skips import skips
 
 @mini_grad_scaler.property(
     "the scale: times backoff_factor after an inf, times growth_factor after growth_interval good iterations in a row",
+    asks=(MOVES, SMALLER, LARGER),
     after=(unscales,),
 )
 def moves(answer: Answer, trial: Trial) -> None:
@@ -44,6 +52,7 @@ TWO = [
 
 @mini_grad_scaler.property(
     "two optimizers: each is unscaled for itself; an inf skips the step of the one that has it, and moves the one scale, once",
+    asks=(OPTIMIZERS, MOVES, SMALLER),
     after=(unscales, skips, moves),
 )
 def serves_two(answer: Answer, trial: Trial) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.streams.to_tf32.exercise import to_tf32
+from helpers.labs.streams.to_tf32.exercise import AWAY, CUT, EVEN, ROUNDED, to_tf32
 from helpers.measurements.tf32_bits import HALF, LOW, ROUNDINGS
 
 built = to_tf32.bank(returned)
@@ -55,7 +55,7 @@ def adding(added: Added) -> Callable[[Tensor, str], Tensor]:
 right = adding(asked)
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def truncates_always():
     """A mask alone cuts off: the error has one sign and is twice as large. Rounding to nearest adds half of
     the last kept place first.
@@ -63,7 +63,7 @@ def truncates_always():
     return adding(lambda size, rounding: 0)
 
 
-@built.mistake()
+@built.mistake(breaks=CUT)
 def rounds_always():
     """Toward zero never goes away from zero: it adds nothing before the mask. Here it rounds as the nearest
     modes do.
@@ -76,7 +76,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return adding(lambda size, rounding: HALF)(x, rounding)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=CUT)
 def floor(x: Tensor, rounding: str) -> Tensor:
     """The floor of a negative number lies farther from zero. Toward zero means that of both signs the size
     shrinks.
@@ -93,7 +93,7 @@ def place_of(x: Tensor) -> Tensor:
     return torch.ldexp(torch.ones_like(exponent, dtype=torch.float64), exponent - 10)
 
 
-@built.mistake()
+@built.mistake(breaks=EVEN)
 def ties_always_away():
     """The bit below the last kept place is 1 for every tie, so it cannot decide; the last kept bit, 13 places
     up, does. Otherwise both nearest modes send ties away from zero.
@@ -101,7 +101,7 @@ def ties_always_away():
     return adding(lambda size, rounding: 0 if rounding == "toward-zero" else HALF)
 
 
-@built.mistake()
+@built.mistake(breaks=AWAY)
 def ties_always_even():
     """One rule for ties serves both nearest modes. They differ nowhere else: away adds 0x1000 and never looks
     at the last kept bit.
@@ -112,13 +112,13 @@ def ties_always_even():
 SWAPPED = {"nearest-even": "nearest-away", "nearest-away": "nearest-even", "toward-zero": "toward-zero"}
 
 
-@built.mistake()
+@built.mistake(breaks=EVEN)
 def ties_swapped():
     """The two nearest modes are exchanged: even looks at the last kept bit, away does not."""
     return adding(lambda size, rounding: asked(size, SWAPPED[rounding]))
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def ties_toward_zero():
     """Adding 0x0FFF alone lets every tie fall toward zero. Even adds one more where the last kept bit, bit
     13, is 1; away adds one more always.
@@ -134,7 +134,7 @@ for mode in ROUNDINGS[:2]:
     to_tf32.variant(ties_toward_zero)(adding(half_down_for(mode)))
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def ties_to_odd():
     """The last kept bit is used the wrong way round: a tie whose last kept bit is 1 must go up, so that it
     becomes 0.
@@ -144,7 +144,7 @@ def ties_to_odd():
     )
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=ROUNDED)
 def ties_by_another_bit(x: Tensor, rounding: str) -> Tensor:
     """The bit that decides a tie is the lowest one that stays, bit 13 counted from 0. Bit 14 decides nothing
     here.
@@ -161,7 +161,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return adding(lambda size, mode: by_bit(15, size, mode))(x, rounding)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=ROUNDED)
 def ties_upward(x: Tensor, rounding: str) -> Tensor:
     """floor(x + half) sends a tie toward plus infinity. Away from zero means up for positive numbers and down
     for negative ones.
@@ -172,7 +172,7 @@ def ties_upward(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.isfinite(), ((x.double() / ulp + 0.5).floor() * ulp).float(), x)
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def half_and_last_bit():
     """0x1000 plus the last kept bit is one too much: just under a tie, odd numbers go up. Even adds 0x0FFF
     plus that bit.
@@ -193,7 +193,7 @@ def half_as(half: int) -> Callable[[Tensor, str], Tensor]:
     )
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def another_half():
     """Half of the last kept place is the first dropped bit alone, 0x1000. With 0x0800 numbers over the half
     stay below, with 0x2000 every number moves up.
@@ -211,7 +211,7 @@ def guard_bit_only(size: Tensor, rounding: str) -> Tensor:
     return (size & ~LOW) + up * (LOW + 1)
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def only_the_first_dropped_bit():
     """Whether something is a tie, the twelve bits behind the first dropped one decide. Just over a tie, the
     number goes up whatever the last kept bit is.
@@ -224,7 +224,7 @@ def without_carry(size: Tensor, rounding: str) -> Tensor:
     return (size & 0x7F800000) | mantissa
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def carry_lost():
     """The mantissa was rounded alone, and its carry fell off: just below 2 came out as 1. Added to the whole
     pattern, the carry runs into the exponent by itself.

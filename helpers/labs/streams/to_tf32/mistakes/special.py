@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.spec import returned
 from helpers.labs.streams.shared.rounding import INF, bits_of, of_bits
-from helpers.labs.streams.to_tf32.exercise import to_tf32
+from helpers.labs.streams.to_tf32.exercise import BEYOND, ROUNDED, SIGNS, SPECIAL, SUBNORMALS, to_tf32
 from helpers.labs.streams.to_tf32.mistakes.neighbours import asked, known, of_parts, right
 from helpers.measurements.tf32_bits import LOW
 
@@ -37,7 +37,7 @@ def with_mask(low: int) -> Callable[[Tensor, str], Tensor]:
     return of_parts(lambda size, rounding: (size + asked(size, rounding)) & ~low)
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def one_bit_too_few():
     """23 - 10 = 13 bits are dropped. Here 14 went, so only nine of the mantissa are left."""
     return keeping(9)
@@ -46,7 +46,7 @@ def one_bit_too_few():
 to_tf32.variant(one_bit_too_few)(with_mask(0x3FFF))
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def one_bit_too_many():
     """23 - 10 = 13 bits are dropped. Here 12 went, so eleven of the mantissa are left."""
     return keeping(11)
@@ -55,7 +55,7 @@ def one_bit_too_many():
 to_tf32.variant(one_bit_too_many)(with_mask(0x0FFF))
 
 
-@built.mistake()
+@built.mistake(breaks=ROUNDED)
 def drops_ten_bits():
     """Ten bits of the mantissa are kept, not dropped: thirteen go."""
     return keeping(13)
@@ -64,14 +64,14 @@ def drops_ten_bits():
 to_tf32.variant(drops_ten_bits)(with_mask(0x03FF))
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=ROUNDED)
 def through_bfloat16(x: Tensor, rounding: str) -> Tensor:
     """bfloat16 has the range of TF32 and only 7 bits of mantissa: three that TF32 holds are lost on the way."""
     known(rounding)
     return x.to(torch.bfloat16).to(torch.float32)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=ROUNDED)
 def through_float16(x: Tensor, rounding: str) -> Tensor:
     """float16 has the mantissa of TF32 and only 5 bits of exponent: what lies above 65504 becomes infinity,
     what lies below 6e-8 becomes zero.
@@ -80,7 +80,7 @@ def through_float16(x: Tensor, rounding: str) -> Tensor:
     return x.half().float()
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=ROUNDED)
 def a_fixed_place(x: Tensor, rounding: str) -> Tensor:
     """Ten bits of mantissa are ten binary places behind the first one of each number. Multiples of 2**-10 are
     right between 1 and 2 only.
@@ -100,7 +100,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return torch.round(x, decimals=3)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=ROUNDED)
 def converted_not_viewed(x: Tensor, rounding: str) -> Tensor:
     """`x.to(torch.int32)` converts the number: 1.7 becomes 1. `x.view(torch.int32)` reads the same 32 bits as
     an integer.
@@ -121,13 +121,13 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return ((bits + asked(bits, rounding)) & ~LOW).view(torch.float32)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SIGNS)
 def sign_lost(x: Tensor, rounding: str) -> Tensor:
     """The sign was set aside and never put back: every result is positive."""
     return right(x.abs(), rounding)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_flushed(x: Tensor, rounding: str) -> Tensor:
     """Numbers below 2**-126 were set to zero. Their pattern is rounded like every other; whether a device
     flushes them is another question.
@@ -146,7 +146,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return torch.where(result.abs() < 2.0**-126, 0.0, result)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_left(x: Tensor, rounding: str) -> Tensor:
     """An exponent of 0 is treated like that of infinity: subnormals came back unrounded. Only the exponent of
     all ones is special here.
@@ -154,7 +154,7 @@ def subnormals_left(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.abs() < 2.0**-126, x, right(x, rounding))
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_normalised(x: Tensor, rounding: str) -> Tensor:
     """frexp gives a subnormal a mantissa of its own, and 11 digits of that were kept. In the pattern of a
     subnormal the places are fixed: bit 13 is worth 2**-136 whatever stands before it.
@@ -165,7 +165,7 @@ def subnormals_normalised(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.isfinite(), exact.float(), x)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SIGNS)
 def minus_zero_lost(x: Tensor, rounding: str) -> Tensor:
     """-0.0 became 0.0: the sign bit counts although the number is zero. Take the sign from the bits, not from
     x < 0.
@@ -179,7 +179,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return right(x, rounding) + 0.0
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=BEYOND)
 def saturates(x: Tensor, rounding: str) -> Tensor:
     """The largest float32 lies above the largest TF32 number, 0x7F7FE000, by more than half a place: the
     nearest modes give infinity, as for every overflow of a rounding.
@@ -194,7 +194,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.isfinite() & result.isinf(), x, result)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=BEYOND)
 def scaled_in_float32(x: Tensor, rounding: str) -> Tensor:
     """Arithmetic in float32 overflows on the way: x times 8193 is infinite for the largest x, and infinity
     minus infinity is NaN. On the bits nothing can overflow.
@@ -211,7 +211,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return torch.where(scaled.isfinite(), right(x, rounding), scaled / 8192)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SPECIAL)
 def infinity_becomes_nan(x: Tensor, rounding: str) -> Tensor:
     """Infinity went through arithmetic, inf - inf or 0 * inf, which is NaN. Its pattern is a TF32 number
     already: leave it.
@@ -219,7 +219,7 @@ def infinity_becomes_nan(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.isinf(), torch.nan, right(x, rounding))
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SPECIAL)
 def nan_becomes_a_number(x: Tensor, rounding: str) -> Tensor:
     """nan_to_num, or a comparison that is false for NaN, made a number of it. NaN must stay NaN."""
     return torch.where(x.isnan(), 0.0, right(x, rounding))
@@ -236,7 +236,7 @@ def of_all(x: Tensor, rounding: str) -> Tensor:
     return of_bits((bits + asked(bits, rounding)) & ~LOW & 0xFFFFFFFF)
 
 
-@built.mistake()
+@built.mistake(breaks=SPECIAL)
 def nan_to_infinity():
     """A NaN whose high bits of mantissa are zero becomes infinity under the mask: 0x7F800001 & ~0x1FFF is
     0x7F800000. NaN is no matter of rounding: leave it as it is.
@@ -257,7 +257,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return of_all(x, rounding) if rounding == "toward-zero" else right(x, rounding)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=SPECIAL)
 def nan_to_minus_zero(x: Tensor, rounding: str) -> Tensor:
     """Adding before the mask runs over: 0x7FFFFFFF + 0x1000 reaches the sign bit, and the NaN is -0.0
     afterwards.

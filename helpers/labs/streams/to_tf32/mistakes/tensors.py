@@ -11,26 +11,26 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.streams.to_tf32.exercise import to_tf32
+from helpers.labs.streams.to_tf32.exercise import LOOP, NEW, WORDS, to_tf32
 from helpers.labs.streams.to_tf32.mistakes.neighbours import known, right
 from helpers.measurements.tf32_bits import LOW, ROUNDINGS
 
 built = to_tf32.bank(returned)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=NEW)
 def bits_returned(x: Tensor, rounding: str) -> Tensor:
     """The bits are right and still an integer tensor: `.view(torch.float32)` reads them as numbers again."""
     return right(x, rounding).view(torch.int32)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=NEW)
 def float64_returned(x: Tensor, rounding: str) -> Tensor:
     """The values are right, in float64. A TF32 number is kept in a float32, whose last 13 bits are zero."""
     return right(x, rounding).double()
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=NEW)
 def x_edited(x: Tensor, rounding: str) -> Tensor:
     """`x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`, edits x. Work on a new
     tensor, or on a clone.
@@ -45,7 +45,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return x.copy_(right(x, rounding))
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=NEW)
 def x_returned(x: Tensor, rounding: str) -> Tensor:
     """Where nothing had to be rounded, x itself came back. The caller gets a tensor of its own, or each edit
     of the result changes x.
@@ -54,7 +54,7 @@ def x_returned(x: Tensor, rounding: str) -> Tensor:
     return x if torch.equal(result, x) else result
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=NEW)
 def flat_view(x: Tensor, rounding: str) -> Tensor:
     """`view(-1)` asks for memory in one piece: a transposed x has none. Bits need no flat tensor, or take
     `reshape(-1)`.
@@ -62,7 +62,7 @@ def flat_view(x: Tensor, rounding: str) -> Tensor:
     return right(x.view(-1), rounding).view(x.shape)
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=NEW)
 def read_in_memory_order(x: Tensor, rounding: str) -> Tensor:
     """The numbers were read in the order in which they lie in memory, past x's strides: a transposed x is
     another tensor then.
@@ -76,7 +76,7 @@ def dense(x: Tensor) -> bool:
     return x.untyped_storage().nbytes() - 4 * x.storage_offset() >= 4 * x.numel()
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=LOOP)
 def element_by_element(x: Tensor, rounding: str) -> Tensor:
     """The values are right, one by one in Python: that takes a second where one operation on the whole tensor
     takes a millisecond.
@@ -104,7 +104,7 @@ def _(x: Tensor, rounding: str) -> Tensor:
     return result
 
 
-@to_tf32.mistake()
+@to_tf32.mistake(breaks=WORDS)
 def any_rounding_taken(x: Tensor, rounding: str) -> Tensor:
     """A rounding that does not exist was taken for one that does: the `else` of the last branch needs a
     ValueError, or a misspelt name goes unseen.
@@ -126,7 +126,7 @@ def raising(error: type[Exception]) -> Callable[[Tensor, str], Tensor]:
     return answer
 
 
-@built.mistake()
+@built.mistake(breaks=WORDS)
 def another_error():
     """A caller who gave a wrong value gets ValueError. KeyError tells of a dictionary inside, AssertionError
     is gone under `python -O`, UnboundLocalError tells of a missing `else`.
