@@ -372,18 +372,10 @@ scriptable.variant(notes_thrown_out)(but(ignored=NotesOfScript))
 
 @built.mistake(breaks=SAME)
 def noted_in_eval_mode():
-    """The question whether the model trains was dropped: the unused method is reached in eval mode, and there
-    stands an error.
+    """In eval mode, too, notes are taken. Perhaps the question whether the model trains was dropped, or only asked
+    whether it is scripted: both may be asked.
     """
     return but(ignored=Always)
-
-
-class AtZero(REPAIRED["ignored"]):
-    def forward(self, x: Tensor) -> Tensor:
-        if self.training:
-            self.note(x)
-        y = self.fc(x)
-        return y if y.sum() >= 0 else -y
 
 
 class NotesAlways(REPAIRED["ignored"]):
@@ -392,6 +384,17 @@ class NotesAlways(REPAIRED["ignored"]):
             self.note(x)
         y = self.fc(x)
         return y if y.sum() > 0 else -y
+
+
+scriptable.variant(noted_in_eval_mode)(but(ignored=NotesAlways))
+
+
+class AtZero(REPAIRED["ignored"]):
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self.note(x)
+        y = self.fc(x)
+        return y if y.sum() >= 0 else -y
 
 
 class MaskWithoutZeros(broken.Masked):
@@ -416,14 +419,6 @@ def sign_at_zero():
     way.
     """
     return but(ignored=AtZero)
-
-
-@built.mistake(breaks=SAME)
-def notes_in_both_modes():
-    """In eval mode, too, a note is taken. Perhaps the question is whether the model is scripted, in place of
-    whether it trains. Both may be asked.
-    """
-    return but(ignored=NotesAlways)
 
 
 @built.mistake(breaks=SAME)
