@@ -81,8 +81,8 @@ def calls_of(answer: Answer, trial: Trial, tried: Case) -> list[tuple]:
             isinstance(call, tuple | list),
             f"A call is the tuple of forward's arguments, `(x,)` even for one. Got {type(call).__name__}.",
             expected="a list of tuples",
-            got=f"a list of {type(call).__name__}",
-            observed=("no tuple", type(call).__name__),
+            got=f"a {type(calls).__name__} of {type(call).__name__}",
+            observed=("no tuple", type(calls).__name__, type(call).__name__),
         )
     modes = [module.training for top in (tried.eager, tried.traced) for module in top.modules()]
     trial.true(
@@ -238,7 +238,7 @@ def form(answer: Answer, trial: Trial) -> None:
                 "The first call is the example itself, with which the trace was made.",
                 expected="a call with other arguments",
                 got=f"{shown_call(calls[0])}, with the example's values, and {len(calls) - 1} calls after it",
-                observed=("example", name),
+                observed=("example", name, not all(is_example(call, tried.example) for call in calls)),
             )
 
 
