@@ -16,6 +16,21 @@ from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate
 
 Answer = Callable[[torch.Graph, str], int]
 
+COUNT = 'How many nodes of `graph` are of this kind ("aten::add", "prim::If").'
+NODES = (
+    "Nodes stand in the graph and in the blocks of other nodes (the body of a prim::Loop, both ways of a prim::If), "
+    "however deep."
+)
+ONCE = "Each node counts once."
+WHOLE = 'Kinds are compared whole: "aten::add_" and "aten::addmm" are not "aten::add".'
+PARTS = (
+    "A call of a submodule is one node, prim::CallMethod; to count what it runs, the caller gives "
+    "`model.inlined_graph`."
+)
+INT = "Returns an int."
+LEFT = "The graph is left as it was."
+WALK = "The walk is your own: neither findAllNodes nor findNode is called."
+
 count_ops = Exercise(
     "09.count_ops",
     "Counting in the IR",
@@ -79,6 +94,13 @@ def model_of_parts() -> torch.jit.ScriptModule:
         return torch.jit.trace(Cell(torch.jit.script(Gate())), example, check_trace=False)
 
 
+def loops_in_loops(depth: int) -> torch.Graph:
+    """A graph with one addition, in so many loops."""
+    lines = [f"{'    ' * (place + 1)}for i{place} in range(n):" for place in range(depth)]
+    body = [*lines, f"{'    ' * (depth + 1)}x = x + 1", "    return x"]
+    return compiled("\n".join(["def f(x: Tensor, n: int):", *body, ""]))
+
+
 def counted(answer: Answer, trial: Trial, graph: torch.Graph, kind: str, words: str) -> None:
     """The count, against torch's own."""
     trial.given(f'count_ops(graph, "{kind}"), {words}:\n{shown(graph)}')
@@ -89,6 +111,7 @@ def counted(answer: Answer, trial: Trial, graph: torch.Graph, kind: str, words: 
         type(got) is int,
         f"Expected an int, got {type(got).__name__}.",
         expected=str(want),
+        got=f"a value of type {type(got).__name__}",
         observed=("type", type(got).__name__),
     )
     trial.true(
@@ -106,36 +129,39 @@ def shown(graph: torch.Graph, lines: int = 40) -> str:
     return "\n".join(text[:lines] + (["..."] if len(text) > lines else []))
 
 
-@count_ops.property("whole names: aten::add_, aten::addmm and a text that holds the name do not count")
+@count_ops.property(
+    "whole names: aten::add_, aten::addmm and a text that holds the name do not count", asks=(WHOLE, INT)
+)
 def whole_names(answer: Answer, trial: Trial) -> None:
     graph = compiled(NAMES)
     for kind in ("aten::add", "aten::add_", "prim::Loop", "prim::Print", "aten::mul"):
         counted(answer, trial, graph, kind, "of a function without loops")
 
 
-@count_ops.property("inside loops and branches, as deep as they go")
+@count_ops.property("inside loops and branches, as deep as they go", asks=(NODES, ONCE))
 def nested_blocks(answer: Answer, trial: Trial) -> None:
     graph = compiled(NESTED)
     for kind in ("aten::add", "aten::mul"):
         counted(answer, trial, graph, kind, "of a function with a loop in a branch in a loop")
 
 
-@count_ops.property("a loop in a loop, a branch in a branch")
+@count_ops.property("a loop in a loop, a branch in a branch", asks=(NODES, ONCE))
 def own_kind(answer: Answer, trial: Trial) -> None:
     graph = compiled(NESTED)
     for kind in ("prim::Loop", "prim::If", "prim::Constant"):
         counted(answer, trial, graph, kind, "of a function with a loop in a branch in a loop")
 
 
-@count_ops.property("random programs")
+@count_ops.property("random programs, and loops in loops in loops", asks=(COUNT, NODES))
 def programs(answer: Answer, trial: Trial) -> None:
+    counted(answer, trial, loops_in_loops(trial.random.randint(6, 9)), "aten::add", "of loops in loops")
     for _ in range(4):
         graph = graph_of(trial.random)
         for kind in ("aten::add", "aten::add_", "aten::relu", "prim::If", "prim::Loop", "prim::Print"):
             counted(answer, trial, graph, kind, "of a random program")
 
 
-@count_ops.property("graph and inlined_graph of a model with parts", changes=("torch RNG",))
+@count_ops.property("graph and inlined_graph of a model with parts", asks=PARTS, changes=("torch RNG",))
 def parts(answer: Answer, trial: Trial) -> None:
     model = model_of_parts()
     for kind in ("prim::CallMethod", "aten::linear", "prim::If", "aten::neg"):
@@ -149,7 +175,7 @@ def parts(answer: Answer, trial: Trial) -> None:
         )
 
 
-@count_ops.property("the graph stays as it was", changes=("torch RNG",))
+@count_ops.property("the graph stays as it was", asks=LEFT, changes=("torch RNG",))
 def unchanged(answer: Answer, trial: Trial) -> None:
     for graph, kind in (
         (torch._C.parse_ir(UNTIDY), "aten::add"),
@@ -163,11 +189,12 @@ def unchanged(answer: Answer, trial: Trial) -> None:
             graph.str(False) == before,
             "The answer changed the graph that it was given.",
             expected="a graph that is only read",
+            got=shown(graph),
             observed=("changed", kind),
         )
 
 
-@count_ops.property("the walk is the answer's own")
+@count_ops.property("the walk is the answer's own", asks=WALK)
 def own_walk(answer: Answer, trial: Trial) -> None:
     graph = compiled(NESTED)
     trial.given("with a look at which methods of the graph are called")

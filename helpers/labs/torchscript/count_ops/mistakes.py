@@ -7,13 +7,21 @@ from typing import Any
 
 import torch
 
-from helpers.labs.torchscript.count_ops.exercise import count_ops
+from helpers.labs.torchscript.count_ops.exercise import (
+    INT,
+    LEFT,
+    NODES,
+    ONCE,
+    WALK,
+    WHOLE,
+    count_ops,
+)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=NODES)
 def top_level_only(graph: torch.Graph, kind: str) -> int:
-    """graph.nodes() gives the outermost nodes. What stands in the body of a loop or in the ways of a branch
-    is in the blocks of those nodes.
+    """What stands in the body of a loop or in the ways of a branch is not counted. Perhaps only graph.nodes() was
+    asked: it gives the outermost nodes, and the rest is in the blocks of those.
     """
     return len([node for node in graph.nodes() if node.kind() == kind])
 
@@ -31,10 +39,10 @@ def _(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=NODES)
 def one_level_of_blocks(graph: torch.Graph, kind: str) -> int:
-    """The blocks of the outermost nodes are looked through, and the blocks of the nodes in them are not. Each
-    block can hold nodes with blocks: the function has to call itself.
+    """What stands two blocks deep is not counted. Perhaps only the blocks of the outermost nodes are looked through.
+    Each block can hold nodes with blocks: the function has to call itself.
     """
     count = 0
     for node in graph.nodes():
@@ -44,9 +52,9 @@ def one_level_of_blocks(graph: torch.Graph, kind: str) -> int:
     return count
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=NODES)
 def first_block_only(graph: torch.Graph, kind: str) -> int:
-    """A prim::If has two blocks, and only the first one is walked: what stands under else is lost."""
+    """What stands under else is not counted: a prim::If has two blocks. Perhaps only the first one is walked."""
 
     def walk(block: Any) -> int:
         count = 0
@@ -59,9 +67,11 @@ def first_block_only(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=ONCE)
 def counted_twice(graph: torch.Graph, kind: str) -> int:
-    """A node in a block is counted where it stands, and once more with the node that holds the block."""
+    """Nodes in blocks are counted more than once. Perhaps once where they stand, and once more with the node that
+    holds the block.
+    """
 
     def walk(block: Any) -> int:
         count = 0
@@ -74,10 +84,10 @@ def counted_twice(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=NODES)
 def blocks_of_the_counted_skipped(graph: torch.Graph, kind: str) -> int:
-    """A node is either counted or gone into. A prim::Loop inside a prim::Loop stands in the blocks of one
-    that was counted: do both.
+    """A loop in a loop, or a branch in a branch, is not counted. Perhaps a node is either counted or gone into: do
+    both.
     """
 
     def walk(block: Any) -> int:
@@ -86,25 +96,27 @@ def blocks_of_the_counted_skipped(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=WHOLE)
 def search_in_the_text(graph: torch.Graph, kind: str) -> int:
-    """The text of a graph holds more than kinds: constants, comments, and longer names such as aten::add_ and
-    aten::addmm, in which the shorter one is found, too.
+    """More is counted than there are nodes. Perhaps the text of the graph was searched: it holds constants, comments,
+    and longer names such as aten::add_ and aten::addmm, in which the shorter one is found, too.
     """
     return str(graph).count(kind)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=WHOLE)
 def words_of_the_text(graph: torch.Graph, kind: str) -> int:
-    """The name with its bracket is searched: longer names are gone, and a constant with this very text is
-    not.
+    """A constant with the text of the kind is counted. Perhaps the whole word was searched in the text of the graph:
+    longer names are gone then, and such a constant is not.
     """
     return len(re.findall(rf"(?<![\w:]){re.escape(kind)}(?!\w)", str(graph)))
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=WHOLE)
 def part_of_the_name(graph: torch.Graph, kind: str) -> int:
-    """`in` and startswith compare a part of the kind: aten::add is found in aten::add_ and in aten::addmm."""
+    """Longer names are counted, aten::add_ and aten::addmm for aten::add. Perhaps `in` or startswith compares a part
+    of the kind.
+    """
 
     def walk(block: Any) -> int:
         return sum((kind in node.kind()) + sum(map(walk, node.blocks())) for node in block.nodes())
@@ -120,9 +132,11 @@ def _(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=WHOLE)
 def underscore_ignored(graph: torch.Graph, kind: str) -> int:
-    """aten::add_ works in place and is another operator than aten::add: the underscore belongs to the name."""
+    """aten::add_ is counted as aten::add. It works in place and is a different operator: the underscore belongs to
+    the name.
+    """
 
     def walk(block: Any) -> int:
         return sum(
@@ -133,9 +147,11 @@ def underscore_ignored(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=ONCE)
 def results_counted(graph: torch.Graph, kind: str) -> int:
-    """What was counted are the results of the nodes. A prim::Print has none, a prim::Loop can have several."""
+    """A node without a result is not counted. Perhaps the results of the nodes were counted: a prim::Print has none,
+    a prim::Loop can have several.
+    """
 
     def walk(block: Any) -> int:
         return sum(
@@ -146,7 +162,7 @@ def results_counted(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=NODES)
 def is_there_any(graph: torch.Graph, kind: str) -> int:
     """This tells whether there is one, and not how many there are."""
 
@@ -164,7 +180,7 @@ def _(graph: torch.Graph, kind: str) -> Any:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=INT)
 def nodes_returned(graph: torch.Graph, kind: str) -> Any:
     """The nodes themselves were returned. Their number is asked for."""
 
@@ -179,10 +195,10 @@ def nodes_returned(graph: torch.Graph, kind: str) -> Any:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=NODES)
 def loops_only(graph: torch.Graph, kind: str) -> int:
-    """Only prim::Loop is gone into. prim::If holds nodes as well: ask each node for its blocks, whatever it
-    is.
+    """What stands in a prim::If is not counted. Perhaps only prim::Loop is gone into: ask each node for its blocks,
+    whatever it is.
     """
 
     def walk(block: Any) -> int:
@@ -196,10 +212,10 @@ def loops_only(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=LEFT)
 def graph_inlined(graph: torch.Graph, kind: str) -> int:
-    """torch._C._jit_pass_inline works on the graph that it is given: the caller's graph is another one
-    afterwards, and calls of parts are gone that were to be counted.
+    """The calls of parts are gone that were to be counted. Perhaps torch._C._jit_pass_inline was used: it works on
+    the graph that it is given.
     """
 
     def walk(block: Any) -> int:
@@ -209,9 +225,11 @@ def graph_inlined(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=LEFT)
 def dead_code_removed(graph: torch.Graph, kind: str) -> int:
-    """A pass that tidies up (dead code, equal constants) edits the caller's graph. Count what is there."""
+    """The caller's graph is a different one afterwards. Perhaps a pass tidies up (dead code, equal constants). Count
+    what is there.
+    """
 
     def walk(block: Any) -> int:
         return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
@@ -221,13 +239,25 @@ def dead_code_removed(graph: torch.Graph, kind: str) -> int:
     return walk(graph)
 
 
-@count_ops.mistake()
+@count_ops.mistake(breaks=WALK)
 def find_all_nodes(graph: torch.Graph, kind: str) -> int:
     """Right: findAllNodes is torch's own walk, in C++. Here you write it once yourself."""
     return len(graph.findAllNodes(kind))
 
 
-@count_ops.mistake()
-def flat_find(graph: torch.Graph, kind: str) -> int:
-    """findAllNodes(kind, False) leaves the blocks out, and it is not to be used here anyway."""
+@count_ops.mistake(breaks=NODES)
+def three_levels_of_blocks(graph: torch.Graph, kind: str) -> int:
+    """What stands deep in loops is not counted, and what stands less deep is. Perhaps the levels are written out,
+    three of them: let the function call itself.
+    """
+    level, count = [graph], 0
+    for _ in range(4):
+        nodes = [node for block in level for node in block.nodes()]
+        count += sum(node.kind() == kind for node in nodes)
+        level = [block for node in nodes for block in node.blocks()]
+    return count
+
+
+@count_ops.variant(top_level_only)
+def _(graph: torch.Graph, kind: str) -> int:
     return len(graph.findAllNodes(kind, False))

@@ -41,6 +41,19 @@ counterexamples = Exercise(
     ],
 )
 
+SAYS = "Calls, in order, of which the last one tells `case.eager` and its trace `case.traced` apart."
+LIST = "Returns a list of calls."
+CALL = 'A call is the tuple of the arguments of forward, `(x,)`, or `(x, k)` in case of "item".'
+MADE = (
+    "The check makes them in their order on a fresh copy of the model and on the trace, each time with the random "
+    "generators in the same state."
+)
+RUN = "Both run at each call: an error is no difference."
+FIRST = "The first call is not `case.example`."
+LAST = "At the last call the two results differ by more than rounding, and at no call before it."
+SHORTEST = "The list is as short as it can be."
+MODE = "The mode (`train`, `eval`) of both is left as it is: a mode is no input."
+
 SAID = {
     "branch": 'the calls for "branch": an `if` on the data',
     "loop": 'the calls for "loop": a `for` over the rows',
@@ -68,13 +81,19 @@ def calls_of(answer: Answer, trial: Trial, tried: Case) -> list[tuple]:
             isinstance(call, tuple | list),
             f"A call is the tuple of forward's arguments, `(x,)` even for one. Got {type(call).__name__}.",
             expected="a list of tuples",
-            observed=("no tuple", type(call).__name__),
+            got=f"a {type(calls).__name__} of {type(call).__name__}",
+            observed=("no tuple", type(calls).__name__, type(call).__name__),
         )
     modes = [module.training for top in (tried.eager, tried.traced) for module in top.modules()]
     trial.true(
         not any(modes),
         "The answer left the model or its trace in training mode. A mode is no input: what is asked for are calls "
         "after which the two differ as they were handed over, both in eval mode.",
+        expected="eval mode, both",
+        got=", ".join(
+            f"the {who} in {'training' if any(part.training for part in top.modules()) else 'eval'} mode"
+            for who, top in (("model", tried.eager), ("trace", tried.traced))
+        ),
         observed="mode changed",
     )
     return [tuple(call) for call in calls]
@@ -118,8 +137,9 @@ def differs_at(trial: Trial, tried: Case, calls: list[tuple]) -> int | None:
                 trial.fail(
                     f"Call {place + 1} makes the {who} raise {type(result).__name__}. Both must run: an error would be "
                     "noticed, the silent difference is what to find.",
+                    expected=f"two results for {shown_call(call)}",
                     got=line[:150],
-                    observed=("raised", who, len(calls) == 1),
+                    observed=("raised", who, len(calls) == 1, compared(tried, call)),
                 )
         if not is_same(*results):
             return place
@@ -130,6 +150,7 @@ def shown_call(call: tuple) -> str:
     """The shapes of a call, or its value where it is a single number."""
     parts = [
         (f"tensor({part.item():.4g})" if part.dim() == 0 else f"shape {tuple(part.shape)}")
+        + (", all zeros" if part.dim() and not part.any() else "")
         if isinstance(part, Tensor)
         else type(part).__name__
         for part in call
@@ -137,9 +158,41 @@ def shown_call(call: tuple) -> str:
     return f"({', '.join(parts)})"
 
 
+def compared(tried: Case, call: tuple) -> str:
+    """What a call has of that in which it may differ from the example, as far as it matters in this case."""
+    if not call or not all(isinstance(part, Tensor) for part in call) or len(call) != len(tried.example):
+        return "other arguments"
+    x, example = call[0], tried.example[0]
+    if tried.name == "branch":
+        above = [bool(part.double().mean() > tried.eager.threshold) for part in (x, example)]
+        return "same side" if above[0] == above[1] else "other side"
+    if not x.any():
+        return "zeros"
+    if tried.name in ("loop", "len"):
+        rows, traced = (len(part) if part.dim() else 0 for part in (x, example))
+        if rows > traced and not x[traced:].any():
+            return "zeros added"
+        return "more rows" if rows > traced else "fewer rows" if rows < traced else "as many rows"
+    if tried.name == "item":
+        return "same k" if torch.equal(call[1], tried.example[1]) else "other k"
+    return ""
+
+
 def least(tried: Case) -> int:
     """How many calls are needed."""
     return tried.eager.free + 1 if tried.name == "state" else 1
+
+
+def drawn_by(tried: Case) -> Any:
+    """What differs between the two cases of a name, so that no constant is right for both."""
+    x, *rest = tried.example
+    return {
+        "branch": lambda: bool(x.mean() > tried.eager.threshold),
+        "loop": lambda: len(x),
+        "len": lambda: len(x),
+        "state": lambda: tried.eager.free,
+        "item": lambda: int(rest[0]),
+    }.get(tried.name, lambda: float(x.flatten()[0]))()
 
 
 @functools.lru_cache(64)
@@ -155,19 +208,44 @@ def kept_case(name: str, seed: int) -> Case:
     return made
 
 
+def both_cases(name: str, trial: Trial) -> tuple[Case, Case]:
+    """Two cases of this name that differ in what matters: the side of the threshold, the rows, the count, k."""
+    first, seed = kept_case(name, trial.seed), trial.seed + 1
+    while drawn_by(second := kept_case(name, seed)) == drawn_by(first):
+        seed += 1
+    return first, second
+
+
+def asked(answer: Answer, trial: Trial, tried: Case) -> list[tuple]:
+    """The calls, from a case of the answer's own: it may use up the state of the model, and edit the example."""
+    trial.given(f'lab.case("{tried.name}"), traced with {shown_call(tried.example)}')
+    example = tuple(part.clone() for part in tried.example)
+    own = replace(tried, eager=copy.deepcopy(tried.eager), example=example)
+    return calls_of(answer, trial, own)
+
+
+@counterexamples.property(
+    "a list of tuples, which does not begin with the example; the modes are left",
+    asks=(LIST, CALL, FIRST, MODE),
+    changes=RNG,
+)
+def form(answer: Answer, trial: Trial) -> None:
+    for name in SAID:
+        for tried in both_cases(name, trial):
+            calls = asked(answer, trial, tried)
+            trial.true(
+                not is_example(calls[0], tried.example),
+                "The first call is the example itself, with which the trace was made.",
+                expected="a call with other arguments",
+                got=f"{shown_call(calls[0])}, with the example's values, and {len(calls) - 1} calls after it",
+                observed=("example", name, not all(is_example(call, tried.example) for call in calls)),
+            )
+
+
 def holds(name: str, answer: Answer, trial: Trial) -> None:
     """The answer's calls for two cases of this name."""
-    for seed in (trial.seed, trial.seed + 1):
-        tried = kept_case(name, seed)
-        asked = replace(tried, eager=copy.deepcopy(tried.eager))  # the answer may use up the state of its own
-        trial.given(f'lab.case("{name}"), traced with {shown_call(tried.example)}')
-        calls = calls_of(answer, trial, asked)
-        trial.true(
-            not is_example(calls[0], tried.example),
-            "The first call is the example itself, with which the trace was made.",
-            expected="a call with other arguments",
-            observed="example",
-        )
+    for tried in both_cases(name, trial):
+        calls = asked(answer, trial, tried)
         place, needed = differs_at(trial, tried, calls), least(tried)
         description = ", ".join(map(shown_call, calls[:4])) + (", ..." if len(calls) > 4 else "")
         off = max(-3, min(3, len(calls) - needed))
@@ -178,7 +256,7 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             else "Model and trace give the same at each of the calls.",
             expected="calls after which the two differ",
             got=description,
-            observed=("same", off, any(isinstance(x, Tensor) and x.any() for x in calls[-1])),
+            observed=("same", len(calls) > 1, off if name == "state" else 0, compared(tried, calls[-1])),
         )
         trial.true(
             off == 0,
@@ -190,4 +268,6 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
 
 
 for _name, _said in SAID.items():
-    counterexamples.property(_said, changes=RNG)(lambda answer, trial, name=_name: holds(name, answer, trial))
+    counterexamples.property(_said, asks=(SAYS, MADE, RUN, LAST, SHORTEST), changes=RNG)(
+        lambda answer, trial, name=_name: holds(name, answer, trial)
+    )

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.torchscript.counterexamples.exercise import counterexamples
+from helpers.labs.torchscript.counterexamples.exercise import (
+    CALL,
+    FIRST,
+    LAST,
+    LIST,
+    MODE,
+    RUN,
+    SHORTEST,
+    counterexamples,
+)
 from helpers.labs.torchscript.shown.cases import Case
 
 built = counterexamples.bank(returned)
@@ -44,10 +53,10 @@ def first_of(*names: str, change: Callable[[Tensor], Tensor]) -> Way:
 ALL = ("branch", "loop", "len", "state", "item", "training", "random")
 
 
-@counterexamples.mistake()
+@counterexamples.mistake(breaks=FIRST)
 def the_example_itself(case):
-    """The example is the one input for which the trace was right by construction, or, with dropout, the first
-    that anybody tries. A counterexample is another input.
+    """The first call is the example, in every case. For it the trace was right by construction, or, with dropout,
+    it is the first that anybody tries. A counterexample is a different input.
     """
     return [case.example]
 
@@ -57,11 +66,11 @@ def _(case: Case) -> list[tuple]:
     return [tuple(part.clone() for part in case.example)] * 2
 
 
-@counterexamples.mistake()
+@counterexamples.mistake(breaks=MODE)
 def mode_switched(case: Case) -> list[tuple]:
-    """train() changes what the model does, but the mode is no argument of a call: the caller of the trace
-    cannot give it. The trace keeps the dropout of its recording in either mode; in eval mode any input shows
-    that.
+    """The model or the trace is in training mode afterwards. That changes what the model does, but the mode is no
+    argument of a call. The trace keeps the dropout of its recording in either mode: in eval mode almost any input
+    shows that.
     """
     if case.name == "training":
         case.eager.train()
@@ -82,15 +91,15 @@ def _(case: Case) -> list[tuple]:
     return right(case)
 
 
-@built.mistake()
+@built.mistake(breaks=FIRST)
 def the_example_where_it_differs():
-    """With dropout and with a random factor the two differ on the example, too. What is asked for is an input
-    that the trace has not seen: the lesson holds for all of them.
+    """With dropout, and perhaps with a random factor, the first call is the example. The two differ there, too. What
+    is asked for is an input that the trace has not seen: the lesson holds for all of them.
     """
     return first_of("training", "random", change=lambda x: x)
 
 
-@built.mistake()
+@built.mistake(breaks=RUN)
 def fewer_rows():
     """With fewer rows the unrolled loop asks for a row that is not there, and the trace raises: everybody
     notices. With more rows it leaves the last ones out and says nothing.
@@ -101,10 +110,10 @@ def fewer_rows():
 counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones(x.shape[0] - 1, 5)))
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def same_side():
-    """Other values, but on the same side of the threshold: the `if` goes the way that was recorded, and the
-    trace is right.
+    """The mean is on the side of the threshold where the example's is: the `if` goes the way that was recorded, and
+    the trace is right. Perhaps only the values were changed.
     """
     return first_of("branch", change=lambda x: x.flip(0).flip(1))
 
@@ -118,7 +127,7 @@ counterexamples.variant(same_side)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def length_of_the_example():
     """The loop was unrolled to as many steps as the example has rows: with that many rows, whatever their
     values, the trace is right.
@@ -126,7 +135,7 @@ def length_of_the_example():
     return first_of("loop", change=lambda x: x * 3 + 1)
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def batch_of_the_example():
     """len(x) became the number of rows of the example. With that many rows the trace divides by the right
     number.
@@ -134,7 +143,7 @@ def batch_of_the_example():
     return first_of("len", change=lambda x: x * 3 + 1)
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def other_values_only():
     """Everywhere one call with other values of x in the old shape. What a trace forgets is also sizes, counts
     of calls, and other arguments.
@@ -142,7 +151,7 @@ def other_values_only():
     return first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1)
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def other_shape_only():
     """Everywhere one call with more rows. That shows loops and sizes; a branch, a state and a number taken
     out of another argument want another kind of input.
@@ -154,10 +163,10 @@ def other_shape_only():
     )
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def k_kept():
-    """The number that `.item()` took out is k's. Only another k shows that it became a constant; another x
-    does not.
+    """k is that of the example, whatever x is. It is k that `.item()` took out: only a different k shows that it
+    became a constant.
     """
     return first_of("item", change=lambda x: x * 3 + 1)
 
@@ -165,7 +174,7 @@ def k_kept():
 counterexamples.variant(k_kept)(first_of("item", change=lambda x: torch.cat([x, x])))
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def one_call_for_the_state():
     """At the first call the model is where it was when it was traced. The difference shows only when it has
     been called more often.
@@ -173,18 +182,18 @@ def one_call_for_the_state():
     return but(state=lambda case: [(case.example[0] + 1,)])
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
 def one_call_too_few():
-    """As many calls as the warm-up has: all of them pass unchanged in both. The one after them is what
-    differs.
+    """There is one call too few, as many as the warm-up has: all of them pass unchanged in both. The one after them
+    is what differs.
     """
     return but(state=lambda case: [(case.example[0] + 1,)] * case.eager.free)
 
 
-@built.mistake()
+@built.mistake(breaks=SHORTEST)
 def many_calls():
-    """Calling a hundred times shows the state, and does not show which call it was. Stop at the first
-    difference.
+    """There are three calls too many, or more. That shows the state, and does not show which call it was. Stop at the
+    first difference.
     """
     return but(state=lambda case: [(case.example[0] + 1,)] * 100)
 
@@ -192,28 +201,40 @@ def many_calls():
 counterexamples.variant(many_calls)(but(state=lambda case: [(torch.rand(2, 2) + 1,) for _ in range(20)]))
 
 
-@built.mistake()
+@built.mistake(breaks=SHORTEST)
 def one_call_too_many():
-    """The tracing called a copy: this model has not been called yet. So it is free + 1 calls, and not free +
-    2.
+    """There is one call too many: the two differ before the last. Perhaps the call of the tracing was counted. It called
+    a copy: this model has not been called yet, and free + 1 calls are enough.
     """
     return but(state=lambda case: [(case.example[0] + 1,)] * (case.eager.free + 2))
 
 
-@built.mistake()
+@built.mistake(breaks=FIRST)
 def the_example_warms_up():
-    """The calls that warm the model up may be any but the example first: the first call, too, is to be one
-    that was not traced.
+    """For the state the first call is the example. The calls that warm the model up may be any but this one: the
+    first call, too, is to be one that was not traced.
     """
     return but(state=lambda case: [case.example] * (case.eager.free + 1))
 
 
-@built.mistake()
+@built.mistake(breaks=LAST)
+def rows_of_zeros():
+    """There are more rows, and those that the trace has not seen are zeros: what it leaves out adds nothing."""
+    return first_of("loop", change=lambda x: torch.cat([x, 0 * x]))
+
+
+counterexamples.variant(rows_of_zeros)(first_of("loop", change=lambda x: torch.cat([x, x.new_zeros(1, 4)])))
+
+
+@built.mistake(breaks=LAST)
 def zeros_hide_it():
-    """Dropout of zeros, and any factor times zero, is zero: the two differ, and this input cannot show it."""
+    """With dropout the input is all zeros, and dropout of zeros is zero in the model and in the trace. This
+    input cannot show it.
+    """
     return first_of("training", "random", change=lambda x: 0 * x)
 
 
+counterexamples.variant(zeros_hide_it)(first_of("training", change=lambda x: 0 * x))
 counterexamples.variant(zeros_hide_it)(
     but(
         training=lambda case: [(torch.zeros(7, 2),)],
@@ -222,27 +243,41 @@ counterexamples.variant(zeros_hide_it)(
 )
 
 
-@counterexamples.mistake()
+@built.mistake(breaks=LAST)
+def zeros_times_a_factor():
+    """Where the factor is random the input is all zeros, and zero times any factor is zero. This input cannot
+    show it.
+    """
+    return first_of("random", change=lambda x: 0 * x)
+
+
+@counterexamples.mistake(breaks=CALL)
 def inputs_without_tuples(case):
-    """A call is the tuple of all arguments, so that there can be two of them: `[(x,)]`, not `[x]`."""
+    """The list holds tensors. A call is the tuple of all arguments, so that there can be two of them: `[(x,)]`, not
+    `[x]`.
+    """
     return [call[0] if len(call) == 1 else call for call in right(case)]
 
 
-@counterexamples.mistake()
+@counterexamples.mistake(breaks=RUN)
 def results_returned(case):
-    """These are the two results that differ, and not the arguments that led to them."""
+    """The model raises, as the arguments are not those of forward. Perhaps they are the two results that differ, and
+    not the arguments that led to them.
+    """
     return [(case.eager(*call), case.traced(*call)) if case.name != "item" else call for call in right(case)]
 
 
-@counterexamples.mistake()
+@counterexamples.mistake(breaks=LIST)
 def one_call_unlisted(case):
-    """A list of calls is asked for, because a state needs several: [(x,)] holds one call, (x,) is one."""
+    """The answer is no list of tuples. Perhaps it is one call: [(x,)] holds one call, (x,) is one. A list is asked
+    for, because a state needs several.
+    """
     return right(case)[0]
 
 
-@counterexamples.mistake()
+@counterexamples.mistake(breaks=FIRST)
 def example_first_then_other(case):
-    """The example is called first, for comparison. There the two agree, or it is no counterexample: leave it
-    out.
+    """The example is called first, perhaps for comparison, and other calls follow. There the two agree, or it is no
+    counterexample: leave it out.
     """
     return [case.example, *right(case)] if case.name != "state" else right(case)

@@ -21,6 +21,23 @@ Answer = Callable[[str], torch.jit.ScriptModule]
 
 Case = tuple[Tensor, Tensor, str]  # xs, h, in words
 
+MODEL = "A recurrent model whose loop and branch survive, though neither script nor trace takes all of it."
+INNER = '"trace_in_script" is a scripted loop around a traced lab.Cell, which holds a scripted lab.Gate.'
+OUTER = '"script_in_trace" is a traced lab.Readout around that scripted loop.'
+RETURNS = (
+    "Returns a ScriptModule, called as `model(xs, h)`: xs of shape (length, batch, lab.INPUTS), h of shape (batch, "
+    "lab.HIDDEN)."
+)
+PARAMETERS = "Its parameters are those of the parts."
+LOOP = (
+    "The loop, which you write, runs the cell over xs, hands h on, and gives (ys, h): ys stacked to (length, batch, "
+    "lab.HIDDEN), h the last one. lab.Readout changes ys."
+)
+ANY = "It is right for any length from 1 on and any batch, whichever way the gate goes at each step."
+BOTH = "whichever way the gate goes at each step"
+HOLDS = "`model.inlined_graph` holds a prim::Loop and a prim::If."
+LEFT = "xs and h are left as they were, and the gradients of xs, h and the parameters are those of the parts in Python."
+
 KINDS = ("trace_in_script", "script_in_trace")
 RNG = ("torch RNG", "numpy RNG", "random RNG")  # parts and examples are drawn
 
@@ -189,17 +206,19 @@ def right_results(kind: str, answer: Answer, trial: Trial) -> None:
     tell(gaps(model, plain, inputs(trial)), kind, trial)
 
 
-@nest.property('"trace_in_script": any length and any batch', changes=RNG)
+@nest.property(
+    '"trace_in_script": any length and any batch', asks=(RETURNS, PARAMETERS, LOOP, ANY), changes=RNG
+)
 def trace_in_script(answer: Answer, trial: Trial) -> None:
     right_results("trace_in_script", answer, trial)
 
 
-@nest.property('"script_in_trace": any length and any batch', changes=RNG)
+@nest.property('"script_in_trace": any length and any batch', asks=(OUTER, PARAMETERS, ANY), changes=RNG)
 def script_in_trace(answer: Answer, trial: Trial) -> None:
     right_results("script_in_trace", answer, trial)
 
 
-@nest.property("the gate goes both ways, whichever way the example went", changes=RNG)
+@nest.property("the gate goes both ways, whichever way the example went", asks=BOTH, changes=RNG)
 def both_ways(answer: Answer, trial: Trial) -> None:
     for kind in KINDS:
         model = nested(answer, kind, trial)
@@ -218,7 +237,7 @@ def both_ways(answer: Answer, trial: Trial) -> None:
         tell(gaps(model, plain, cases), kind, trial)
 
 
-@nest.property("the loop and the branch stand in inlined_graph", changes=RNG)
+@nest.property("the loop and the branch stand in inlined_graph", asks=(HOLDS, MODEL), changes=RNG)
 def survive(answer: Answer, trial: Trial) -> None:
     for kind in KINDS:
         model = nested(answer, kind, trial)
@@ -227,11 +246,14 @@ def survive(answer: Answer, trial: Trial) -> None:
             not missing,
             f"There is no {' and no '.join(missing)} in inlined_graph: what ran once was written down.",
             expected="a prim::Loop and a prim::If",
+            got="neither" if len(missing) == 2 else f"no {missing[0]}" if missing else "",
             observed=(kind, missing),
         )
 
 
-@nest.property("the outermost part is scripted in the one, traced in the other", changes=RNG)
+@nest.property(
+    "the outermost part is scripted in the one, traced in the other", asks=(INNER, OUTER), changes=RNG
+)
 def outermost(answer: Answer, trial: Trial) -> None:
     for kind in KINDS:
         model = nested(answer, kind, trial)
@@ -244,7 +266,62 @@ def outermost(answer: Answer, trial: Trial) -> None:
         )
 
 
-@nest.property("script and trace are both used, for either kind", changes=RNG, once_right=True)
+@nest.property("xs and h are left, and the gradients are right", asks=LEFT, changes=RNG, once_right=True)
+def gradients(answer: Answer, trial: Trial) -> None:
+    for kind in KINDS:
+        model = nested(answer, kind, trial)
+        plain = with_weights(model, kind, trial)
+        given = (
+            torch.randn(3, 5, INPUTS, generator=trial.generator),
+            torch.randn(5, HIDDEN, generator=trial.generator),
+        )
+        trial.given(
+            f'nest("{kind}")(xs, h), xs of shape {tuple(given[0].shape)}, h of shape {tuple(given[1].shape)}'
+        )
+        kept = [part.clone() for part in given]
+        with quiet(), torch.no_grad():
+            model(*given)
+        for name, part, before in zip(("xs", "h"), given, kept, strict=True):
+            trial.true(
+                torch.equal(part, before),
+                f"The model writes into {name}, which is the caller's.",
+                expected=before,
+                got=part,
+                observed=(kind, "edited", name),
+            )
+        want, got = (slopes(one, kept) for one in (plain, model))
+        for name, need in want.items():
+            have = got[name]
+            trial.true(
+                have is not None,
+                f"No gradient reaches {name}.",
+                expected=need,
+                got="None",
+                observed=(kind, "no gradient", name),
+            )
+            gap = difference(have, need, rtol=1e-4, atol=1e-5)
+            trial.true(
+                gap is None,
+                f"The gradient of {name}: {gap.sentence if gap else ''}.",
+                expected=need,
+                got=have,
+                observed=(kind, "other gradient", name),
+            )
+
+
+def slopes(model: nn.Module, given: list[Tensor]) -> dict[str, Tensor | None]:
+    """The gradients of xs, h and each parameter, of a loss that both results go into."""
+    xs, h = (part.clone().requires_grad_() for part in given)
+    with quiet():
+        ys, last = model(xs, h)
+    wanted = {"h": h, "xs": xs, **{short_name(key): value for key, value in sorted(model.named_parameters())}}
+    loss = (ys * torch.linspace(-1, 2, ys.numel()).view(ys.shape)).sum() + (last**2).sum()
+    return dict(zip(wanted, torch.autograd.grad(loss, list(wanted.values()), allow_unused=True), strict=True))
+
+
+@nest.property(
+    "script and trace are both used, for either kind", asks=(MODEL, INNER), changes=RNG, once_right=True
+)
 def both_tools(answer: Answer, trial: Trial) -> None:
     for kind in KINDS:
         with calls_to(torch.jit.script, torch.jit.trace, torch.jit.trace_module) as seen:

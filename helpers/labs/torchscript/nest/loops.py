@@ -72,6 +72,8 @@ def kind_of_gap(
         if have.shape[1:] == need.shape[1:] and have.dim() == need.dim():
             return "unrolled"
         is_turned = have.dim() == 3 and have.transpose(0, 1).shape == need.shape
+        if have.dim() == 2 and len(have) == need.shape[0] * need.shape[1]:
+            return "steps joined"
         return "turned" if is_turned else f"{have.dim()} dimensions"
     for name, (ys, state) in variants(cell, xs, h):
         if not (is_far(have, readout(ys)) or is_far(got[1], state)):

@@ -8,7 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.spec import returned
-from helpers.labs.torchscript.nest.exercise import nest
+from helpers.labs.torchscript.nest.exercise import (
+    ANY,
+    BOTH,
+    INNER,
+    LEFT,
+    LOOP,
+    MODEL,
+    OUTER,
+    PARAMETERS,
+    RETURNS,
+    nest,
+)
 from helpers.labs.torchscript.shown.recurrent import HIDDEN, INPUTS, Cell, Gate, Readout
 
 built = nest.bank(returned)
@@ -51,7 +62,7 @@ def around(loop: Callable[[], nn.Module]) -> Callable[[str], torch.jit.ScriptMod
     return answer
 
 
-@nest.mistake()
+@nest.mistake(breaks=ANY)
 def everything_traced(kind: str) -> torch.jit.ScriptModule:
     """Traced as a whole, the loop is unrolled to the length of the example, and the gate goes the example's
     way for ever.
@@ -75,7 +86,7 @@ def _(kind: str) -> torch.jit.ScriptModule:
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
 
 
-@nest.mistake()
+@nest.mistake(breaks=MODEL)
 def everything_scripted(kind: str) -> torch.jit.ScriptModule:
     """The compiler reads all of the code, and the Cell holds Python that it refuses. A trace only watches
     what runs: the cell has to be traced.
@@ -90,7 +101,7 @@ def _(kind: str) -> torch.jit.ScriptModule:
     return model if kind == "trace_in_script" else trace(Readout(model), SEQUENCE)
 
 
-@nest.mistake()
+@nest.mistake(breaks=OUTER)
 def readout_scripted(kind: str) -> torch.jit.ScriptModule:
     """The loop is right. The Readout around it looks its activation up by name, and the compiler wants to
     know it beforehand: this part has to be traced.
@@ -99,7 +110,7 @@ def readout_scripted(kind: str) -> torch.jit.ScriptModule:
     return loop if kind == "trace_in_script" else torch.jit.script(Readout(loop))
 
 
-@nest.mistake()
+@nest.mistake(breaks=ANY)
 def loop_traced(kind: str) -> torch.jit.ScriptModule:
     """The gate was scripted and its branch survives. The loop was traced, so it has as many steps as the
     example.
@@ -108,7 +119,7 @@ def loop_traced(kind: str) -> torch.jit.ScriptModule:
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
 
 
-@built.mistake()
+@built.mistake(breaks=BOTH)
 def gate_traced():
     """The cell was traced with a gate of Python in it: the loop survives, and the branch is the one that the
     example took. Script the gate before the cell is traced.
@@ -183,52 +194,106 @@ class BatchFirst(Loop):
         return torch.stack(ys, 1), h
 
 
+class Joined(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.cat(ys), h
+
+
+class Edited(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, new = self.cell(xs[place], h)
+            h.copy_(new)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
+class Detached(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h.detach())
+            ys.append(y)
+        return torch.stack(ys), h
+
+
 def scripted(kind: type[Loop]) -> Callable[[str], torch.jit.ScriptModule]:
     """The right answer with another class of loop."""
     return around(lambda: torch.jit.script(kind(scripted_cell())))
 
 
-@built.mistake()
+@built.mistake(breaks=LOOP)
 def second_output_dropped():
-    """`y, _ = self.cell(...)` drops the second result of the traced cell: each step starts from the first h
-    again. For one step nobody sees it.
+    """Each step starts from the first h again, and that h is returned. Perhaps `y, _ = self.cell(...)` drops the
+    second result of the traced cell. For one step of ys nobody sees it.
     """
     return scripted(CarryDropped)
 
 
-@built.mistake()
+@built.mistake(breaks=LOOP)
 def state_not_handed_on():
-    """The new h is kept for the end, and not given to the next step: each step begins with the h of the
-    start.
+    """Each step begins with the h of the start, and the h that is returned is one step from there. Perhaps the new h
+    is kept for the end, and not given to the next step.
     """
     return scripted(LastCarry)
 
 
-@built.mistake()
+@built.mistake(breaks=LOOP)
 def output_carried_on():
-    """What goes to the next step is h, the second result. Here y goes, which is another tensor."""
+    """y goes to the next step. It is h, the second result, that goes there."""
     return scripted(OutputCarried)
 
 
-@built.mistake()
+@built.mistake(breaks=LOOP)
 def results_swapped():
-    """The cell gives (y, h), in this order; a trace holds no names that could tell."""
+    """y and h are exchanged: the cell gives (y, h), in this order. A trace holds no names that could tell."""
     return scripted(Swapped)
 
 
-@built.mistake()
+@built.mistake(breaks=LOOP)
 def last_step_only():
-    """The loop gives the y of the last step. All of them were wanted, stacked along a new first dimension."""
+    """ys has two dimensions and not three. Perhaps it is the y of the last step: all of them were wanted, stacked
+    along a new first dimension.
+    """
     return scripted(LastOnly)
 
 
-@built.mistake()
+@built.mistake(breaks=LOOP)
+def joined_along_the_batch():
+    """ys has two dimensions, and as many rows as all steps together. Perhaps by torch.cat: it joins along the
+    batch, and torch.stack makes a new first dimension.
+    """
+    return scripted(Joined)
+
+
+@built.mistake(breaks=LEFT)
+def state_edited_in_place():
+    """The caller's h is a different one afterwards: the next sequence does not start where it should. Perhaps each
+    step writes its h into the argument.
+    """
+    return scripted(Edited)
+
+
+@built.mistake(breaks=LEFT)
+def state_detached():
+    """No gradient reaches the h of the start. Perhaps h is detached on its way from step to step: the values are
+    right, and what is learnt stops at one step.
+    """
+    return scripted(Detached)
+
+
+@built.mistake(breaks=LOOP)
 def stacked_at_one():
     """torch.stack(ys, 1) puts the steps after the batch: xs came with the length first, and so goes ys."""
     return scripted(BatchFirst)
 
 
-@nest.mistake()
+@nest.mistake(breaks=LOOP)
 def final_state_lost(kind: str) -> torch.jit.ScriptModule:
     """The loop gives ys alone. The last h was to come with it: without it nobody can go on from there."""
     if kind == "trace_in_script":
@@ -239,9 +304,11 @@ def final_state_lost(kind: str) -> torch.jit.ScriptModule:
 # Parts at the wrong place, parts that are no submodules, parts made of something else.
 
 
-@nest.mistake()
+@nest.mistake(breaks=OUTER)
 def same_for_both(kind: str) -> torch.jit.ScriptModule:
-    """The scripted loop was returned for both kinds. In the second a traced Readout stands around it."""
+    """ "script_in_trace" gives ys without the activation, and the loop itself was returned. In the second a traced
+    Readout stands around it.
+    """
     return torch.jit.script(Loop(scripted_cell()))
 
 
@@ -258,10 +325,10 @@ class Scripted(nn.Module):
         return h * h, h
 
 
-@built.mistake()
+@built.mistake(breaks=INNER)
 def cell_rewritten():
-    """The cell was written anew so that the compiler takes it: right, where the code is yours. Here a part of
-    somebody else's goes in as it is, and only a trace takes it.
+    """torch.jit.trace is not called. Perhaps the cell was written anew so that the compiler takes it: right, where the
+    code is yours. Here a part of somebody else's goes in as it is, and only a trace takes it.
     """
     return around(lambda: torch.jit.script(Loop(Scripted())))
 
@@ -298,7 +365,7 @@ class HiddenStep(nn.Module):
         return torch.stack(ys), h
 
 
-@built.mistake()
+@built.mistake(breaks=PARAMETERS)
 def called_through_a_python_attribute():
     """A part that stands in a list or a tuple is no submodule. A script can reach it only by a call of
     Python, its weights are in no state_dict, and a trace refuses it: not part of the active trace.
@@ -312,7 +379,7 @@ def _(kind: str) -> torch.jit.ScriptModule:
     return loop if kind == "trace_in_script" else trace(Hidden(loop), SEQUENCE)
 
 
-@nest.mistake()
+@nest.mistake(breaks=RETURNS)
 def python_returned(kind: str) -> nn.Module:
     """The parts are a trace and a script, and the whole is still a module of Python: it cannot be saved. The
     outermost part has to be scripted or traced, too.
@@ -321,7 +388,7 @@ def python_returned(kind: str) -> nn.Module:
     return loop if kind == "trace_in_script" else Readout(torch.jit.script(loop))
 
 
-@nest.mistake()
+@nest.mistake(breaks=PARAMETERS)
 def frozen(kind: str) -> torch.jit.ScriptModule:
     """torch.jit.freeze makes constants of the weights: a graph for one set of them, with no parameter left to
     load.
@@ -330,9 +397,9 @@ def frozen(kind: str) -> torch.jit.ScriptModule:
     return torch.jit.freeze((loop if kind == "trace_in_script" else trace(Readout(loop), SEQUENCE)).eval())
 
 
-@nest.mistake()
+@nest.mistake(breaks=OUTER)
 def readout_forgotten(kind: str) -> torch.jit.ScriptModule:
-    """The loop was traced without lab.Readout around it: the activation is missing."""
+    """ "script_in_trace" gives ys without the activation. Perhaps the loop was traced without lab.Readout around it."""
     loop = torch.jit.script(Loop(scripted_cell()))
 
     class Through(nn.Module):

@@ -11,6 +11,14 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from helpers.labs.torchscript.save_and_run_elsewhere.exercise import (
+    AT_PATH,
+    BESIDE,
+    EVALUATION,
+    LEFT,
+    RETURNS,
+    WRITES,
+)
 from helpers.labs.torchscript.save_and_run_elsewhere.exercise import save_and_run_elsewhere as exercise
 from helpers.labs.torchscript.shared.elsewhere import elsewhere
 
@@ -30,7 +38,7 @@ def run(program: str, path: Path, example: Example, *words: object) -> Tensor:
         return torch.load(made)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=AT_PATH)
 def whole_module_pickled(module: nn.Module, example: Example, path: Path) -> Tensor:
     """torch.save(module) stores the name of the class, not its code: who loads it must import the class."""
     torch.save(module, path)
@@ -43,7 +51,7 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     return run(LOAD + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=AT_PATH)
 def class_made_importable(module: nn.Module, example: Example, path: Path) -> Tensor:
     """With the folder of the class on sys.path a pickle loads; but then the file is half of what must be
     shipped.
@@ -54,7 +62,7 @@ def class_made_importable(module: nn.Module, example: Example, path: Path) -> Te
     return run(START + load + RUN, path, example, folder)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=AT_PATH)
 def state_dict_saved(module: nn.Module, example: Example, path: Path) -> Tensor:
     """A state_dict is the right thing for a checkpoint, and no program: the code travels beside it, by hand."""
     torch.save(module.state_dict(), path)
@@ -77,7 +85,7 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     return copy.deepcopy(module).eval()(*example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=EVALUATION)
 def traced(module: nn.Module, example: Example, path: Path) -> Tensor:
     """A trace is one run: the branch that the example took, and as many rows as it had. This module needs
     script.
@@ -95,7 +103,7 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     return run(LOAD + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=RETURNS)
 def traced_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
     """Dropout was recorded as it ran: switched on, for good. eval() on the loaded file changes nothing."""
     torch.jit.trace(module, example, check_trace=False).save(path)
@@ -108,14 +116,14 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     return run(LOAD + "module.eval()\n" + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=RETURNS)
 def saved_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
     """A scripted module is saved in the mode that it is in, and C++ or a server will not think of eval()."""
     torch.jit.script(module).save(path)
     return run(LOAD + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=EVALUATION)
 def eval_by_the_reader(module: nn.Module, example: Example, path: Path) -> Tensor:
     """The right values come from an eval() in the other program. The next reader of the file does not have
     it.
@@ -124,7 +132,7 @@ def eval_by_the_reader(module: nn.Module, example: Example, path: Path) -> Tenso
     return run(LOAD + "module.eval()\n" + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=LEFT)
 def left_in_evaluation(module: nn.Module, example: Example, path: Path) -> Tensor:
     """module.eval() was called on the caller's own module: the training that goes on has no dropout from here
     on.
@@ -134,7 +142,7 @@ def left_in_evaluation(module: nn.Module, example: Example, path: Path) -> Tenso
     return run(LOAD + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=LEFT)
 def all_put_into_training(module: nn.Module, example: Example, path: Path) -> Tensor:
     """train() afterwards puts every part into training mode, also one that was kept in evaluation mode on
     purpose.
@@ -145,7 +153,7 @@ def all_put_into_training(module: nn.Module, example: Example, path: Path) -> Te
     return run(LOAD + RUN, path, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=WRITES)
 def loaded_here(module: nn.Module, example: Example, path: Path) -> Tensor:
     """This process has the class, the weights and everything else: loading here shows only that the file is
     readable.
@@ -154,7 +162,7 @@ def loaded_here(module: nn.Module, example: Example, path: Path) -> Tensor:
     return torch.jit.load(path)(*example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=AT_PATH)
 def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
     """The file was written under another name, so the caller does not find it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +171,7 @@ def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
         return run(LOAD + RUN, other, example)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=RETURNS)
 def printed_with_four_digits(module: nn.Module, example: Example, path: Path) -> Tensor:
     """print shows four digits of a tensor. Send the tensor in a file: torch.save there, torch.load here."""
     torch.jit.script(module).eval().save(path)
@@ -174,7 +182,7 @@ def printed_with_four_digits(module: nn.Module, example: Example, path: Path) ->
     return torch.tensor([float(number) for number in numbers], dtype=example[0].dtype)
 
 
-@exercise.mistake()
+@exercise.mistake(breaks=RETURNS)
 def dtype_lost_in_a_list(module: nn.Module, example: Example, path: Path) -> Tensor:
     """tolist() keeps the numbers and forgets the dtype; torch.tensor makes float32 of a list of floats."""
     torch.jit.script(module).eval().save(path)
@@ -182,3 +190,27 @@ def dtype_lost_in_a_list(module: nn.Module, example: Example, path: Path) -> Ten
         torch.save(list(example), given := Path(folder) / "given.pt")
         message = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])).tolist())\n", path, given)
     return torch.tensor([float(number) for number in message.strip("[]\n").split(",")])
+
+
+@exercise.mistake(breaks=BESIDE)
+def files_left_beside(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """Other files lie beside the program: who ships the folder ships them, too. Perhaps the inputs and the result
+    are written there: tempfile.TemporaryDirectory has a place for them, and clears it.
+    """
+    torch.jit.script(module).eval().save(path)
+    given, made = path.with_name("given.pt"), path.with_name("made.pt")
+    torch.save(list(example), given)
+    elsewhere(LOAD + RUN, path, given, made)
+    return torch.load(made)
+
+
+@exercise.mistake(breaks=LEFT)
+def example_edited(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The tensors of the example are different ones afterwards: they are the caller's. Perhaps something is written
+    into them on the way.
+    """
+    torch.jit.script(module).eval().save(path)
+    made = run(LOAD + RUN, path, example)
+    for part in example:
+        part.zero_()
+    return made

@@ -39,6 +39,21 @@ scriptable = Exercise(
     ],
 )
 
+WHAT = "A repaired model: what `lab.BROKEN[name]()` is, so that torch.jit.script compiles all of it."
+RETURNS = (
+    "Returns a new Python module at each call, not yet scripted, with the same parameters (names and shapes, as in "
+    "state_dict)."
+)
+NEW = "Returns a new Python module at each call"
+SAME = "Called from Python, in training and in eval mode, it does all that the broken one does."
+SCRIPTED = "Scripted in eval mode it gives the same results, whichever way the data take."
+OWN = {
+    "optional": '"optional" takes a mask, none, and None',
+    "export": '"export" has `encode` after scripting, too',
+    "ignored": '"ignored" notes nothing when it is scripted.',
+}
+SAVED = "No call of Python is left in the scripted module, so that torch.jit.save can write it."
+
 SAID = {
     "optional": '"optional": with a mask, without one, and with None',
     "list": '"list": any step, any number of rows',
@@ -61,6 +76,8 @@ def calls_for(name: str, reference: nn.Module, trial: Trial) -> Iterator[Call]:
     x = drawn(5, WIDTH)
     if name == "optional":
         yield "forward", (x, drawn(5, WIDTH)), "model(x, mask)"
+        yield "forward", (x, (drawn(5, WIDTH) > 0).float()), "model(x, mask), a mask of 0 and 1"
+        yield "forward", (x, torch.zeros(1, WIDTH)), "model(x, mask), one row of zeros as the mask"
         yield "forward", (x,), "model(x)"
         yield "forward", (x, None), "model(x, None)"
     elif name == "list":
@@ -81,6 +98,7 @@ def calls_for(name: str, reference: nn.Module, trial: Trial) -> Iterator[Call]:
             while sign * reference.fc(x).sum() <= 0:
                 x = x + towards / 4
             yield "forward", (x,), f"model(x), where the sum of the layer's output is {words} 0"
+        yield "forward", (torch.zeros(1, WIDTH),), "model(x), where the sum of the layer's output is 0"
     elif name == "layers":
         for depth in range(4):
             yield "forward", (x, depth), f"model(x, {depth})"
@@ -121,6 +139,8 @@ def repaired(name: str, answer: Answer, trial: Trial) -> tuple[nn.Module, nn.Mod
         key: torch.randn(value.shape, generator=trial.generator)
         for key, value in reference.state_dict().items()
     }
+    if name == "ignored":
+        weights["fc.bias"] = torch.tensor([1.0, -1.0, 2.0, -2.0])  # for x of zeros the sum is 0
     reference.load_state_dict(weights)
     module.load_state_dict(weights)
     return module.eval(), reference
@@ -150,7 +170,8 @@ def results_equal(module: Any, reference: nn.Module, name: str, trial: Trial, wh
         if isinstance(got, Exception):
             gaps.append((words, "raised", last_line(got), ""))
         elif found := difference(_detached(got), _detached(want)):
-            gaps.append((words, found.kind, found.sentence, found.symptom))
+            kind = f"{found.kind} {as_of_depth(got, reference, args)}" if name == "layers" else found.kind
+            gaps.append((words, kind, found.sentence, found.symptom))
     if gaps:
         words, kind, sentence, symptom = gaps[0]
         trial.given(f"{words}, {who}")
@@ -161,6 +182,12 @@ def results_equal(module: Any, reference: nn.Module, name: str, trial: Trial, wh
             symptom=symptom,
             observed=(who, [gap[:2] for gap in gaps]),
         )
+
+
+def as_of_depth(got: Any, reference: nn.Module, args: tuple[Any, ...]) -> str:
+    """Which depth gives this result, of "layers"."""
+    depths = [d for d in range(4) if difference(_detached(got), _detached(reference(args[0], d))) is None]
+    return f"as of depth {depths[0]}" if depths else "as of no depth"
 
 
 def outcome(module: Any, method: str, args: tuple[Any, ...]) -> Any:
@@ -179,27 +206,36 @@ def _detached(value: Any) -> Any:
 
 
 def notes_kept(module: nn.Module, trial: Trial) -> None:
-    """In Python and in training mode a note is still taken."""
-    trial.given("two calls of the module itself, in training mode, not scripted")
-    before = len(module.notes) if hasattr(module, "notes") else 0
-    module.train()
-    with quiet(), torch.no_grad():
-        for _ in range(2):
-            module(torch.randn(3, WIDTH, generator=trial.generator))
-    module.eval()
-    taken = len(getattr(module, "notes", [])) - before
-    trial.true(
-        taken == 2,
-        f"{taken} notes were taken at two calls. Called from Python, the module is to do all that the broken one does.",
-        expected="two more entries in .notes",
-        observed=("notes", taken),
-    )
+    """In Python a note is taken in training mode, and none in eval mode."""
+    notes = getattr(module, "notes", [])
+    for mode, wanted in (("eval", 0), ("training", 2)):
+        trial.given(f"two calls of the module itself, in {mode} mode, not scripted")
+        before = len(notes)
+        given = [torch.randn(3, WIDTH, generator=trial.generator) for _ in range(2)]
+        module.train(mode == "training")
+        with quiet(), torch.no_grad():
+            for x in given:
+                module(x)
+        module.eval()
+        notes = getattr(module, "notes", [])
+        taken = notes[before:]
+        trial.true(
+            len(taken) == wanted,
+            f"{len(taken)} notes were taken at two calls. Called from Python, the module is to do all that the broken "
+            "one does.",
+            expected=f"{wanted} more entries in .notes",
+            got=f"{len(taken)} more",
+            observed=("notes", mode, len(taken)),
+        )
 
 
 def holds(name: str, answer: Answer, trial: Trial) -> None:
     """The repaired module is the broken one in Python, compiles, gives the same when compiled, and can be saved."""
     module, reference = repaired(name, answer, trial)
     results_equal(module, reference, name, trial, "not scripted")
+    module.train(), reference.train()
+    results_equal(module, reference, name, trial, "not scripted, in training mode")
+    module.eval(), reference.eval()
     if name == "ignored":
         notes_kept(module, trial)
         module.notes.clear()
@@ -210,6 +246,7 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             hasattr(scripted, "encode"),
             "The scripted module has no method encode.",
             expected="forward and encode, both compiled",
+            got="forward alone",
             observed="no encode",
         )
     results_equal(scripted, reference, name, trial, "scripted")
@@ -227,6 +264,28 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
 
 
 for _name, _said in SAID.items():
-    scriptable.property(_said, changes=("torch RNG", "random RNG"))(
+    _asks = (WHAT, RETURNS, SAME, SCRIPTED, *([OWN[_name]] if _name in OWN else []), SAVED)
+    scriptable.property(_said, asks=_asks, changes=("torch RNG", "random RNG"))(
         lambda answer, trial, name=_name: holds(name, answer, trial)
     )
+
+
+@scriptable.property(
+    "a new module at each call", asks=NEW, changes=("torch RNG", "random RNG"), once_right=True
+)
+def new_each_time(answer: Answer, trial: Trial) -> None:
+    for name in SAID:
+        trial.given(f'scriptable("{name}"), called twice')
+        with quiet():
+            one, other = (trial.call(answer, name) for _ in range(2))
+        memory = {value.data_ptr() for value in one.parameters()}
+        shared = [key for key, value in other.named_parameters() if value.data_ptr() in memory]
+        trial.true(
+            one is not other and not shared,
+            "The second call gives the module of the first."
+            if one is other
+            else f"Two modules share parameters: {', '.join(shared)}.",
+            expected="a new module, with parameters of its own",
+            got="the same module" if one is other else "shared memory",
+            observed="same module" if one is other else ("shared", shared),
+        )

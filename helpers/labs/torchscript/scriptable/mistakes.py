@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.spec import returned
-from helpers.labs.torchscript.scriptable.exercise import scriptable
+from helpers.labs.torchscript.scriptable.exercise import (
+    NEW,
+    OWN,
+    RETURNS,
+    SAME,
+    SAVED,
+    SCRIPTED,
+    WHAT,
+    scriptable,
+)
 from helpers.labs.torchscript.scriptable.right import REPAIRED
 from helpers.labs.torchscript.shown import broken
 from helpers.labs.torchscript.shown.broken import BROKEN, WIDTH
@@ -33,7 +42,7 @@ EXAMPLES = {
 }
 
 
-@scriptable.mistake()
+@scriptable.mistake(breaks=RETURNS)
 def traced_instead(name: str) -> nn.Module:
     """A trace compiles anything, since it never reads the code: it holds the one way that the example went,
     with the mask there, the sign fixed and the step a constant.
@@ -48,7 +57,7 @@ def _(name: str) -> nn.Module:
     return REPAIRED[name]()
 
 
-@scriptable.mistake()
+@scriptable.mistake(breaks=RETURNS)
 def scripted_already(name: str) -> nn.Module:
     """The check scripts the module itself, and calls it from Python before that: what only Python does (the
     notes of training) is gone from a scripted one.
@@ -56,7 +65,7 @@ def scripted_already(name: str) -> nn.Module:
     return torch.jit.script(REPAIRED[name]())
 
 
-@scriptable.mistake()
+@scriptable.mistake(breaks=SCRIPTED)
 def left_as_it_was(name):
     """ "optional" compiles as it stands, with a mask that must be there: without an annotation `mask` is a
     Tensor, and `mask is not None` is decided when it is compiled. That a module compiles does not mean that
@@ -103,7 +112,7 @@ class MaskByTruth(broken.Masked):
         return y
 
 
-@built.mistake()
+@built.mistake(breaks=OWN["optional"])
 def mask_required():
     """With `mask: Tensor` it compiles, and whoever has no mask can no longer call it. Optional[Tensor] = None
     says what the model takes.
@@ -111,7 +120,7 @@ def mask_required():
     return but(optional=MaskOfOnes)
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def optional_not_refined():
     """The compiler knows that an Optional is a Tensor only inside an `if mask is not None:` on a local
     variable itself. A flag computed before does not tell it, nor does a test of an attribute, which could
@@ -123,7 +132,7 @@ def optional_not_refined():
 scriptable.variant(optional_not_refined)(but(optional=MaskAttribute))
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def truth_of_the_mask():
     """`if mask:` asks for the truth of a tensor of many elements, or of an Optional, which has none. Ask
     `mask is not None`.
@@ -176,39 +185,41 @@ class NoEmptyRows(broken.Counted):
         return {name: x.mean(0) * self.scale for name, x in named.items()}
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def list_untyped():
     """An empty list is a list of Tensors until it is told otherwise: `places: list[int] = []`."""
     return but(list=Untyped)
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def step_untyped():
     """An argument without an annotation is a Tensor, whatever the caller gives: `step: int`."""
     return but(list=StepUntyped)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def rows_renumbered():
     """After `x[::step]` enumerate counts what is left: 0, 1, 2. The row's own number was wanted."""
     return but(list=FromZero)
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def dict_untyped():
     """An empty dict has str keys and Tensor values until it is told otherwise: `rows: dict[str, int] = {}`."""
     return but(dict=RowsUntyped)
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def argument_dict_untyped():
     """`named` without an annotation is a Tensor, and a Tensor has no items(): `named: dict[str, Tensor]`."""
     return but(dict=NamedUntyped)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def empty_rows_lost():
-    """The way of a name without rows was left out to please the compiler: the mean of nothing is NaN."""
+    """For a name without rows the result differs. Perhaps its way was left out to please the compiler: the mean of
+    nothing is NaN.
+    """
     return but(dict=NoEmptyRows)
 
 
@@ -224,7 +235,7 @@ class Unannotated(broken.Gated):
         return torch.relu(y)
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def not_final():
     """`self.gated` is an attribute that could change, so both ways are compiled, and one of them asks for a
     layer that is not there. `gated: Final[bool]` in the body of the class makes it a constant; the other way
@@ -236,13 +247,13 @@ def not_final():
 scriptable.variant(not_final)(but(final=Unannotated))
 
 
-@built.mistake()
+@built.mistake(breaks=RETURNS)
 def gate_added():
     """With a gate it compiles, and is another model: its parameters do not fit the file of the old one."""
     return but(final=with_gate)
 
 
-@built.mistake()
+@built.mistake(breaks=OWN["export"])
 def export_forgotten():
     """script compiles forward and what forward calls. A method that only others call needs @torch.jit.export;
     without it, it is not in the scripted module.
@@ -284,7 +295,7 @@ class UnusedRun(Uncalled):
         return x
 
 
-@built.mistake()
+@built.mistake(breaks=SAVED)
 def ignored_on_the_hot_path():
     """@torch.jit.ignore lets the compiler go on by leaving a call of Python in place: nothing of the work is
     compiled, and the module can neither be saved nor run without Python.
@@ -295,7 +306,7 @@ def ignored_on_the_hot_path():
 scriptable.variant(ignored_on_the_hot_path)(but(layers=Uncalled))
 
 
-@built.mistake()
+@built.mistake(breaks=SCRIPTED)
 def unused_on_the_hot_path():
     """@torch.jit.unused puts an error in the place of the method: it is for what the scripted model never
     calls, and here it calls it each time.
@@ -342,7 +353,7 @@ class Always(broken.Logged):
         return y if y.sum() > 0 else -y
 
 
-@built.mistake()
+@built.mistake(breaks=SAVED)
 def ignored_instead_of_unused():
     """An ignored method stays a call of Python, even where it is never reached, and torch.jit.save refuses
     the whole module. @torch.jit.unused, or `if not torch.jit.is_scripting():`, leaves none.
@@ -350,27 +361,99 @@ def ignored_instead_of_unused():
     return but(ignored=Ignored)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def notes_thrown_out():
-    """What the compiler could not take was deleted. It compiles, and training no longer notes anything."""
+    """Training notes nothing any more. Perhaps what the compiler could not take was deleted."""
     return but(ignored=NoNotes)
 
 
 scriptable.variant(notes_thrown_out)(but(ignored=NotesOfScript))
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def noted_in_eval_mode():
-    """The question whether the model trains was dropped: the unused method is reached in eval mode, and there
-    stands an error.
+    """In eval mode, too, notes are taken. Perhaps the question whether the model trains was dropped, or only asked
+    whether it is scripted: both may be asked.
     """
     return but(ignored=Always)
 
 
-@built.mistake()
+class NotesAlways(REPAIRED["ignored"]):
+    def forward(self, x: Tensor) -> Tensor:
+        if not torch.jit.is_scripting():
+            self.note(x)
+        y = self.fc(x)
+        return y if y.sum() > 0 else -y
+
+
+scriptable.variant(noted_in_eval_mode)(but(ignored=NotesAlways))
+
+
+class AtZero(REPAIRED["ignored"]):
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self.note(x)
+        y = self.fc(x)
+        return y if y.sum() >= 0 else -y
+
+
+class MaskWithoutZeros(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        y = self.fc(x)
+        if mask is not None and bool(mask.all()):
+            y = y * mask
+        return y
+
+
+class OneLayerMore(broken.Stack):
+    def forward(self, x: Tensor, depth: int) -> Tensor:
+        for place, layer in enumerate(self.layers):
+            if place <= depth:
+                x = torch.tanh(layer(x))
+        return x
+
+
+@built.mistake(breaks=SAME)
+def sign_at_zero():
+    """Where the sum is 0 the sign is not turned. The question of the broken one is `> 0`, so that 0 goes the other
+    way.
+    """
+    return but(ignored=AtZero)
+
+
+@built.mistake(breaks=SAME)
+def mask_with_zeros_ignored():
+    """A mask that holds zeros is not used. Perhaps the truth of the mask is asked, by all(). Ask
+    `mask is not None`.
+    """
+    return but(optional=MaskWithoutZeros)
+
+
+@built.mistake(breaks=SAME)
+def one_layer_more():
+    """One layer more runs than the depth says. Perhaps the question is `place <= depth`: places begin at 0."""
+    return but(layers=OneLayerMore)
+
+
+_instances: dict[str, nn.Module] = {}
+
+
+@built.mistake(breaks=NEW)
+def one_instance_a_name():
+    """The second call gives the module of the first, with its weights and its notes. Perhaps the modules stand in a
+    dict: keep the classes there, and call them.
+    """
+
+    def answer(name: str) -> nn.Module:
+        return _instances.setdefault(name, REPAIRED[name]())
+
+    return answer
+
+
+@built.mistake(breaks=SAME)
 def branch_by_abs():
-    """`y if y.sum() > 0 else -y` turns the sign of all entries together; abs() turns each by itself. A branch
-    that the compiler takes need not be replaced.
+    """The results differ, where the sum is above 0 and where it is not. Perhaps abs() stands for the branch: it turns
+    the sign of each entry by itself, and `y if y.sum() > 0 else -y` turns all of them together.
     """
     return but(ignored=OneSign)
 
@@ -408,27 +491,31 @@ class SameLayer(broken.Stack):
         return x
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def depth_ignored():
-    """The loop over the ModuleList is unrolled, and `depth` went with it: all three layers always run. Keep
-    the question `place < depth` in the loop.
+    """All three layers run, whatever the depth. Perhaps the loop goes over the ModuleList, and `depth` went with it:
+    keep the question `place < depth` in the loop.
     """
     return but(layers=AllLayers)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def depth_a_constant():
-    """The depth of one call was written into the code: that is what a trace does."""
+    """Two layers run, whatever the depth. Perhaps the depth of one call was written into the code: that is what a
+    trace does.
+    """
     return but(layers=DepthFixed)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def first_layer_repeated():
-    """`self.layers[0]` compiles, a literal being allowed, and runs the first layer again and again."""
+    """From depth 2 on the result is that of no depth. Perhaps it is `self.layers[0]`, again and again: a literal is
+    allowed, and each place has its own layer.
+    """
     return but(layers=SameLayer)
 
 
-@built.mistake()
+@built.mistake(breaks=RETURNS)
 def plain_list_of_layers():
     """In a plain list the layers are no submodules: their parameters are not in the state_dict, and the
     compiler does not see them.
@@ -436,7 +523,7 @@ def plain_list_of_layers():
     return but(layers=ListOfLayers)
 
 
-@built.mistake()
+@built.mistake(breaks=WHAT)
 def index_left():
     """A ModuleList holds modules of different types, and what a variable index gives has no type: the
     compiler refuses `self.layers[place]`. It unrolls `enumerate(self.layers)`.
@@ -455,7 +542,7 @@ class Wrapped(nn.Module):
         return self.inner(*args)
 
 
-@scriptable.mistake()
+@scriptable.mistake(breaks=RETURNS)
 def wrapped(name):
     """A wrapper puts its own name in front of every parameter, so old files no longer load, and a wrapper
     with *args is one more thing that the compiler refuses.
@@ -466,7 +553,7 @@ def wrapped(name):
 scriptable.variant(wrapped)(lambda name: Wrapped(REPAIRED[name]()))
 
 
-@scriptable.mistake()
+@scriptable.mistake(breaks=RETURNS)
 def class_returned(name):
     """The class itself was returned. A model is an instance: call it."""
     return REPAIRED[name]

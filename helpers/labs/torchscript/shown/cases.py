@@ -15,7 +15,7 @@ from helpers.labs.torchscript.shared.quiet import quiet
 
 
 class Branch(nn.Module):
-    """Doubles x if the mean of all of it is above a threshold, and lowers it by 1 otherwise."""
+    """Doubles x if the mean of all of it is above a threshold, and takes 1 off otherwise."""
 
     def __init__(self, threshold: float) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Jitter(nn.Module):
 class Case:
     """A model and its trace.
 
-    name: what the trace lost. eager: the model, as it was before it was traced. traced: torch.jit.trace of it.
+    name: what the trace lost. eager: the model, in eval mode. traced: torch.jit.trace of a copy of it.
     example: the arguments that it was traced with, a tuple of tensors.
     """
 

@@ -8,6 +8,7 @@ import re
 import torch
 from torch import Tensor, nn
 from torch._functorch import config as functorch_config
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from helpers.check.compare import difference
 from helpers.check.trial import Trial
@@ -26,6 +27,18 @@ from helpers.labs.torchscript.to_export.exported import (
     program_of,
     tell_refusal,
 )
+
+KEEPS = "The module as an ExportedProgram that keeps what torch.export alone would refuse or lose."
+LEFT = "The module is left as it is: what has to be written otherwise stands in modules of yours."
+SAME = (
+    "`to_export(...).module()` gives what `module` gives, for each size of the dynamic dimensions: of dimension 0 from "
+    "2 on, of dimension 1 of Averaged from 2 to the length of its table."
+)
+RANGES = "`range_constraints` tells these ranges (0 or 1 as the lower end is right, too)."
+GRADIENTS = "The gradients of x and of each parameter are the same; the parameters are the program's, too."
+COND = "Branching: the graph holds one torch.cond."
+OPERATOR = "Squared: the graph holds an operator of your own, made with torch.library.custom_op."
+OPCHECK = "torch.library.opcheck accepts this operator, with a fake kernel and an autograd formula."
 
 RNG = ("torch RNG", "numpy RNG", "random RNG")  # an answer makes modules, opcheck draws
 SAID = ("FakeTensors", "Shapes", "Dtypes", "alias")  # what opcheck says of a fake kernel
@@ -78,7 +91,7 @@ def same_results(one: Program, trial: Trial) -> None:
     """Each other size, both ways of the branch."""
     model, gaps = one.model, []
     for x in one.inputs():
-        way = " with a sum above 0" if x.sum() > 0 else " with a sum below 0"
+        way = f" with a sum {'above' if x.sum() > 0 else 'below' if x.sum() < 0 else 'that is'} 0"
         words = f"x of shape {tuple(x.shape)}{way if one.name == 'Branching' else ''}"
         want = one.module(x).detach()
         try:
@@ -101,17 +114,17 @@ def same_results(one: Program, trial: Trial) -> None:
         )
 
 
-@to_export.property("Averaged: other batches, other lengths", changes=RNG)
+@to_export.property("Averaged: other batches, other lengths", asks=(KEEPS, SAME, LEFT), changes=RNG)
 def averaged(answer: Answer, trial: Trial) -> None:
     held(same_results, program_of(answer, "Averaged", trial), trial)
 
 
-@to_export.property("Branching: both ways, other batches", changes=RNG)
+@to_export.property("Branching: both ways, other batches", asks=(SAME, LEFT), changes=RNG)
 def branching(answer: Answer, trial: Trial) -> None:
     held(same_results, program_of(answer, "Branching", trial), trial)
 
 
-@to_export.property("Squared: other batches", changes=RNG)
+@to_export.property("Squared: other batches", asks=(SAME, LEFT), changes=RNG)
 def squared(answer: Answer, trial: Trial) -> None:
     held(same_results, program_of(answer, "Squared", trial), trial)
 
@@ -133,7 +146,7 @@ def user_inputs(one: Program) -> tuple[str, ...]:
     return tuple(one.program.graph_signature.user_inputs)
 
 
-@to_export.property("the ranges of the sizes stand in range_constraints", changes=RNG)
+@to_export.property("the ranges of the sizes stand in range_constraints", asks=RANGES, changes=RNG)
 def constraints(answer: Answer, trial: Trial) -> None:
     for name in ("Averaged", "Branching", "Squared"):
         found = ranges(program_of(answer, name, trial))
@@ -154,7 +167,7 @@ def constraints(answer: Answer, trial: Trial) -> None:
         )
 
 
-@to_export.property("Branching: the graph holds one torch.cond", changes=RNG)
+@to_export.property("Branching: the graph holds one torch.cond", asks=COND, changes=RNG)
 def one_cond(answer: Answer, trial: Trial) -> None:
     one = program_of(answer, "Branching", trial)
     count = sum(node.target is torch.ops.higher_order.cond for node in one.program.graph.nodes)
@@ -174,7 +187,7 @@ def own_operators(one: Program) -> list[torch._ops.OpOverload]:
     return sorted((op for op in found if op.namespace not in TORCHS), key=str)
 
 
-@to_export.property("Squared: the graph holds an operator of your own", changes=RNG)
+@to_export.property("Squared: the graph holds an operator of your own", asks=OPERATOR, changes=RNG)
 def one_operator(answer: Answer, trial: Trial) -> None:
     found = own_operators(program_of(answer, "Squared", trial))
     trial.true(
@@ -206,11 +219,29 @@ def accepted_by_torch(one: Program, trial: Trial) -> None:
                     "opcheck",
                     failed,
                     [word for word in SAID if word in str(message.get("test_faketensor"))],
+                    kind_of_fake(op, args) if failed else "",
                 ),
             )
 
 
-@to_export.property("Squared: torch.library.opcheck accepts the operator", changes=RNG)
+def kind_of_fake(op: torch._ops.OpOverload, args: tuple) -> str:
+    """How the shape that the fake kernel tells is related to that of its argument."""
+    shapes = []
+    for rows in (5, 7):
+        try:
+            with quiet(), FakeTensorMode():
+                shapes.append(tuple(op(torch.empty(rows, args[0].shape[-1]), *args[1:]).shape))
+        except Exception:  # opcheck says what is wrong
+            return "raised"
+    width = args[0].shape[-1]
+    if shapes == [(5, width), (7, width)]:
+        return ""
+    if shapes == [(width, 5), (width, 7)]:
+        return "turned"
+    return "fixed" if shapes[0] == shapes[1] else "other"
+
+
+@to_export.property("Squared: torch.library.opcheck accepts the operator", asks=OPCHECK, changes=RNG)
 def accepted(answer: Answer, trial: Trial) -> None:
     held(accepted_by_torch, program_of(answer, "Squared", trial), trial)
 
@@ -261,7 +292,7 @@ def same_gradients(one: Program, trial: Trial) -> None:
 
 
 for _name in ("Averaged", "Branching", "Squared"):
-    to_export.property(f"{_name}: the gradients of x and of each parameter", changes=RNG)(
+    to_export.property(f"{_name}: the gradients of x and of each parameter", asks=GRADIENTS, changes=RNG)(
         lambda answer, trial, name=_name: held(same_gradients, program_of(answer, name, trial), trial)
     )
 

@@ -86,7 +86,12 @@ class Program:
         drawn = [torch.randn(shape, generator=generator) for shape in shapes]
         for x in drawn:
             x[0], x[1] = x[0].abs() + 1, -x[1].abs() - 1
-        return [x - x.mean() + sign / 5 for x, sign in zip(drawn, (1, -1, -1), strict=True)]
+        moved = [x - x.mean() + sign / 5 for x, sign in zip(drawn, (1, -1, -1), strict=True)]
+        if self.name != "Branching":
+            return moved
+        x = torch.ones(3, WIDTH)
+        x[1] = -2  # 1, -2 and 1 again: the sum is exactly 0
+        return [*moved, x]
 
 
 _programs: dict[

@@ -13,7 +13,17 @@ from torch.export import Dim, ExportedProgram
 
 from helpers.check.spec import returned
 from helpers.labs.torchscript.shown.export_models import Averaged, Branching, Squared
-from helpers.labs.torchscript.to_export.exercise import to_export
+from helpers.labs.torchscript.to_export.exercise import (
+    COND,
+    GRADIENTS,
+    KEEPS,
+    LEFT,
+    OPCHECK,
+    OPERATOR,
+    RANGES,
+    SAME,
+    to_export,
+)
 from helpers.labs.torchscript.to_export.right import (
     REPAIRS,
     Average,
@@ -36,7 +46,7 @@ def as_it_is(module: nn.Module) -> nn.Module:
     return module
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=SAME)
 def no_dynamic_shapes(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     """Without dynamic_shapes every size of the example is a constant of the program. Only what is declared
     may change.
@@ -49,7 +59,7 @@ def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Exported
     return torch.export.export(module, example)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def auto_that_specialises():
     """Dim.AUTO lets the code decide, and raises nothing where it decides for a constant: len(x) made a number
     of the batch, silently. Dim and Dim.DYNAMIC would have told.
@@ -62,7 +72,7 @@ to_export.variant(auto_that_specialises)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def suggested_fix_taken():
     """The error suggests to declare the batch as the number that the code made of it. Then it exports, and
     takes that batch only. The code is to be mended, not the Dim.
@@ -74,7 +84,7 @@ def suggested_fix_taken():
     )
 
 
-@built.mistake()
+@built.mistake(breaks=KEEPS)
 def code_left_as_it_is():
     """len(x) gives Python a number, and a number is no symbol: the Dim asks for any batch, the code for this
     one. x.shape[0] stays a symbol.
@@ -94,7 +104,7 @@ to_export.variant(code_left_as_it_is)(but(Averaged, repair=LoopOverRows))
 to_export.variant(code_left_as_it_is)(but(nn.Module, repair=as_it_is))
 
 
-@built.mistake()
+@built.mistake(breaks=RANGES)
 def no_end_of_the_table():
     """Slicing a table of eight rows gives eight rows at most: longer inputs do not fit, and the Dim says that
     any length does. max=len(module.table) tells the range.
@@ -102,7 +112,7 @@ def no_end_of_the_table():
     return but(Averaged, sizes=lambda module, dynamic: ({dim: Dim(f"size{dim}") for dim in dynamic},))
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def length_fixed():
     """Only the batch was declared. `dynamic` names the second dimension, too: the length of the example
     became a constant.
@@ -110,7 +120,7 @@ def length_fixed():
     return but(Averaged, sizes=lambda module, dynamic: ({0: Dim("batch")},))
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=RANGES)
 def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     """The range ends before the table does, so that lengths are refused that the module takes. The end is
     len(module.table).
@@ -121,7 +131,7 @@ def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...
     return exported(module, example, dynamic, sizes=lambda *_: (sizes,))
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=RANGES)
 def end_of_the_batch_invented(
     module: nn.Module, example: Example, dynamic: tuple[int, ...]
 ) -> ExportedProgram:
@@ -144,10 +154,10 @@ class SizeOfExample(Average):
         return (x + self.table[: x.shape[1]]).sum(0) / self.batch
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=SAME)
 def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """The batch of the example was written into the module: every size is accepted, and the sum is divided by
-    the wrong number. That is what the trace did.
+    """Every size is accepted, and the sum is divided by the wrong number. Perhaps the batch of the example was written
+    into the module. That is what the trace did.
     """
     if not isinstance(module, Averaged):
         return right(module, example, dynamic)
@@ -155,7 +165,7 @@ def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ..
     return exported(module, example, dynamic, repair=lambda given: SizeOfExample(given, batch))
 
 
-@built.mistake()
+@built.mistake(breaks=KEEPS)
 def if_left():
     """While it is exported, x holds no values, and `if` asks for one. torch.cond takes both branches into the
     graph and lets the data decide when it runs.
@@ -209,10 +219,10 @@ to_export.variant(if_left)(but(Branching, repair=ByItem))
 to_export.variant(if_left)(but((Branching, Squared), repair=as_it_is))
 
 
-@built.mistake()
+@built.mistake(breaks=COND)
 def both_branches_computed():
-    """torch.where is right in value and computes both branches each time. torch.cond runs one; here the
-    branch was the point.
+    """There is no torch.cond in the graph. Perhaps torch.where or a mask chooses: right in value, and both branches
+    are computed each time. torch.cond runs one; here the branch was the point.
     """
     return but(Branching, repair=ByWhere)
 
@@ -220,13 +230,13 @@ def both_branches_computed():
 to_export.variant(both_branches_computed)(but(Branching, repair=ByMask))
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def branches_swapped():
     """torch.cond takes the branch for True first."""
     return but(Branching, repair=Swapped)
 
 
-@built.mistake()
+@built.mistake(breaks=SAME)
 def branches_of_different_shapes():
     """The two branches of torch.cond must give results of one shape and one dtype: what comes after them is
     one graph.
@@ -234,13 +244,24 @@ def branches_of_different_shapes():
     return but(Branching, repair=OfAnotherShape)
 
 
-@built.mistake()
+class AtZero(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cond(x.sum() >= 0, self.up, self.lower, (x,))
+
+
+@built.mistake(breaks=SAME)
+def branch_at_zero():
+    """Where the sum of x is exactly 0 the other branch is taken. The module asks `> 0`, and not `>= 0`."""
+    return but(Branching, repair=AtZero)
+
+
+@built.mistake(breaks=SAME)
 def row_by_row():
     """The sum of each row was asked about. The module asks once, about the sum of all of x."""
     return but(Branching, repair=RowByRow)
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=SAME)
 def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     """The branch was chosen in Python, when the example was there, and only that one was exported."""
     if not isinstance(module, Branching):
@@ -249,10 +270,10 @@ def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[in
     return exported(module, example, dynamic, repair=lambda given: Taken(given, is_up))
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=LEFT)
 def forward_patched(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """forward was replaced on the module that was given. It is somebody else's, who now has another one:
-    write a module of your own around its parameters.
+    """The module that was given is a different one afterwards. Perhaps its forward was replaced. It is somebody
+    else's: write a module of your own around its parameters.
     """
     if isinstance(module, Averaged):
         module.forward = types.MethodType(lambda self, x: (x + self.table[: x.shape[1]]).mean(0), module)
@@ -274,7 +295,7 @@ def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Exported
     return exported(module, example, dynamic, repair=as_it_is)
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=KEEPS)
 def module_of_the_program(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
     """program.module() is what can be called. What is asked for is the program itself, which knows ranges and
     can be saved.
@@ -282,7 +303,7 @@ def module_of_the_program(module: nn.Module, example: Example, dynamic: tuple[in
     return right(module, example, dynamic).module()
 
 
-@to_export.mistake()
+@to_export.mistake(breaks=KEEPS)
 def traced(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
     """torch.jit.trace is the old way: it has one branch, a batch of one size, and no ranges."""
     return torch.jit.trace(module, example, check_trace=False)
@@ -311,7 +332,7 @@ def with_operator(name: str, **parts: Any) -> Callable[..., Any]:
     return but(Squared, repair=lambda given: Square(given, made))
 
 
-@built.mistake()
+@built.mistake(breaks=OPERATOR)
 def function_left():
     """torch.export goes through a custom Function, and takes what its forward does. The Function is gone,
     with the backward that somebody wrote for it; for x * x that is no harm, for a straight-through estimator
@@ -359,7 +380,7 @@ class Copied(nn.Module):
 to_export.variant(function_left)(but(Squared, repair=Plainly))
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
 def no_fake_kernel():
     """While it is exported there are no values, so the kernel cannot run: register_fake says what shape and
     dtype the result would have.
@@ -367,15 +388,23 @@ def no_fake_kernel():
     return with_operator("no_fake", fake=None)
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
 def fake_of_the_examples_shape():
-    """The fake kernel knows one shape, that of the example. The program was right for it; the operator says
-    the wrong shape for every other.
+    """The fake kernel tells one shape, whatever it is given. Perhaps that of the example: the program was right for it,
+    and the operator says the wrong shape for every other.
     """
     return with_operator("fake_of_one_shape", fake=lambda x: torch.empty(4, 2))
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
+def fake_turned():
+    """The fake kernel tells a shape whose dimensions are exchanged. The result has the shape of the argument:
+    torch.empty_like(x).
+    """
+    return with_operator("fake_turned", fake=lambda x: x.new_empty(x.shape[1], x.shape[0]))
+
+
+@built.mistake(breaks=OPCHECK)
 def fake_of_another_dtype():
     """The fake kernel makes float64 of float32: everything after it is planned for a tensor that does not
     come.
@@ -386,7 +415,7 @@ def fake_of_another_dtype():
 REAL = torch.zeros(4, 2)
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
 def fake_with_real_data():
     """The fake kernel returned a tensor that exists. It may return only what it makes anew from its argument:
     torch.empty_like(x) is one without data.
@@ -394,7 +423,7 @@ def fake_with_real_data():
     return with_operator("fake_with_data", fake=lambda x: REAL)
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
 def fake_reads_the_values():
     """The fake kernel runs the computation through numpy, for which it needs the values. It is asked for the
     form of the result only.
@@ -402,7 +431,7 @@ def fake_reads_the_values():
     return with_operator("fake_reads", fake=lambda x: torch.tensor(x.detach().numpy() ** 2))
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
 def no_formula():
     """A custom operator has no gradient until register_autograd gives it one: to autograd its kernel is a
     black box.
@@ -410,13 +439,13 @@ def no_formula():
     return with_operator("no_autograd", backward=None)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def grad_out_ignored():
     """backward returns the derivative alone, and not the derivative times the gradient that comes in."""
     return with_operator("grad_out_ignored", backward=lambda ctx, grad_out: 2 * ctx.saved_tensors[0])
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def factor_of_two_lost():
     """The derivative of x * x is 2 * x."""
     return with_operator("half", backward=lambda ctx, grad_out: ctx.saved_tensors[0] * grad_out)
@@ -426,7 +455,7 @@ def squared_in_place(x: Tensor) -> Tensor:
     return x.mul_(x)
 
 
-@built.mistake()
+@built.mistake(breaks=OPCHECK)
 def returns_its_input():
     """The kernel squared x in place and returned x itself. What an operator returns must be new: torch
     refuses an alias of its input, and the caller's x was lost.
@@ -434,10 +463,10 @@ def returns_its_input():
     return with_operator("in_place", kernel=squared_in_place)
 
 
-@built.mistake()
+@built.mistake(breaks=GRADIENTS)
 def weights_frozen():
-    """The parameters no longer require grad: the program gives the right values and cannot be trained
-    further.
+    """The gradients of parameters are missing: the program gives the right values and cannot be trained further.
+    Perhaps they are constants of it, or no longer require grad.
     """
     return but(Branching, repair=Copied)
 
