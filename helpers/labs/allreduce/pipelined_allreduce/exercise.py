@@ -41,6 +41,8 @@ SEGMENTS = (
     (torch.float32, 33, 10**6),
 )
 """dtype, elements of x on three ranks, bytes of a segment: many, a shorter one at the end, two sizes of elements, one."""
+LARGEST = "No message is longer than segment_bytes, except that it holds one element at least."
+OVERLAP = "A chunk of two segments or more: at some time a rank has two sends, or two receives, posted and not yet waited for."
 MANY = "A chunk of c bytes goes in about c / segment_bytes messages."
 
 
@@ -58,7 +60,7 @@ ring_traffic.ring_bytes(pipelined_allreduce, TASK, phases=2, asks=contract.WHOLE
 @pipelined_allreduce.property(
     "messages go to neighbours, and none is larger than segment_bytes",
     asks=(
-        "No message is longer than segment_bytes, except that it holds one element at least.",
+        LARGEST,
         MANY,
         contract.NEIGHBOURS + ".",
     ),
@@ -97,7 +99,7 @@ def segments(answer: Answer, trial: Trial) -> None:
 
 @pipelined_allreduce.property(
     "a segment smaller than one element: a message holds one element",
-    asks="No message is longer than segment_bytes, except that it holds one element at least.",
+    asks=LARGEST,
     once_right=True,
 )
 def one_element(answer: Answer, trial: Trial) -> None:
@@ -118,7 +120,7 @@ def one_element(answer: Answer, trial: Trial) -> None:
 
 @pipelined_allreduce.property(
     "at some time two segments of a rank are on their way",
-    asks="A chunk of two segments or more: at some time a rank has two sends, or two receives, posted and not yet waited for.",
+    asks=OVERLAP,
     once_right=True,
 )
 def overlapping(answer: Answer, trial: Trial) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -255,7 +256,12 @@ def on_gloo(exercise: Exercise, task: AllReduce) -> None:
             result = answer(memories[rank][:, 1], rank, world, *task.more)
             return result if isinstance(result, slice) else None, memories[rank][:, 1].clone()
 
-        found = over_gloo(trial, on_rank, ranks=world)
+        try:
+            found = over_gloo(trial, on_rank, ranks=world)
+        except Mismatch as wrong:
+            raised = sorted(set(re.findall(r"\b[A-Z]\w*(?:Error|Exception)\b", wrong.message)))
+            wrong.observed = ("gloo", "raised", raised)
+            raise
         parts = task.parts(trial, [result for result, _ in found], 10, lambda: None)
         wants = task.results([memory[:, 1] for memory in memories])
         ends = [

@@ -30,6 +30,7 @@ tree_allreduce = Exercise(
 
 TASK = AllReduce()
 ROUNDS = "At most 2 R + 2 rounds, with R = ceil(log2(world))."
+PORT = "No rank sends more than R + 1 times x, or receives more."
 
 
 contract.on_four_ranks(
@@ -45,7 +46,7 @@ contract.any_world(tree_allreduce, TASK, (2, 3, 5, 6, 7, 8, 9, 1))
 
 @tree_allreduce.property(
     "no rank sends or receives more than ceil(log2 N) + 1 times x",
-    asks="No rank sends more than R + 1 times x, or receives more.",
+    asks=PORT,
     once_right=True,
 )
 def bytes_by_rank(answer: Answer, trial: Trial) -> None:
