@@ -230,11 +230,11 @@ def second_half_adds(x: Tensor, rank: int, world: int, segment_bytes: int) -> No
         mine += buffer
 
 
-@pipelined_allreduce.mistake(breaks=MANY)
+@pipelined_allreduce.mistake(breaks=contract.WHOLE_RING)
 def a_ring_for_each_segment(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
-    """The sums are right, but a rank sends more than twice the messages that the segments need. Perhaps x
-    is cut into segments, and each goes through a ring of its own: its messages are a segment divided by
-    the ranks, many small ones, and none overlaps with another.
+    """The sums are right, but some ranks move more bytes than others. Perhaps x is cut into segments, and each goes
+    through a ring of its own: then a segment that the ranks do not divide has longer and shorter chunks, all of them
+    small, and none overlaps with another. Cut x into chunks first, and each chunk into segments.
     """
     flat = x.contiguous().view(-1)
     for segment in flat.split(segment_length(x, segment_bytes)):
@@ -478,7 +478,6 @@ def always_two_segments(x: Tensor, rank: int, world: int, segment_bytes: int) ->
     """The sums are right, and in both halves a chunk travels in two pieces, whatever segment_bytes is. Perhaps it is cut
     by `tensor_split(2)`. How many segments there are follows from segment_bytes and the size of an element.
     """
-    length = segment_length(x, segment_bytes)
 
     def work(chunks: Sequence[Tensor]) -> None:
         for step in range(2 * (world - 1)):
@@ -495,3 +494,11 @@ def always_two_segments(x: Tensor, rank: int, world: int, segment_bytes: int) ->
             mine.copy_(mine + buffer if step < world - 1 else buffer)
 
     through_chunks(x, world, work)
+
+
+@pipelined_allreduce.mistake(breaks=MANY)
+def a_message_for_each_number(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """The sums are right, and a rank sends one message for each number, whatever segment_bytes is. Every message pays
+    its start-up time. Perhaps the length of a segment was always 1: it is segment_bytes // x.element_size().
+    """
+    through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, 1))
