@@ -23,6 +23,7 @@ fit_alpha_beta = Exercise(
     objective="Fit the model's alpha and beta to measured times, and predict a world that nobody measured.",
     minutes=25,
     difficulty="medium",
+    version=2,
     hints=[
         "For one row the model is a sum of two known counts, each times an unknown: messages * alpha + bytes * beta. "
         "What are the two counts for a row of the ring? `cost` can tell you, if you choose its prices well.",

@@ -507,3 +507,11 @@ def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
     handed_out(flat, world)
     if flat is not x:
         x.copy_(flat)
+
+
+@naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)

@@ -502,3 +502,11 @@ def a_message_for_each_number(x: Tensor, rank: int, world: int, segment_bytes: i
     its start-up time. Perhaps the length of a segment was always 1: it is segment_bytes // x.element_size().
     """
     through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, 1))
+
+
+@pipelined_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world, segment_bytes)

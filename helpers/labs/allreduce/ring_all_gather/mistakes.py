@@ -520,3 +520,11 @@ def emptied_by_a_product(x: Tensor, rank: int, world: int) -> None:
     work(flat.tensor_split(world))
     if flat.data_ptr() != x.data_ptr() or not x.is_contiguous():
         x.copy_(flat.view_as(x))
+
+
+@ring_all_gather.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)

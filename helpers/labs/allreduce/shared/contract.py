@@ -97,14 +97,17 @@ def any_size(
 
 
 EXACT = {
-    torch.int64: 2**55,
-    torch.float64: 2.0**40,
-    torch.int32: 2**26,
-    torch.int8: 1,
-    torch.bfloat16: 1,
-    torch.complex64: 1,
+    torch.int64: (2**55, 2**30 + 1),
+    torch.float64: (2.0**40, 1),
+    torch.int32: (2**26, 1),
+    torch.int8: (1, 1),
+    torch.bfloat16: (1, 1),
+    torch.complex64: (1, 1),
 }
-"""What small whole numbers are scaled by before 1 is added: a detour over a smaller dtype would round their sums."""
+"""What small whole numbers are multiplied by, and what is added then: a smaller dtype would round their sums.
+
+Of int64 float64 loses the 1, and float32 the 2**30 as well.
+"""
 
 
 def any_type(exercise: Exercise, task: AllReduce) -> None:
@@ -115,9 +118,9 @@ def any_type(exercise: Exercise, task: AllReduce) -> None:
         for shape in ((2, 5), (3, 1, 4), ()):
             trial.given(f"3 ranks, x of shape {shape} (float32){task.said}")
             moved(trial, answer, task, 3, shape)
-        for dtype, scale in EXACT.items():
+        for dtype, (scale, more) in EXACT.items():
             trial.given(f"3 ranks, x of 7 numbers ({str(dtype).removeprefix('torch.')}){task.said}")
-            xs = [small_numbers(trial, (7,), dtype) * scale + 1 for _ in range(3)]
+            xs = [small_numbers(trial, (7,), dtype) * scale + more for _ in range(3)]
             landed(trial, answer, task, xs)
         trial.given(f"3 ranks, x of 9 numbers (float32), some of them infinite or NaN{task.said}")
         xs = [small_numbers(trial, (9,)) for _ in range(3)]

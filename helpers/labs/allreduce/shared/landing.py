@@ -84,8 +84,8 @@ def landed(
             least = task.least_bytes(world, count) * given[0].element_size()
             few = max(traffic.bytes_out for traffic in run.traffic) < least
             data = (picture(task, symbols, sources), "few bytes" if few else "enough bytes")
-        if moved := untouched(run, flat, got, given)[2:]:
-            text += f" {moved[0].capitalize()}, which nobody else looks into."
+        if untouched(run, flat, got, given)[2:]:
+            text += " The tensor x has got other memory, into which nobody else looks."
         trial.fail(
             f"On {world} rank{'s' if world > 1 else ''} rank {first} ends with other numbers than it should."
             + text,
@@ -123,18 +123,21 @@ def picture(task: AllReduce, symbols: Held, sources: list[list[float]] | None) -
     return first_picture(of, turns)
 
 
-def on_the_way(task: AllReduce, got: Tensor, part: slice, xs: list[Tensor]) -> tuple[str, str]:
+def on_the_way(task: AllReduce, got: Tensor, part: slice, xs: list[Tensor]) -> tuple[str, list[str]]:
     """A sentence on numbers that were in another dtype for a while, and the same as plain data. xs: as given."""
+    own = str(got.dtype).removeprefix("torch.")
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         if dtype != got.dtype and any(
             not is_wrong(got[part], want.to(got.dtype)[part])
             for want in task.results([x.to(dtype) for x in xs])
         ):
+            if got.is_complex():
+                return " These are the real parts: the imaginary ones are lost.", ["real parts", own]
             name = str(dtype).removeprefix("torch.")
-            return f" These are the numbers that come out if x goes through {name}.", name
+            return f" These are the numbers that come out if x goes through {name}.", [name, own]
     if got[part].isnan().any() and not any(x.isnan().any() for x in xs):
-        return " There is NaN in it, which stood in no rank's x.", "NaN"
-    return "", "other numbers"
+        return " There is NaN in it, which stood in no rank's x.", ["NaN", own]
+    return "", ["other numbers", own]
 
 
 def untouched(run: Run, before: list[Tensor], after: list[Tensor], given: list[Tensor]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def all_bytes(trial: Trial, run: Run, shape: tuple[int, ...], phases: int) -> No
     into = [traffic.bytes_in for traffic in run.traffic]
     trial.true(
         set(out + into) == {want},
-        f"The numbers are right, but the work is not shared: by rank {out} bytes go out and {into} come in, where "
+        f"The numbers are right, but other bytes travel than a ring needs: by rank {out} bytes go out and {into} come in, where "
         f"{want} are expected on each rank, out and in.",
         expected=f"{want} bytes out and in on each rank",
         got=f"out {out}, in {into}",

@@ -58,6 +58,16 @@ def in_float32(right: Right, x: Tensor, rank: int, world: int, *more: Any) -> An
     return returned
 
 
+def integers_in_float64(right: Right, x: Tensor, rank: int, world: int, *more: Any) -> Any:
+    """Integers are converted first, and back at the end."""
+    if x.is_floating_point() or x.is_complex():
+        return right(x, rank, world, *more)
+    flat = x.double().contiguous()
+    returned = right(flat, rank, world, *more)
+    x.copy_(flat)
+    return returned
+
+
 def on_two_or_more(right: Right, x: Tensor, rank: int, world: int, *more: Any) -> Any:
     """Asks for a neighbour, which one rank alone does not have."""
     neighbour = [other for other in range(world) if other != rank][0]

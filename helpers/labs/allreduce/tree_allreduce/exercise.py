@@ -18,6 +18,7 @@ tree_allreduce = Exercise(
     difficulty="hard",
     core=False,
     seconds=30,
+    version=2,
     hints=[
         "A tournament: in the first round rank 1 sends to 0, 3 to 2, 5 to 4; in the next 2 sends to 0, 6 to 4. Who has "
         "sent is out. How many rounds until only rank 0 is left?",
@@ -72,7 +73,7 @@ def bytes_by_rank(answer: Answer, trial: Trial) -> None:
     once_right=True,
 )
 def few_rounds(answer: Answer, trial: Trial) -> None:
-    for world in (4, 7, 8, 9, 16):
+    for world in (4, 7, 8, 9, 16, 28):
         trial.given(f"{world} ranks, x of 16 numbers (float32)")
         run = moved(trial, answer, TASK, world, (16,))
         limit, found = 2 * rounds_of_a_tree(world) + 2, rounds(run.log)

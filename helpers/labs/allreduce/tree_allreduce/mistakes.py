@@ -500,8 +500,8 @@ def by_a_heap(x: Tensor, rank: int, world: int, at_once: bool) -> None:
 @tree_allreduce.mistake(breaks="In a round a rank sends one message at most, and receives one at most.")
 def two_children_at_once(x: Tensor, rank: int, world: int) -> None:
     """The sums are right, but there are more rounds than allowed: a rank takes one message at a time, and hands out
-    one at a time. Perhaps each rank has two children, as in a heap: then a level takes two rounds. Let a rank that
-    has sent be out, and the others go on in pairs.
+    one at a time. Perhaps each rank has two children, as in a heap, so that a level takes two rounds; or the way down
+    begins with the nearest child, not with the one that has most ranks below it.
     """
     by_a_heap(x, rank, world, at_once=True)
 
@@ -534,5 +534,49 @@ def each_adds_from_its_own_start(x: Tensor, rank: int, world: int) -> None:
             gap *= 2
         if rank + power < world:
             dist.send(flat, rank + power)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)
+
+
+@tree_allreduce.variant(two_children_at_once)
+def _(x: Tensor, rank: int, world: int) -> None:
+    flat, gap = x.contiguous(), 1
+    received, children = torch.empty_like(flat), []
+    while gap < world and rank % (3 * gap) == 0:  # three ranks become one
+        for child in (rank + gap, rank + 2 * gap):
+            if child < world:
+                dist.recv(received, child)
+                flat += received
+                children.append(child)
+        gap *= 3
+    if rank:
+        parent = rank - rank % (3 * gap)
+        dist.send(flat, parent)
+        dist.recv(flat, parent)
+    for child in reversed(children):
+        dist.send(flat, child)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.variant(two_children_at_once)
+def _(x: Tensor, rank: int, world: int) -> None:
+    flat = x.contiguous()
+    gap = up(flat, rank, world)
+    if rank:
+        dist.recv(flat, rank - gap)
+    near = 1
+    while near < gap:
+        if rank + near < world:
+            dist.send(flat, rank + near)
+        near *= 2
     if flat is not x:
         x.copy_(flat)

@@ -109,3 +109,41 @@ def next_receive_too_early(x: Tensor, rank: int, world: int) -> slice:
 
     through_chunks(x, world, work)
     return place(x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> slice:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    return wrong.integers_in_float64(right, x, rank, world)
+
+
+SLICE = "Returns slice(start, stop) of that chunk in x.flatten()."
+
+
+@ring_reduce_scatter.mistake(breaks=SLICE)
+def a_tuple_of_two(x: Tensor, rank: int, world: int) -> tuple[int, int]:
+    """A tuple comes back, and x.flatten() of a tuple is one element, or none. Perhaps it holds start and stop:
+    slice(start, stop) is what indexes a chunk.
+    """
+    own = right(x, rank, world)
+    return own.start, own.stop
+
+
+@ring_reduce_scatter.mistake(breaks=SLICE)
+def last_element_left_out(x: Tensor, rank: int, world: int) -> slice:
+    """The sums are where they belong, and each slice ends one element early. Perhaps stop is the number of the last
+    element. A slice ends before its stop.
+    """
+    own = right(x, rank, world)
+    return slice(own.start, own.stop - 1)
+
+
+@ring_reduce_scatter.mistake(breaks=SLICE)
+def slice_from_zero(x: Tensor, rank: int, world: int) -> slice:
+    """The sums are where they belong, and all slices begin at 0. Perhaps they count within the own chunk. The caller
+    looks into the whole x.
+    """
+    own = right(x, rank, world)
+    return slice(0, own.stop - own.start)
