@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.labs.allreduce.shared.rounds import rounds
+from helpers.labs.allreduce.tree_allreduce.rounds import rounds
 from helpers.ranks.in_threads import in_threads
 
 

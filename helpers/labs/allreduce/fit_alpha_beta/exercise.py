@@ -319,7 +319,7 @@ def alone(answer: Any, trial: Trial) -> None:
     got = fitted(answer, trial, rows)
     trial.true(
         close(got[0], alpha, 0.01) and close(got[1], beta, 0.01),
-        f"Without rows of world 1 such rows gave the right pair. Now {_off(got, (alpha, beta))}.",
+        f"Without rows of world 1 the pair was right. Now {_off(got, (alpha, beta))}.",
         expected=pair_in_words(alpha, beta),
         got=pair_in_words(*got),
         observed=list(got),

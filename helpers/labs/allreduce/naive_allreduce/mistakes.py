@@ -7,7 +7,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.naive_allreduce.exercise import RANK_0, naive_allreduce
-from helpers.labs.allreduce.shared import contract, wrong
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
 
 
 def collected(x: Tensor, world: int) -> None:
@@ -458,7 +459,7 @@ def shared_variable(x: Tensor, rank: int, world: int) -> None:
 
 
 @naive_allreduce.mistake(breaks=contract.ANY_WORLD)
-def needs_an_other_rank(x: Tensor, rank: int, world: int) -> None:
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
     """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
     there. Perhaps it is the list of the other ranks. One rank has its sum already.
     """

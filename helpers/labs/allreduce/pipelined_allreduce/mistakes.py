@@ -9,8 +9,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.pipelined_allreduce.exercise import LARGEST, MANY, OVERLAP, pipelined_allreduce
-from helpers.labs.allreduce.shared import contract, wrong
-from helpers.labs.allreduce.shared.right import exchanged, first_half, second_half, through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, second_half, through_chunks
 
 
 def segment_length(x: Tensor, segment_bytes: int) -> int:
@@ -390,7 +391,7 @@ def through_float32(x: Tensor, rank: int, world: int, segment_bytes: int) -> Non
 
 
 @pipelined_allreduce.mistake(breaks=contract.ANY_WORLD)
-def needs_an_other_rank(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
+def needs_a_second_rank(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
     there. Perhaps it is a list of the other ranks. One rank has its result already.
     """

@@ -6,9 +6,9 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared import contract
 from helpers.labs.allreduce.shared.landing import moved
-from helpers.labs.allreduce.shared.rounds import rounds
 from helpers.labs.allreduce.shared.runs import Answer
 from helpers.labs.allreduce.shared.tasks import AllReduce
+from helpers.labs.allreduce.tree_allreduce.rounds import rounds
 
 tree_allreduce = Exercise(
     "08.tree_allreduce",

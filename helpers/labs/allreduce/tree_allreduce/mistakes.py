@@ -6,8 +6,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.labs.allreduce.shared import contract, wrong
-from helpers.labs.allreduce.shared.right import first_half, second_half, through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import first_half, second_half, through_chunks
 from helpers.labs.allreduce.tree_allreduce.exercise import PORT, ROUNDS, tree_allreduce
 
 
@@ -422,7 +423,7 @@ def through_float32(x: Tensor, rank: int, world: int) -> None:
 
 
 @tree_allreduce.mistake(breaks=contract.ANY_WORLD)
-def needs_an_other_rank(x: Tensor, rank: int, world: int) -> None:
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
     """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
     there. Perhaps it is a list of the other ranks. One rank has its result already.
     """

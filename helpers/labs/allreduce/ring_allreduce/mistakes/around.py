@@ -10,8 +10,9 @@ from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
 from helpers.labs.allreduce.ring_allreduce.mistakes.traffic import both_halves
-from helpers.labs.allreduce.shared import contract, wrong
-from helpers.labs.allreduce.shared.right import through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import through_chunks
 
 
 def right(x: Tensor, rank: int, world: int) -> None:
@@ -42,7 +43,7 @@ def through_float32(x: Tensor, rank: int, world: int) -> None:
 
 
 @ring_allreduce.mistake(breaks=contract.ANY_WORLD)
-def needs_an_other_rank(x: Tensor, rank: int, world: int) -> None:
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
     """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
     there. Perhaps it is a list of the other ranks. One rank has its result already.
     """

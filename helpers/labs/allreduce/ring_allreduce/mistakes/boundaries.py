@@ -8,7 +8,7 @@ from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
 from helpers.labs.allreduce.shared import contract
-from helpers.labs.allreduce.shared.right import first_half, second_half
+from helpers.labs.allreduce.shared.pieces.right import first_half, second_half
 
 Cut = Callable[[Tensor, int], list[Tensor]]
 

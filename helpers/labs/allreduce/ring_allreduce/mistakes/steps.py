@@ -18,7 +18,7 @@ from helpers.labs.allreduce.ring_allreduce.mistakes.four_ranks import (
     second_half_starts_with_chunk_rank,
 )
 from helpers.labs.allreduce.shared import contract
-from helpers.labs.allreduce.shared.right import exchanged, first_half, second_half
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, second_half
 
 Index = Callable[[int, int], int]
 """(rank, step) -> number of a chunk."""

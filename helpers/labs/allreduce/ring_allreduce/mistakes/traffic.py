@@ -10,7 +10,7 @@ from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
 from helpers.labs.allreduce.shared import contract
-from helpers.labs.allreduce.shared.right import exchanged, first_half, second_half, through_chunks
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, second_half, through_chunks
 
 
 def both_halves(chunks: Sequence[Tensor], rank: int, world: int) -> None:
@@ -135,7 +135,7 @@ def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.mistake(breaks=contract.CHUNKS)
+@ring_allreduce.mistake(breaks=contract.ANY_SHAPE)
 def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int) -> None:
     """With six numbers on four ranks there are fewer chunks than ranks, and an index lies beyond the
     last. Perhaps `x.chunk(4)` was asked, which gives three chunks of two: equal chunks, not so many.

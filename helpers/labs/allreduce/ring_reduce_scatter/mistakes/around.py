@@ -9,8 +9,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_reduce_scatter.exercise import ring_reduce_scatter
-from helpers.labs.allreduce.shared import contract, wrong
-from helpers.labs.allreduce.shared.right import first_half, place, through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import first_half, place, through_chunks
 
 
 def right(x: Tensor, rank: int, world: int) -> slice:
@@ -42,7 +43,7 @@ def through_float32(x: Tensor, rank: int, world: int) -> slice:
 
 
 @ring_reduce_scatter.mistake(breaks=contract.ANY_WORLD)
-def needs_an_other_rank(x: Tensor, rank: int, world: int) -> slice:
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> slice:
     """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
     there. Perhaps it is a list of the other ranks. One rank has its result already.
     """

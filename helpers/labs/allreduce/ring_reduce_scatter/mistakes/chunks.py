@@ -10,7 +10,7 @@ from torch import Tensor
 
 from helpers.labs.allreduce.ring_reduce_scatter.exercise import ring_reduce_scatter
 from helpers.labs.allreduce.shared import contract
-from helpers.labs.allreduce.shared.right import exchanged, first_half, place, through_chunks
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, place, through_chunks
 
 Index = Callable[[int, int], int]
 """(rank, step) -> number of a chunk."""
