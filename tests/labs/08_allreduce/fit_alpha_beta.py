@@ -54,4 +54,19 @@ def by_torch(rows):
     return tuple(pair.tolist())
 
 
-RIGHT = [by_columns, by_normal_equations, by_polyfit, by_torch]
+def by_pseudo_inverse(rows):
+    """Rows of one kind are put together first: the sums of their 1 / seconds and 1 / seconds ** 2 say it all."""
+    sums = {}
+    for algorithm, world, nbytes, seconds in rows:
+        one, two = sums.get((algorithm, world, nbytes), (0.0, 0.0))
+        sums[algorithm, world, nbytes] = one + 1 / seconds, two + 1 / seconds**2
+    keys = [key for key in sums if key[1] != 1]
+    weights = np.array([sums[key][1] ** 0.5 for key in keys])
+    wanted = np.array([sums[key][0] / sums[key][1] for key in keys])
+    counts = np.array([[by_terms(*key, 1, 0, 0), by_terms(*key, 0, 1, 0)] for key in keys])
+    scale = np.linalg.norm(counts * weights[:, None], axis=0)
+    pair = np.linalg.pinv(counts * weights[:, None] / scale) @ (wanted * weights) / scale
+    return pair
+
+
+RIGHT = [by_columns, by_pseudo_inverse, by_normal_equations, by_polyfit, by_torch]

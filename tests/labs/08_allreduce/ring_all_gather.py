@@ -61,8 +61,26 @@ def gather_both_ways(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
+def gather_emptied_then_added(x: Tensor, rank: int, world: int) -> None:
+    """The other chunks are set to 0 first, and what comes is added to them."""
+    flat = x.contiguous().view(-1)
+    chunks = flat.tensor_split(world)
+    for number, chunk in enumerate(chunks):
+        if number != (rank + 1) % world:
+            chunk.zero_()
+    for step in range(world - 1):
+        came = torch.empty_like(chunks[(rank - step) % world])
+        arrives = irecv(came, (rank - 1) % world)
+        isend(chunks[(rank + 1 - step) % world], (rank + 1) % world).wait()
+        arrives.wait()
+        chunks[(rank - step) % world].add_(came)
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
 RIGHT = [
     gather_into_place,
+    gather_emptied_then_added,
     gather_all_receives_first,
     gather_in_own_chunks,
     gather_both_ways,

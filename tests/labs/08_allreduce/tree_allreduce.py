@@ -31,23 +31,6 @@ def binomial_tree(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-def heap_tree(x: Tensor, rank: int, world: int) -> None:
-    """A tree as in a heap: the children of r are 2r + 1 and 2r + 2."""
-    total = x.clone(memory_format=torch.contiguous_format)
-    children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < world]
-    buffers = [torch.empty_like(total) for _ in children]
-    for request in [irecv(buffer, child) for buffer, child in zip(buffers, children, strict=True)]:
-        request.wait()
-    for buffer in buffers:
-        total += buffer
-    if rank:
-        dist.send(total, (rank - 1) // 2)
-        dist.recv(total, (rank - 1) // 2)
-    for request in [isend(total, child) for child in children]:
-        request.wait()
-    x.copy_(total)
-
-
 def swapped(tensor: Tensor, other: int) -> Tensor:
     """What `other` sends for `tensor`."""
     came = torch.empty_like(tensor)
@@ -148,4 +131,4 @@ def recursive_tree(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-RIGHT = [binomial_tree, heap_tree, recursive_doubling, halving_and_doubling, recursive_tree]
+RIGHT = [binomial_tree, recursive_doubling, halving_and_doubling, recursive_tree]

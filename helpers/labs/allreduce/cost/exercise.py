@@ -26,6 +26,21 @@ cost = Exercise(
     ],
 )
 
+MESSAGE = "A message of m bytes takes alpha + m * beta seconds"
+ADDING = "to add m bytes to m takes m * gamma."
+PORT = "Each rank has one port: it sends one message at a time and receives one at a time, both at once."
+NAIVE = (
+    '"naive": the root receives the others\' vectors one after the other, adds each before the next one comes, and sends '
+    "the sum back, one message after the other."
+)
+RING = '"ring": reduce-scatter, then all-gather, in chunks of nbytes / world, not rounded.'
+AT_ONCE = "The ranks work at the same time; a chunk is added before it is sent on."
+ALONE = "One rank alone needs no time."
+EMPTY = "An empty vector needs its messages all the same."
+TREE = (
+    '"tree", which only exercise 8 needs: log2(world) rounds up, rounded up to a whole number, and as many down.',
+    "In each round the whole vector is sent, and on the way up it is added.",
+)
 ALGORITHMS = ("naive", "ring")
 WORLDS = (2, 3, 5, 8, 13)
 PARTS = {
@@ -58,7 +73,7 @@ def drawn(trial: Trial, low: float, high: float) -> float:
     return float(f"{10 ** trial.random.uniform(math.log10(low), math.log10(high)):.1e}")
 
 
-@cost.property("a number of seconds")
+@cost.property("a number of seconds", asks="Seconds of an all-reduce, in a model of the network.")
 def _(answer: Any, trial: Trial) -> None:
     for algorithm in ALGORITHMS:
         trial.given(f"{algorithm!r}, world = 4, 1000 bytes, alpha = 1e-05, beta = 1e-09, gamma = 1e-10")
@@ -109,37 +124,37 @@ def _table(times: list[float]) -> str:
     return ", ".join(f"world {world}: {in_words(time)}" for world, time in zip(WORLDS, times, strict=True))
 
 
-@cost.property("ring: the bytes that one port sends, at beta each")
+@cost.property("ring: the bytes that one port sends, at beta each", asks=(RING, AT_ONCE, PORT))
 def _(answer: Any, trial: Trial) -> None:
     judge_part(answer, trial, "ring", "carried")
 
 
-@cost.property("ring: the messages, at alpha each")
+@cost.property("ring: the messages, at alpha each", asks=(MESSAGE, RING))
 def _(answer: Any, trial: Trial) -> None:
     judge_part(answer, trial, "ring", "messages")
 
 
-@cost.property("ring: the additions, at gamma a byte")
+@cost.property("ring: the additions, at gamma a byte", asks=(ADDING, RING, AT_ONCE))
 def _(answer: Any, trial: Trial) -> None:
     judge_part(answer, trial, "ring", "added")
 
 
-@cost.property("naive: the bytes that pass the root's port, at beta each")
+@cost.property("naive: the bytes that pass the root's port, at beta each", asks=(NAIVE, PORT))
 def _(answer: Any, trial: Trial) -> None:
     judge_part(answer, trial, "naive", "carried")
 
 
-@cost.property("naive: the messages, at alpha each")
+@cost.property("naive: the messages, at alpha each", asks=(MESSAGE, NAIVE))
 def _(answer: Any, trial: Trial) -> None:
     judge_part(answer, trial, "naive", "messages")
 
 
-@cost.property("naive: the additions, at gamma a byte")
+@cost.property("naive: the additions, at gamma a byte", asks=(ADDING, NAIVE))
 def _(answer: Any, trial: Trial) -> None:
     judge_part(answer, trial, "naive", "added")
 
 
-def judge_whole(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: int) -> tuple[float, float]:
+def judge_whole(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: float) -> tuple[float, float]:
     """What the answer says and what is right, with all three prices."""
     prices = drawn(trial, 1e-6, 1e-4), drawn(trial, 1e-10, 1e-8), drawn(trial, 1e-11, 1e-9)
     trial.given(
@@ -150,7 +165,7 @@ def judge_whole(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: i
     return got, seconds(algorithm, world, nbytes, *prices)
 
 
-def exact(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: int, message: str) -> None:
+def exact(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: float, message: str) -> None:
     got, want = judge_whole(answer, trial, algorithm, world, nbytes)
     trial.true(
         near(got, want),
@@ -161,7 +176,7 @@ def exact(answer: Any, trial: Trial, algorithm: str, world: int, nbytes: int, me
     )
 
 
-@cost.property("the three parts add up", once_right=True)
+@cost.property("the three parts add up", asks=(f"{MESSAGE}; {ADDING}",), once_right=True)
 def _(answer: Any, trial: Trial) -> None:
     for algorithm in ALGORITHMS:
         for world in WORLDS:
@@ -170,11 +185,15 @@ def _(answer: Any, trial: Trial) -> None:
                 exact(answer, trial, algorithm, world, nbytes, message)
 
 
-@cost.property("nbytes / world is not rounded, and no bytes cost no bytes", once_right=True)
+@cost.property(
+    "nbytes / world is not rounded, and no bytes cost no bytes", asks=(RING, EMPTY), once_right=True
+)
 def _(answer: Any, trial: Trial) -> None:
     for algorithm in ALGORITHMS:
         for world in (3, 4, 7):
             nbytes = 84 * trial.random.randrange(1, 9) + 13  # no world here divides it
+            message = "Half bytes, as of a vector that was cut in parts, are counted as they are."
+            exact(answer, trial, algorithm, world, nbytes + 0.5, message)
             exact(
                 answer, trial, algorithm, world, nbytes, "Right for sizes that the world divides, wrong here."
             )
@@ -188,7 +207,7 @@ def _(answer: Any, trial: Trial) -> None:
             )
 
 
-@cost.property("one rank alone needs no time", once_right=True)
+@cost.property("one rank alone needs no time", asks=ALONE, once_right=True)
 def _(answer: Any, trial: Trial) -> None:
     for algorithm in ALGORITHMS:
         got, _ = judge_whole(answer, trial, algorithm, 1, 1560 * trial.random.randrange(1, 9000))
@@ -201,23 +220,29 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-@cost.property("more bytes never take less time, up to a terabyte", once_right=True)
+@cost.property("more bytes never take less time, up to a terabyte", asks=(MESSAGE, RING), once_right=True)
 def _(answer: Any, trial: Trial) -> None:
     for algorithm in ALGORITHMS:
         world = trial.random.choice(WORLDS)
-        trial.given(f"{algorithm!r}, world = {world}, from 0 to 2**40 bytes")
+        trial.given(
+            f"{algorithm!r}, world = {world}, from 0 to 2**40 bytes, alpha = 1e-05, beta = 1e-09, gamma = 1e-10"
+        )
         sizes = [0, 1, 2, 3, world - 1, world, world + 1, *(2**power for power in range(5, 41))]
         got = [number(answer, trial, algorithm, world, size, 1e-5, 1e-9, 1e-10) for size in sorted(sizes)]
         falls = [place for place in range(1, len(got)) if got[place] < got[place - 1]]
         trial.true(
             not falls,
-            "A longer vector takes less time than a shorter one.",
+            f"A longer vector takes less time than a shorter one: at {sorted(sizes)[falls[0]] if falls else 0:,} bytes.",
             expected="times that rise with nbytes, or stay",
             observed=(algorithm, [got[place] for place in falls]),
         )
 
 
-@cost.property("for long vectors naive takes as many times longer as there are ranks", once_right=True)
+@cost.property(
+    "for long vectors naive takes as many times longer as there are ranks",
+    asks=(NAIVE, RING),
+    once_right=True,
+)
 def _(answer: Any, trial: Trial) -> None:
     for world in (2, 5, 64, 1024):
         trial.given(f"world = {world}, 2**40 bytes, alpha = 1e-05, beta = 1e-09, gamma = 1e-10")
@@ -227,7 +252,7 @@ def _(answer: Any, trial: Trial) -> None:
         ratio = naive / ring if ring else math.inf
         trial.true(
             math.isclose(ratio, world, rel_tol=1e-2),
-            f"naive / ring is {ratio:.4g}.",
+            f"naive / ring is {ratio:.4g} on {world} ranks: {in_words(naive)} and {in_words(ring)}.",
             expected=f"close to {world}",
             observed=(world, ratio),
         )
@@ -235,6 +260,7 @@ def _(answer: Any, trial: Trial) -> None:
 
 @cost.property(
     "tree, if the answer knows it: the rounds up and down, whole vectors, added on the way up",
+    asks=TREE,
     once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -253,7 +279,10 @@ def _(answer: Any, trial: Trial) -> None:
         others.append([seconds(name, world, nbytes, *prices) for name in ALGORITHMS])
     if any(all(map(near, got, other)) for other in zip(*others, strict=True)):
         return  # it knows two, and takes every other name for one of them
-    trial.given(f"'tree', {nbytes:,} bytes, " + "alpha = {:g}, beta = {:g}, gamma = {:g}".format(*prices))
+    trial.given(
+        f"'tree', world = {', '.join(map(str, WORLDS))}, {nbytes:,} bytes, "
+        + "alpha = {:g}, beta = {:g}, gamma = {:g}".format(*prices)
+    )
     trial.true(
         all(map(near, got, want)),
         "The answer gives a number for 'tree', and it is not that of ceil(log2(world)) rounds up and as many down.",

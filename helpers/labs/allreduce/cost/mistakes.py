@@ -6,19 +6,32 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
+import numpy as np
+
 from helpers.check.spec import returned
-from helpers.labs.allreduce.cost.exercise import cost
+from helpers.labs.allreduce.cost.exercise import (
+    ADDING,
+    ALONE,
+    AT_ONCE,
+    EMPTY,
+    MESSAGE,
+    NAIVE,
+    PORT,
+    RING,
+    TREE,
+    cost,
+)
 from helpers.labs.allreduce.shared.cost_model import Terms, seconds, terms
 
 built = cost.bank(returned)
 
 
-@cost.mistake()
+@cost.mistake(breaks=MESSAGE)
 def beta_is_bandwidth(
     algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
 ) -> float:
-    """beta is the inverse of the bandwidth, seconds a byte: multiply by it. Divided by it, a faster network
-    takes longer.
+    """The bytes come out far too expensive: as if they were divided by beta. beta is the inverse of the
+    bandwidth, seconds a byte: multiply by it. Divided by it, a faster network takes longer.
     """
     messages, carried, added = known(algorithm, world, nbytes)
     return messages * alpha + carried / beta + added * gamma
@@ -43,9 +56,10 @@ def known(algorithm: str, world: int, nbytes: float) -> tuple[float, float, floa
     return terms(algorithm, world, nbytes)
 
 
-@cost.mistake()
+@cost.mistake(breaks=RING)
 def chunks_rounded(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
-    """nbytes // world cuts the rest off, which is sent all the same, and a vector shorter than the world
+    """Right where world divides nbytes, and wrong where it does not. Perhaps nbytes / world was rounded,
+    as by `//`: that cuts a rest off, which is sent all the same, and a vector shorter than the world
     costs no bytes at all.
     """
     known(algorithm, world, nbytes)
@@ -80,12 +94,13 @@ def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma:
     return messages * alpha + int(carried) * beta + int(added) * gamma
 
 
-@cost.mistake()
+@cost.mistake(breaks=f"{MESSAGE}; {ADDING}")
 def only_the_larger_part(
     algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
 ) -> float:
-    """max() of two parts lets the smaller one vanish, as if both ran at the same time. A message first
-    starts, then its bytes flow, then they are added: the parts add up.
+    """Each part alone is right, and together they cost too little. Perhaps max() of two parts lets the
+    smaller one vanish, as if both ran at the same time. A message first starts, then its bytes flow, then
+    they are added: the parts add up.
     """
     messages, carried, added = known(algorithm, world, nbytes)
     return max(messages * alpha, carried * beta) + added * gamma
@@ -113,10 +128,10 @@ def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma:
     )
 
 
-@cost.mistake()
+@cost.mistake(breaks=ALONE)
 def one_rank_pays(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
-    """A world of one was priced like a world of two. It has no other rank, so no step at all: world - 1 is 0,
-    and no max() is needed around it.
+    """A world of one is to cost something. It has no other rank, so there is no step at all: world - 1 is
+    0. Perhaps there is a max() around it, or a case of its own.
     """
     known(algorithm, world, nbytes)
     steps = max(1, world - 1)
@@ -140,12 +155,12 @@ def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma:
     return seconds(algorithm, world, nbytes, alpha, beta, gamma)
 
 
-@cost.mistake()
+@cost.mistake(breaks=EMPTY)
 def nothing_is_free(
     algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
 ) -> float:
-    """An empty vector was said to cost nothing. The steps are made all the same, and each message costs
-    alpha.
+    """An empty vector costs nothing here. The steps are made all the same, and each message costs alpha.
+    Perhaps there is a case for nbytes of 0.
     """
     known(algorithm, world, nbytes)
     return seconds(algorithm, world, nbytes, alpha, beta, gamma) if nbytes else 0.0
@@ -167,9 +182,11 @@ def rounded_up(world: int) -> int:
     return (world - 1).bit_length()
 
 
-@built.mistake()
+@built.mistake(breaks=TREE[0])
 def tree_rounds_cut():
-    """log2(world) must be rounded up: a tree over 3 ranks needs 2 rounds, as one over 4 does."""
+    """The tree is right for worlds that are powers of two, and too cheap for others. Perhaps log2(world)
+    was not rounded up: a tree over 3 ranks needs 2 rounds, as one over 4 does.
+    """
     return with_tree(lambda world: int(math.log2(world)))
 
 
@@ -177,15 +194,19 @@ cost.variant(tree_rounds_cut)(with_tree(math.log2))
 cost.variant(tree_rounds_cut)(with_tree(lambda world: round(math.log2(world))))
 
 
-@built.mistake()
+@built.mistake(breaks=TREE[0])
 def tree_one_way():
-    """The tree goes up only. Then the root alone has the sum; it must come down again."""
+    """The tree sends half of what it should. Perhaps it goes up only. Then the root alone has the sum; it
+    must come down again.
+    """
     return with_tree(rounded_up, up_and_down=1)
 
 
-@built.mistake()
+@built.mistake(breaks=TREE[1])
 def tree_adds_going_down():
-    """The tree adds on its way down as well. There the ready sum is copied."""
+    """The tree adds twice as much as it should. Perhaps it adds on its way down as well. There the ready
+    sum is copied.
+    """
     return with_tree(rounded_up, adding=2)
 
 
@@ -308,7 +329,7 @@ WAYS["alpha_for_each_byte"] = [
 
 once: WrongParts = {"ring.messages": lambda n, size: 2.0, "naive.messages": lambda n, size: 2.0}
 alone: WrongParts = {"ring.messages": lambda n, size: 1.0, "naive.messages": lambda n, size: 1.0}
-WAYS["alpha_once"] = [alone, once, chosen(alone, "ring"), chosen(once, "ring")]
+WAYS["alpha_once"] = [alone, once, chosen(alone, "ring"), chosen(once, "ring"), chosen(once, "naive")]
 
 twice = scaled(lambda world: 2.0, "ring.added", "naive.added")
 WAYS["adds_in_both_phases"] = [twice, chosen(twice, "ring"), chosen(twice, "naive")]
@@ -338,49 +359,91 @@ WAYS["naive_in_chunks"] = [
     },
 ]
 
-WHY = {
+WHY = {  # what it breaks, and the sentence
     "whole_vector_each_step": (
-        "In a step of the ring a rank sends one chunk, nbytes / world. With the whole vector in each step the ring would "
-        "be as slow as the naive way."
+        RING,
+        "The ring sends `world` times too many bytes: as many as if each step sent the whole vector, and no fewer than the "
+        "naive way. In a step a rank sends one chunk. Perhaps nbytes was not divided by world.",
     ),
     "one_phase": (
-        "That is one phase. The sum must also come back to all: the ring's all-gather and the root's answers send as "
-        "much again, so 2 * (world - 1)."
+        RING,
+        "Half of what is sent is missing. The sum must also come back to all: the ring's all-gather and the root's answers "
+        "send as much again, so 2 * (world - 1). Perhaps one phase was counted.",
     ),
     "as_many_steps_as_ranks": (
-        "A phase has world - 1 steps, not world: a rank has its own part already. At world 2 that is twice too much, at "
-        "1,024 it hardly shows."
+        RING,
+        "Too much by world / (world - 1): twice at world 2, hardly seen at 1,024. Perhaps a phase has world steps. It has "
+        "world - 1: a rank has its own part already.",
     ),
-    "all_ranks_added_up": "All ranks' messages were added up. They are sent at the same time: follow one rank, the one with the most to do.",
+    "all_ranks_added_up": (
+        AT_ONCE,
+        "The ring costs `world` times too much, its bytes and its messages. Perhaps all ranks' messages were added up. They "
+        "are sent at the same time: follow one rank, the one with the most to do.",
+    ),
     "bits": (
-        "beta is seconds a byte, and nbytes are bytes: neither the 8 bits of a byte nor the 4 bytes of a float32 belong "
-        "into the formula."
+        MESSAGE,
+        "The bytes are off by 8, or by 4, in naive as in the ring. beta is seconds a byte, and nbytes are bytes: perhaps the 8 "
+        "bits of a byte or the 4 bytes of a float32 got into the formula.",
     ),
-    "microseconds": "The result is in another unit: alpha is seconds a message, so the sum is in seconds as it is.",
-    "names_swapped": "The formulas of naive and ring have changed places. It is the ring that sends chunks of nbytes / world.",
-    "alpha_for_each_byte": "alpha was paid for each byte. It is the price of starting a message, the same for 1 byte and for 64 MB.",
+    "microseconds": (
+        MESSAGE,
+        "All is a power of 1,000 too large. Perhaps the result is in a different unit: alpha is seconds a message, so the sum "
+        "is in seconds as it is.",
+    ),
+    "names_swapped": (
+        NAIVE,
+        "The ring costs what naive should, and naive what the ring should. Perhaps the formulas have changed places. It is "
+        "the ring that sends chunks of nbytes / world.",
+    ),
+    "alpha_for_each_byte": (
+        MESSAGE,
+        "The messages cost more the longer they are. Perhaps alpha was paid for each byte. It is the price of starting a "
+        "message, the same for 1 byte and for 64 MB.",
+    ),
     "alpha_once": (
-        "alpha was paid once for the whole call or once a phase. Each step waits for the message of the step before, so "
-        "each message pays it."
+        MESSAGE,
+        "The messages cost the same for any number of ranks. Perhaps alpha was paid once for the whole call, or once a phase. "
+        "Each step waits for the message of the step before, so each message pays it.",
     ),
-    "adds_in_both_phases": "Additions were counted in both phases. The second phase only copies: what comes back is the sum already.",
-    "adds_whole_vectors": "In a step of the ring only the chunk that came is added, nbytes / world; the rest of the vector is not touched.",
-    "gamma_ignored": "The time for adding is missing. It is small beside a slow network, and not beside a fast one.",
-    "added_once": "Only one addition is counted. world - 1 vectors, or chunks, come in one after the other, and each is added.",
+    "adds_in_both_phases": (
+        AT_ONCE,
+        "Twice as much is added as should be. Perhaps additions were counted in both phases. The second phase only copies: "
+        "what comes back is the sum already.",
+    ),
+    "adds_whole_vectors": (
+        RING,
+        "The ring adds `world` times as much as it should. Perhaps whole vectors are added. In a step only the chunk that came "
+        "is added, nbytes / world; the rest of the vector is not touched.",
+    ),
+    "gamma_ignored": (
+        ADDING,
+        "Adding costs nothing here. Perhaps gamma was left out. It is small beside a slow network, and not beside a fast one.",
+    ),
+    "added_once": (
+        ADDING,
+        "As much is added as one vector or one chunk has, for any number of ranks. Perhaps one addition is counted. "
+        "world - 1 vectors, or chunks, come in one after the other, and each is added.",
+    ),
     "root_at_once": (
-        "The root was given a port for every rank. It has one: world - 1 messages come in through it one after the other, "
-        "and world - 1 go out. That is why naive does not scale."
+        PORT,
+        "Naive costs the same for any number of ranks. Perhaps the root was given a port for every rank. It has one: world - 1 "
+        "messages come in through it one after the other, and world - 1 go out. That is why naive does not scale.",
     ),
     "only_sending_is_limited": (
-        "Only sending was taken as slow. Receiving is limited as well: the other ranks all send at once, and the root "
-        "still takes in one message after the other."
+        PORT,
+        "Naive pays for `world` messages, not for 2 * (world - 1). Perhaps only sending was taken as slow. Receiving is limited "
+        "as well: the other ranks all send at once, and the root still takes in one message after the other.",
     ),
-    "naive_in_chunks": "The naive way knows no chunks: each message holds the whole vector.",
+    "naive_in_chunks": (
+        NAIVE,
+        "Naive sends an nth of the bytes, with as many messages. Perhaps it was counted in chunks. The naive way knows none: "
+        "each message holds the whole vector.",
+    ),
 }
 
-for name, why in WHY.items():
+for name, (words, why) in WHY.items():
     first, *others = WAYS[name]
-    cost.add_mistake(name, with_wrong_parts(first), why=why)
+    cost.add_mistake(name, with_wrong_parts(first), why=why, breaks=words)
     for wrong in others:
         cost.add_variant(name, with_wrong_parts(wrong))
 # What often comes beside another mistake: the additions, or the root's port.
@@ -388,3 +451,24 @@ BESIDE = ("adds_in_both_phases", "gamma_ignored", "added_once", "root_at_once", 
 for one, other in combinations(WHY, 2):
     if other in BESIDE and not WAYS[one][0].keys() & WAYS[other][0].keys():
         cost.add_variant(one, with_wrong_parts(WAYS[one][0] | WAYS[other][0]))
+
+
+@cost.mistake(breaks=MESSAGE)
+def counted_in_32_bits(
+    algorithm: str, world: int, nbytes: float, alpha: float, beta: float, gamma: float
+) -> float:
+    """At a terabyte the answer stops: the number of bytes is too large for 32 bits. Perhaps it was put into an int32 of
+    numpy or torch. Python's own numbers have no such end.
+    """
+    np.int32(int(nbytes))
+    known(algorithm, world, nbytes)
+    return seconds(algorithm, world, nbytes, alpha, beta, gamma)
+
+
+@cost.mistake(breaks="Seconds of an all-reduce, in a model of the network.")
+def nothing_returned(
+    algorithm: str, world: int, nbytes: float, alpha: float, beta: float, gamma: float
+) -> None:
+    """Nothing comes back for "naive". Perhaps a `return` is missing, or the name is compared with something else."""
+    known(algorithm, world, nbytes)
+    seconds(algorithm, world, nbytes, alpha, beta, gamma)

@@ -7,14 +7,20 @@ from collections.abc import Callable, Iterable
 
 from helpers.check.spec import returned
 from helpers.labs.allreduce.crossover.exercise import (
+    ENTRIES,
+    EQUAL,
+    LIST,
     NAMES,
+    NO_END,
+    NO_OTHER,
+    WHOLE,
     Table,
     crossover,
     lines,
     meeting,
     meeting_at_rounds,
 )
-from helpers.labs.allreduce.shared.cost_model import seconds
+from helpers.labs.allreduce.shared.cost_model import seconds, terms
 
 built = crossover.bank(returned)
 
@@ -44,10 +50,11 @@ def scanned(sizes: Iterable[int]) -> Answer:
     return table
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def fixed_threshold(world, alpha, beta, gamma):
-    """The border is a constant. On a network with ten times the latency it lies at ten times as many bytes:
-    work it out from world, alpha, beta and gamma.
+    """The list does not depend on the network: it is the same with ten times the latency. Perhaps the
+    border is a constant. It then lies at ten times as many bytes: work it out from world, alpha, beta and
+    gamma.
     """
     return [(0, "tree"), (65536, "ring")]
 
@@ -57,17 +64,19 @@ crossover.variant(fixed_threshold)(
 )
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def always_ring(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """For long vectors the ring wins, and for short ones it does not: it sends 2 * (world - 1) messages one
-    after the other, where the tree has 2 * log2(world) rounds.
+    """The ring is named for all sizes, on networks and worlds where the tree wins for short vectors: the
+    ring sends 2 * (world - 1) messages one after the other, where the tree has 2 * log2(world) rounds.
     """
     return [(0, "ring")]
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def compared_at_one_size(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The algorithms were compared at one size. Costs are lines over nbytes, and lines cross."""
+    """The tree is named for all sizes, and long vectors are faster by the ring. Perhaps the algorithms
+    were compared at one size. Costs are lines over nbytes, and lines cross.
+    """
     return [(0, fastest(world, 1, alpha, beta, gamma))]
 
 
@@ -81,10 +90,10 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "tree")]
 
 
-@built.mistake()
+@built.mistake(breaks=WHOLE)
 def scanned_in_powers():
-    """Only powers of two, or of ten, were tried, and the border lies between two of them. Two lines meet
-    where their difference is 0: no search is needed.
+    """The border is late, at a size that was tried, and the fastest changes before it. Perhaps only powers of two, or of
+    ten, were tried. Two lines meet where their difference is 0: no search is needed.
     """
     return scanned([0, *(2**power for power in range(45))])
 
@@ -95,9 +104,11 @@ crossover.variant(scanned_in_powers)(scanned([0, *(2**power for power in range(3
 crossover.variant(scanned_in_powers)(scanned([0, *(4**power for power in range(20))]))
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_END)
 def search_ends_early(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The search has an upper end, here a gigabyte. With many ranks or a slow start the tree wins beyond it."""
+    """The list ends too early: with many ranks on a slow start the tree wins beyond what it says. Perhaps
+    the search has an upper end, a gigabyte or so.
+    """
     return [entry for entry in right(world, alpha, beta, gamma) if entry[0] <= 1e9]
 
 
@@ -115,17 +126,19 @@ def right(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return tree_then_ring(meeting(world, (alpha, beta, gamma)))
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def gamma_ignored(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """gamma was left out. The tree adds whole vectors, the ring chunks: where adding is slow the ring wins
-    earlier.
+    """With gamma the crossing is where it would be without. Perhaps gamma was left out. The tree adds
+    whole vectors, the ring chunks: where adding is slow the ring wins earlier.
     """
     return tree_then_ring(meeting(world, (alpha, beta, 0.0)))
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def rounds_cut(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """log2(world) must be rounded up: with 5 ranks the tree has 3 rounds."""
+    """Right for powers of two, and for 5 ranks the crossing is that of a tree with too few rounds.
+    Perhaps log2(world) was not rounded up: with 5 ranks the tree has 3.
+    """
     return tree_then_ring(meeting_at_rounds(world, (alpha, beta, gamma), int(math.log2(world))))
 
 
@@ -134,10 +147,11 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return tree_then_ring(meeting_at_rounds(world, (alpha, beta, gamma), math.log2(world)))
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def wrong_for_two_ranks(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """Here the tree comes first even where it wins nothing: with 2 and 3 ranks tree and ring start with as
-    many messages, and the ring's are shorter.
+    """With 2 ranks a different algorithm than the ring is named where the ring is faster: tree and ring
+    start with as many messages there, and the ring's are shorter. Perhaps it is taken for granted that
+    the tree comes first.
     """
     return [(0, "tree"), (max(16, math.ceil(meeting(world, (alpha, beta, gamma)))), "ring")]
 
@@ -162,10 +176,10 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "naive")] if world < 4 else right(world, alpha, beta, gamma)
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def naive_for_short_ones(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The simplest is not the fastest for short vectors: naive has as many messages as the ring, all at the
-    root's port.
+    """Naive is named for short vectors. It has as many messages as the ring, all at the root's port; the
+    tree has fewer. The simplest is not the fastest.
     """
     return [(0, "naive"), *right(world, alpha, beta, gamma)[1:]] if world > 3 else [(0, "ring")]
 
@@ -188,9 +202,12 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "naive"), (border, "ring")] if border else [(0, "naive")]
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def names_swapped(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The names are the wrong way round: the tree, with few rounds of the whole vector, is for short ones."""
+    """The ring is named for short vectors, and the tree for long ones. The tree, with few rounds of the
+    whole vector, is for short ones. Perhaps two names were confused, or a comparison is the wrong way
+    round.
+    """
     table = right(world, alpha, beta, gamma)
     return [(0, "ring"), (table[1][0], "tree")] if len(table) == 2 else table
 
@@ -201,22 +218,26 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "ring"), (table[1][0], "tree")] if len(table) == 2 else [(0, "tree")]
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=NO_OTHER)
 def largest_instead_of_smallest(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The slowest was looked for. max() where min() belongs, or a comparison the wrong way round."""
+    """Naive is named for all sizes: the slowest. Perhaps max() stands where min() belongs, or a
+    comparison is the wrong way round.
+    """
     return [(0, "naive")]
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=WHOLE)
 def in_elements(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The sizes are in numbers of 4 bytes. alpha, beta and gamma speak of bytes, and so does the list."""
+    """The crossing is a quarter of what it should be. Perhaps sizes are in numbers of 4 bytes. alpha,
+    beta and gamma speak of bytes, and so does the list.
+    """
     return tree_then_ring(meeting(world, (alpha, beta, gamma)) / 4)
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=ENTRIES[1])
 def an_entry_a_size(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The list has an entry for each size that was tried. An entry belongs where the fastest changes, and
-    nowhere else.
+    """Two entries in a row name the same algorithm. An entry belongs where the fastest changes, and
+    nowhere else. Perhaps there is one for each size that was tried.
     """
     border = right(world, alpha, beta, gamma)[-1][0]
     sizes = sorted({0, border, *(2**power for power in range(10, 31))})
@@ -235,15 +256,17 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(size, fastest(world, size, alpha, beta, gamma)) for size in sizes]
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=LIST)
 def pairs_swapped(world: int, alpha: float, beta: float, gamma: float) -> list:
-    """The name comes first in these pairs. Asked for is (nbytes, algorithm)."""
+    """In these pairs the name comes first. Asked for is (nbytes, algorithm)."""
     return [(name, size) for size, name in right(world, alpha, beta, gamma)]
 
 
-@crossover.mistake()
+@crossover.mistake(breaks=ENTRIES[0])
 def up_to_instead_of_from(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """Each size says up to where its algorithm is the fastest. Asked for is from where on, so the first is 0."""
+    """The first size is not 0. Perhaps each size says up to where its algorithm is the fastest. Asked for
+    is from where on.
+    """
     table = right(world, alpha, beta, gamma)
     return [(table[1][0], "tree"), (2**62, "ring")] if len(table) == 2 else [(2**62, "ring")]
 
@@ -252,3 +275,48 @@ def up_to_instead_of_from(world: int, alpha: float, beta: float, gamma: float) -
 def _(world: int, alpha: float, beta: float, gamma: float) -> list:
     table = right(world, alpha, beta, gamma)
     return [(table[1][0], "tree"), (math.inf, "ring")] if len(table) == 2 else [(math.inf, "ring")]
+
+
+@crossover.mistake(breaks=NO_END)
+def slope_by_a_difference(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The crossing is a little off, by less than a thousandth. Perhaps what a byte costs was taken from
+    cost(1) - cost(0): beside the alphas of many messages a byte is nearly nothing, and the difference has few right
+    digits. Ask for the cost of a byte with alpha = 0.
+    """
+    costs = {
+        name: [seconds(name, world, size, alpha, beta, gamma) for size in (0, 1)] for name in ("tree", "ring")
+    }
+    (tree, tree_1), (ring, ring_1) = costs["tree"], costs["ring"]
+    gap = (tree_1 - tree) - (ring_1 - ring)
+    return tree_then_ring((ring - tree) / gap if gap > 0 and world > 3 else 0.0)
+
+
+@crossover.mistake(breaks=EQUAL)
+def fails_for_one_rank(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """For one rank the answer divides by 0: all lines are the same one there. Perhaps the crossing is worked out without
+    a look at the slopes. Where none is flatter, the list ends.
+    """
+    parts = {name: terms(name, world, 1) for name in ("tree", "ring")}
+    starts = {name: part.messages * alpha for name, part in parts.items()}
+    slopes = {name: part.carried * beta + part.added * gamma for name, part in parts.items()}
+    return tree_then_ring((starts["ring"] - starts["tree"]) / (slopes["tree"] - slopes["ring"]))
+
+
+@crossover.mistake(breaks=ENTRIES[1])
+def sizes_fall(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """A smaller size follows a larger one. Perhaps the list was made from the end, or not sorted by size."""
+    return right(world, alpha, beta, gamma)[::-1]
+
+
+@crossover.mistake(breaks=NO_OTHER)
+def rounds_of_eight(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """Right on 8 ranks, and on 32 the crossing is at a different size than it should be. Perhaps the rounds of the tree
+    do not follow world: 8 ranks have 3, 32 have 5.
+    """
+    return tree_then_ring(meeting_at_rounds(world, (alpha, beta, gamma), 3))
+
+
+@crossover.mistake(breaks=LIST)
+def a_dict(world: int, alpha: float, beta: float, gamma: float) -> dict:
+    """A dict comes back, where a list of pairs is asked for: its items, in order of size."""
+    return dict(right(world, alpha, beta, gamma))

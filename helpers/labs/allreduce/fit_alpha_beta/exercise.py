@@ -8,7 +8,13 @@ from typing import Any
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.allreduce.fit_alpha_beta.least_squares import Row, solved, weighted
+from helpers.labs.allreduce.fit_alpha_beta.least_squares import (
+    Row,
+    of_logarithms,
+    shares_of_the_predicted,
+    solved,
+    weighted,
+)
 from helpers.labs.allreduce.shared.cost_model import in_words, seconds
 
 fit_alpha_beta = Exercise(
@@ -17,6 +23,7 @@ fit_alpha_beta = Exercise(
     objective="Fit the model's alpha and beta to measured times, and predict a world that nobody measured.",
     minutes=25,
     difficulty="medium",
+    version=2,
     hints=[
         "For one row the model is a sum of two known counts, each times an unknown: messages * alpha + bytes * beta. "
         "What are the two counts for a row of the ring? `cost` can tell you, if you choose its prices well.",
@@ -27,6 +34,15 @@ fit_alpha_beta = Exercise(
     ],
 )
 
+MODEL = (
+    "alpha and beta (seconds a message, seconds a byte) that explain measured times best.",
+    "The model is your `cost` with gamma = 0, so the time for adding goes into beta.",
+)
+BEST = "Best: the sum of ((predicted - measured) / measured) ** 2 over all rows is the smallest."
+REPEATED = "A measurement that was repeated is several rows, and each counts."
+ALONE = "Rows of world 1 say nothing: no message is sent there."
+NETWORKS = "Any network: alpha from microseconds, beta from 1e-11 (100 GB/s)."
+UNCHANGED = "The list is left unchanged."
 MB = 1 << 20
 SIZES = [1 << power for power in range(12, 27, 2)]  # 4 KB to 64 MB
 ALLOWED = 0.025  # beside the best fit; fits of another, equally sensible relative error lie within 0.016
@@ -99,19 +115,26 @@ def recovers(answer: Any, trial: Trial, algorithms: tuple[str, ...], worlds: tup
     """Wrong unless rows without noise give the link that they were made of."""
     alpha, beta = a_link(trial)
     rows = measured(algorithms, worlds, alpha, beta)
-    trial.given(f"{len(rows)} rows without noise: {_mix(algorithms, worlds)}, 4 KB to 64 MB")
+    trial.given(
+        f"{len(rows)} rows without noise: {_mix(algorithms, worlds)}, 4 KB to 64 MB, {pair_in_words(alpha, beta)}"
+    )
     got = fitted(answer, trial, rows)
-    off = [
-        f"{name} is {_ratio(have, want)} what it should be"
-        for name, have, want in zip(("alpha", "beta"), got, (alpha, beta), strict=True)
-        if not close(have, want, 0.01)
-    ]
+    off = _off(got, (alpha, beta))
     trial.true(
         not off,
-        f"The rows follow the model exactly, and {' and '.join(off)}.",
+        f"The rows follow the model exactly, and {off}.",
         expected=pair_in_words(alpha, beta),
         got=pair_in_words(*got),
         observed=list(got),
+    )
+
+
+def _off(got: tuple[float, float], want: tuple[float, float], by: float = 0.01) -> str:
+    """Which of the two is wrong, and by how much."""
+    return " and ".join(
+        f"{name} is {_ratio(have, need)} what it should be"
+        for name, have, need in zip(("alpha", "beta"), got, want, strict=True)
+        if not close(have, need, by)
     )
 
 
@@ -119,19 +142,19 @@ def _mix(algorithms: tuple[str, ...], worlds: tuple[int, ...]) -> str:
     return f"{' and '.join(algorithms)}, world {', '.join(map(str, worlds))}"
 
 
-@fit_alpha_beta.property("exact rows of naive give alpha and beta back")
+@fit_alpha_beta.property("exact rows of naive give alpha and beta back", asks=(*MODEL, UNCHANGED))
 def _(answer: Any, trial: Trial) -> None:
-    recovers(answer, trial, ("naive",), (2, 4, 5))
+    recovers(answer, trial, ("naive",), (2, 5, 7))
 
 
-@fit_alpha_beta.property("exact rows of the ring give alpha and beta back")
+@fit_alpha_beta.property("exact rows of the ring give alpha and beta back", asks=MODEL)
 def _(answer: Any, trial: Trial) -> None:
-    recovers(answer, trial, ("ring",), (2, 4, 5))
+    recovers(answer, trial, ("ring",), (2, 5, 7))
 
 
-@fit_alpha_beta.property("exact rows of both, mixed, give alpha and beta back")
+@fit_alpha_beta.property("exact rows of both, mixed, give alpha and beta back", asks=MODEL)
 def _(answer: Any, trial: Trial) -> None:
-    recovers(answer, trial, ("ring", "naive"), (2, 3, 4))
+    recovers(answer, trial, ("ring", "naive"), (2, 3, 6))
 
 
 def noisy(trial: Trial) -> tuple[float, float, list[Row]]:
@@ -165,11 +188,11 @@ NOISY = "naive and ring, world 2 and 4, 4 KB to 64 MB, each 6 to 10 % too long o
 
 
 @fit_alpha_beta.property(
-    "noisy rows of 2 and 4 ranks predict 8 ranks within 20 %, from 1 MB on", once_right=True
+    "noisy rows of 2 and 4 ranks predict 8 ranks within 20 %, from 1 MB on", asks=BEST, once_right=True
 )
 def predicts(answer: Any, trial: Trial) -> None:
     alpha, beta, rows = noisy(trial)
-    trial.given(f"{len(rows)} rows: {NOISY}")
+    trial.given(f"{len(rows)} rows: {NOISY}, {pair_in_words(alpha, beta)}")
     got = fitted(answer, trial, rows)
     errors = {point: seconds(*point, *got) / seconds(*point, alpha, beta) - 1 for point in HELD_OUT}
     point = max(errors, key=lambda at: abs(errors[at]))
@@ -183,15 +206,18 @@ def predicts(answer: Any, trial: Trial) -> None:
     )
 
 
-@fit_alpha_beta.property("every row weighs the same: the errors are taken as shares", once_right=True)
+@fit_alpha_beta.property(
+    "every row weighs the same: the errors are taken as shares", asks=BEST, once_right=True
+)
 def weighs(answer: Any, trial: Trial) -> None:
     for _ in range(3):  # a fit of some of the rows comes near by chance, but not three times
-        _, _, rows = noisy(trial)
-        trial.given(f"{len(rows)} rows: {NOISY}")
+        alpha, beta, rows = noisy(trial)
+        trial.given(f"{len(rows)} rows: {NOISY}, {pair_in_words(alpha, beta)}")
         want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
         trial.true(
             all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
-            "The pair is not the one with the smallest sum of ((predicted - measured) / measured) ** 2.",
+            "The pair is not the one with the smallest sum of ((predicted - measured) / measured) ** 2: "
+            f"{_off(got, want, ALLOWED)}.",
             expected=pair_in_words(*want),
             got=pair_in_words(*got),
             observed=list(got),
@@ -199,7 +225,9 @@ def weighs(answer: Any, trial: Trial) -> None:
 
 
 @fit_alpha_beta.property(
-    "all rows are used: where worlds or algorithms disagree, the best lies between", once_right=True
+    "all rows are used: where worlds or algorithms disagree, the best lies between",
+    asks=BEST,
+    once_right=True,
 )
 def between(answer: Any, trial: Trial) -> None:
     """Rows of one world, or of one algorithm, are all too long, and the others too short: no part is like the whole."""
@@ -212,43 +240,105 @@ def between(answer: Any, trial: Trial) -> None:
             for row in rows
         ]
         groups = "of naive and of the ring" if part == 0 else "of world 2 and of world 4"
-        trial.given(f"{len(rows)} rows {groups}: all of the one 6 % too long, all of the other 6 % too short")
+        trial.given(
+            f"{len(rows)} rows {groups}: all of the one 6 % too long, all of the other 6 % too short, "
+            f"4 KB to 64 MB, {pair_in_words(alpha, beta)}"
+        )
         want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
         trial.true(
             all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
-            "The pair is not the one that fits all rows best, as shares.",
+            f"The pair is not the one that fits all rows best, as shares: {_off(got, want, ALLOWED)}.",
             expected=pair_in_words(*want),
             got=pair_in_words(*got),
             observed=list(got),
         )
 
 
-@fit_alpha_beta.property("rows of world 1 say nothing", once_right=True)
+@fit_alpha_beta.property(
+    "errors of a third, too, are shares of what was measured", asks=BEST, once_right=True
+)
+def of_the_measured(answer: Any, trial: Trial) -> None:
+    """The larger the errors, the more it counts what they are a share of."""
+    while True:
+        alpha, beta = a_link(trial)
+        rows = measured(("naive", "ring"), (2, 5), alpha, beta)
+        rows = [(*row[:3], row[3] * (1 + trial.random.choice((-0.35, 0.35)))) for row in rows]
+        trial.random.shuffle(rows)
+        want = solved(rows, weighted(1.0))
+        others = (of_logarithms(rows), shares_of_the_predicted(rows), solved(rows, weighted(0.5)))
+        if min(want) > 0 and all(far(other, want) for other in others):
+            break
+    trial.given(
+        f"{len(rows)} rows: naive and ring, world 2 and 5, 4 KB to 64 MB, each 35 % too long or too short, "
+        f"{pair_in_words(alpha, beta)}"
+    )
+    got = fitted(answer, trial, rows)
+    trial.true(
+        all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+        "With small errors the pair was right. With large ones it is not the one with the smallest sum of "
+        f"((predicted - measured) / measured) ** 2: {_off(got, want, ALLOWED)}.",
+        expected=pair_in_words(*want),
+        got=pair_in_words(*got),
+        observed=list(got),
+    )
+
+
+@fit_alpha_beta.property("a measurement that was repeated counts as often", asks=REPEATED, once_right=True)
+def repeats(answer: Any, trial: Trial) -> None:
+    """Rows of one world were measured six times, all too long, those of the other once, all too short."""
+    alpha, beta = a_link(trial)
+    rows = [
+        (*row[:3], row[3] * (1 + share))
+        for row in measured(("naive", "ring"), (2, 5), alpha, beta)
+        for share in ((0.2, 0.22, 0.24, 0.2, 0.22, 0.24) if row[1] == 5 else (-0.2,))
+    ]
+    trial.random.shuffle(rows)
+    trial.given(
+        f"{len(rows)} rows: naive and ring, 4 KB to 64 MB, world 5 six times each, 20 to 24 % too long, world 2 once, "
+        f"20 % too short, {pair_in_words(alpha, beta)}"
+    )
+    want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
+    trial.true(
+        all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+        f"Each row has to count once: {_off(got, want, ALLOWED)}.",
+        expected=pair_in_words(*want),
+        got=pair_in_words(*got),
+        observed=list(got),
+    )
+
+
+@fit_alpha_beta.property("rows of world 1 say nothing", asks=ALONE, once_right=True)
 def alone(answer: Any, trial: Trial) -> None:
     alpha, beta = a_link(trial)
     rows = measured(("ring", "naive"), (2, 4), alpha, beta)
     rows[2:2] = [(name, 1, size, 1e-6 + size * 1e-12) for name in ("naive", "ring") for size in SIZES[:3]]
     trial.given(
-        "the rows of world 2 and 4, without noise, and six rows of world 1, of some microseconds each"
+        f"{len(rows)} rows: ring and naive, world 2 and 4, 4 KB to 64 MB, without noise, {pair_in_words(alpha, beta)}; "
+        "and six of world 1, of some microseconds each"
     )
     got = fitted(answer, trial, rows)
     trial.true(
         close(got[0], alpha, 0.01) and close(got[1], beta, 0.01),
-        "Rows in which nothing was sent have changed the result.",
+        f"Without rows of world 1 the pair was right. Now {_off(got, (alpha, beta))}.",
         expected=pair_in_words(alpha, beta),
         got=pair_in_words(*got),
         observed=list(got),
     )
 
 
-@fit_alpha_beta.property("fast and slow networks, from microseconds and 100 GB/s on", once_right=True)
+@fit_alpha_beta.property(
+    "fast and slow networks, from microseconds and 100 GB/s on", asks=NETWORKS, once_right=True
+)
 def fast(answer: Any, trial: Trial) -> None:
     for alpha, beta in ((3e-6, 1e-11), (2e-1, 1e-6)):
-        trial.given(f"rows without noise, alpha = {alpha:g}, beta = {beta:g}, world 2 and 8")
-        got = fitted(answer, trial, measured(("ring", "naive"), (2, 8), alpha, beta))
+        rows = measured(("ring", "naive"), (2, 8), alpha, beta)
+        trial.given(
+            f"{len(rows)} rows without noise: ring and naive, world 2 and 8, 4 KB to 64 MB, {pair_in_words(alpha, beta)}"
+        )
+        got = fitted(answer, trial, rows)
         trial.true(
             close(got[0], alpha, 0.01) and close(got[1], beta, 0.01),
-            "The rows follow the model exactly, and another link was found.",
+            f"The rows follow the model exactly, and {_off(got, (alpha, beta))}.",
             expected=pair_in_words(alpha, beta),
             got=pair_in_words(*got),
             observed=[alpha, *got],

@@ -30,3 +30,24 @@ def solved(rows: Sequence[Row], weight: Weight, columns: Columns = counts) -> tu
     times = np.array([row[3] for row in rows])
     pair, *_ = np.linalg.lstsq(paid * weights[:, None], times * weights, rcond=None)
     return float(pair[0]), float(pair[1])
+
+
+def of_logarithms(rows: Sequence[Row]) -> tuple[float, float]:
+    """The pair with the smallest sum of (log(predicted) - log(measured)) ** 2, from that of shares on, step by step."""
+    return _stepwise(rows, lambda ratio: 1 - np.log(ratio))
+
+
+def shares_of_the_predicted(rows: Sequence[Row]) -> tuple[float, float]:
+    """As relative least squares, but each error as a share of what is predicted: weights that follow the pair."""
+    return _stepwise(rows, lambda ratio: 1 / ratio)
+
+
+def _stepwise(rows: Sequence[Row], right: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float]:
+    """right: of predicted / measured, what a row divided by its prediction is to come to."""
+    pair = np.array(solved(rows, weighted(1.0)))
+    paid = np.array([counts(*row[:3]) for row in rows], dtype=float)
+    times = np.array([row[3] for row in rows])
+    for _ in range(60):
+        predicted = np.abs(paid @ pair) + 1e-300
+        pair, *_ = np.linalg.lstsq(paid / predicted[:, None], right(predicted / times), rcond=None)
+    return float(pair[0]), float(pair[1])

@@ -6,8 +6,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from helpers.labs.allreduce.fit_alpha_beta.exercise import fit_alpha_beta
-from helpers.labs.allreduce.fit_alpha_beta.least_squares import Columns, Row, counts, solved, weighted
+from helpers.labs.allreduce.fit_alpha_beta.exercise import (
+    ALONE,
+    BEST,
+    MODEL,
+    NETWORKS,
+    REPEATED,
+    UNCHANGED,
+    fit_alpha_beta,
+)
+from helpers.labs.allreduce.fit_alpha_beta.least_squares import (
+    Columns,
+    Row,
+    counts,
+    of_logarithms,
+    shares_of_the_predicted,
+    solved,
+    weighted,
+)
 from helpers.labs.allreduce.shared.cost_model import terms
 
 Pair = tuple[float, float]
@@ -19,10 +35,11 @@ def sent(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row[1] > 1]
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def absolute_errors(rows: list[Row]) -> Pair:
-    """The squares are of seconds: 10 % of a 64 MB row outweighs all small rows together, and alpha, which
-    only they know, is drowned. Divide each row by its measured seconds.
+    """What is predicted for 8 ranks is far off, or the pair is the one for errors in seconds: 10 % of a
+    64 MB row outweighs all small rows together, and alpha, which only they know, is drowned. Divide each
+    row by its measured seconds.
     """
     return solved(rows, ABSOLUTE)
 
@@ -37,26 +54,26 @@ def _(rows: list[Row]) -> Pair:
     return float(alpha), float(beta)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def root_of_the_weight(rows: list[Row]) -> Pair:
-    """The weight is multiplied in before the squares are taken: with 1 / sqrt(seconds) the large rows still
-    count more. The weight of a row is 1 / seconds.
+    """The large rows count more than the small ones. Perhaps the weight is multiplied in before the
+    squares are taken, as 1 / sqrt(seconds). The weight of a row is 1 / seconds.
     """
     return solved(rows, weighted(0.5))
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def weight_twice(rows: list[Row]) -> Pair:
-    """The weight is squared with the error, and here it was a square already: 1 / seconds ** 2 lets the small
-    rows decide all, and they say little about beta.
+    """The small rows decide, and they say little about beta. Perhaps the weight is 1 / seconds ** 2,
+    which is a square already: it is squared with the error. The weight of a row is 1 / seconds.
     """
     return solved(rows, weighted(2.0))
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def two_rows(rows: list[Row]) -> Pair:
-    """Two rows were solved for two unknowns and the others thrown away: whatever noise these two have is the
-    result.
+    """With noise the pair is that of some rows, not of all. Perhaps two rows were solved for two unknowns
+    and the others thrown away: whatever noise these two have is the result.
     """
     rows = sorted(sent(rows), key=lambda row: row[2])
     return solved([rows[0], rows[-1]], RELATIVE)
@@ -68,10 +85,11 @@ def _(rows: list[Row]) -> Pair:
     return solved([rows[0], max(rows, key=lambda row: row[2])], RELATIVE)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=MODEL[0])
 def ends_only(rows: list[Row]) -> Pair:
-    """alpha was read off a small row and beta off a large one, as if each were free of the other's share: a
-    short message has bytes, too, and a long one its alpha.
+    """alpha or beta is too large, though the rows follow the model exactly. Perhaps alpha was read off a
+    small row and beta off a large one, as if each were free of the other's share: a short message has
+    bytes, too, and a long one its alpha.
     """
     rows = sorted(sent(rows), key=lambda row: row[2])
     small, large = rows[0], rows[-1]
@@ -85,10 +103,11 @@ def _(rows: list[Row]) -> Pair:
     return alpha, min(row[3] / counts(*row[:3])[1] for row in rows)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=MODEL[1])
 def power_law(rows: list[Row]) -> Pair:
-    """A straight line between logarithms is a power law, seconds = a * bytes ** b. A latency plus a rate is
-    no power law: it is flat for short messages and a slope of 1 for long ones.
+    """Neither number is near, and beta is no time of a byte. Perhaps a straight line was put between
+    logarithms: a power law, seconds = a * bytes ** b. A latency plus a rate is none: it is flat for short
+    messages, with a slope of 1 for long ones.
     """
     slope, start = np.polyfit([np.log(row[2]) for row in rows], [np.log(row[3]) for row in rows], 1)
     return float(np.exp(start)), float(slope)
@@ -100,23 +119,25 @@ def _(rows: list[Row]) -> Pair:
     return float(np.exp(start)), float(np.exp(slope))
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=MODEL[0])
 def swapped(rows: list[Row]) -> Pair:
-    """alpha and beta have changed places; numpy.polyfit gives the slope first. Asked for are (alpha, beta)."""
+    """alpha is what beta should be, and beta what alpha should be. Perhaps they have changed places;
+    numpy.polyfit gives the slope first. Asked for are (alpha, beta).
+    """
     return solved(rows, RELATIVE)[::-1]
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=MODEL[0])
 def gives_bandwidth(rows: list[Row]) -> Pair:
-    """That is the bandwidth, bytes a second. beta is its inverse, seconds a byte."""
+    """alpha is right, and beta is its inverse: the bandwidth, bytes a second. beta is seconds a byte."""
     alpha, beta = solved(rows, RELATIVE)
     return alpha, 1 / beta
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=MODEL[0])
 def beta_a_megabyte(rows: list[Row]) -> Pair:
-    """beta came out a megabyte, since the sizes were made smaller for the fit. It is wanted in seconds a
-    byte.
+    """alpha is right, and beta is a million times too large. Perhaps the sizes were made smaller for the
+    fit. It is wanted in seconds a byte.
     """
     alpha, beta = solved(rows, RELATIVE)
     return alpha, beta * 1e6
@@ -128,10 +149,11 @@ def _(rows: list[Row]) -> Pair:
     return alpha, beta * 2**20
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=ALONE)
 def world_1_crashes(rows: list[Row]) -> Pair:
-    """The answer is right until a row of world 1 comes: its count of messages is 0, and a division by it
-    fails or makes a NaN of everything. Such rows say nothing about the network: leave them out.
+    """The answer is right until a row of world 1 comes: its count of messages is 0. Perhaps something is
+    divided by it, which fails or makes NaN of everything. Such rows say nothing about the network: leave
+    them out.
     """
     steps = [terms(name, world, size) for name, world, size, _ in rows]
     x = [part.carried / part.messages for part in steps]
@@ -152,10 +174,10 @@ def _(rows: list[Row]) -> Pair:
         return float(((w * y).sum() - beta * (w * x).sum()) / w.sum()), float(beta)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=ALONE)
 def world_1_taken_for_2(rows: list[Row]) -> Pair:
-    """A row of world 1 was fitted as if it had sent something, max(1, world - 1) messages: its microseconds
-    pull alpha down. Leave such rows out.
+    """Rows of world 1 pull alpha down. Perhaps they were fitted as if they had sent something, max(1,
+    world - 1) messages. Leave such rows out.
     """
     return solved(rows, RELATIVE, lambda name, world, size: counts(name, max(2, world), size))
 
@@ -171,47 +193,50 @@ def of_wrong_counts(columns: Columns) -> list:
 
 WRONG_COUNTS: dict[str, tuple[str, list[Columns]]] = {
     "one_formula_for_all": (
-        "All rows were fitted with one formula. A row of naive carries the whole vector in each message, a row of the "
-        "ring an nth of it: the first entry of a row says which it is.",
+        "One algorithm's rows give the right pair, and those of the other do not. Perhaps all rows were fitted with one formula. "
+        "A row of naive carries the whole vector in each message, a row of the ring an nth of it: the first entry of a row "
+        "says which it is.",
         [
             lambda name, world, size: counts("ring", world, size),
             lambda name, world, size: counts("naive", world, size),
         ],
     ),
     "seconds_against_bytes": (
-        "Seconds against nbytes alone: the line mixes algorithms and worlds, and its start is the latency of a whole "
-        "all-reduce, not of a message.",
+        "alpha and beta are several times too large. Perhaps seconds were put against nbytes alone: the line mixes algorithms "
+        "and worlds, and its start is the latency of a whole all-reduce, not of a message.",
         [lambda name, world, size: (1, size)],
     ),
     "alpha_once_a_call": (
-        "alpha was counted once a row, so it is the latency of a whole all-reduce. There are 2 * (world - 1) messages, one "
-        "after the other.",
+        "alpha is several times too large. Perhaps it was counted once or twice a row, so it is the latency of a whole "
+        "all-reduce, or of a phase. There are 2 * (world - 1) messages, one after the other.",
         [
             lambda name, world, size: (1, counts(name, world, size)[1]),
             lambda name, world, size: (2, counts(name, world, size)[1]),
         ],
     ),
     "one_phase": (
-        "Only one of the two phases was counted, world - 1 messages, so alpha and beta come out twice as large.",
+        "alpha and beta are twice as large as they should be. Perhaps one of the two phases was counted, world - 1 messages.",
         [lambda name, world, size: tuple(part / 2 for part in counts(name, world, size))],
     ),
     "as_many_steps_as_ranks": (
-        "A phase has world - 1 steps and not world. With 2 ranks that is twice too many, so no single alpha fits all rows.",
+        "alpha and beta are too small, by less than a half. Perhaps a phase has world steps. It has world - 1: with 2 ranks "
+        "world is twice too many, so no single alpha fits all rows.",
         [lambda name, world, size: tuple(part * world / (world - 1) for part in counts(name, world, size))],
     ),
 }
 
 for name, (why, all_columns) in WRONG_COUNTS.items():
     first, *others = [fit for columns in all_columns for fit in of_wrong_counts(columns)]
-    fit_alpha_beta.add_mistake(name, first, why=why)
+    fit_alpha_beta.add_mistake(name, first, why=why, breaks=MODEL[1])
     for other in others:
         fit_alpha_beta.add_variant(name, other)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=MODEL[1])
 def gamma_fitted_too(rows: list[Row]) -> Pair:
-    """A third unknown was fitted. In every row half as many bytes are added as sent, so times cannot tell
-    beta from gamma, and least squares shares beta out among the two.
+    """alpha is right, and beta is too small. Perhaps a third unknown was fitted. In every row half as
+    many bytes are added as sent, so times cannot tell beta from gamma, and least squares shares beta out
+    among the two.
     """
     return three_unknowns(rows, 1.0)
 
@@ -230,10 +255,10 @@ def three_unknowns(rows: list[Row], power: float) -> Pair:
     return float(alpha), float(beta)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def rows_of_one_algorithm(rows: list[Row]) -> Pair:
-    """Only the rows of one algorithm were used. Those of the other know the same alpha and beta, and here
-    they are all there is.
+    """The rows of one algorithm decide alone, or there is nothing left where only the other one was
+    measured. Both know the same alpha and beta. Perhaps rows were chosen by their algorithm.
     """
     return solved([row for row in rows if row[0] == "ring"], RELATIVE)
 
@@ -251,10 +276,10 @@ def _(rows: list[Row]) -> Pair:
     return float(alpha), float(beta)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def only_the_seconds_divided(rows: list[Row]) -> Pair:
-    """The measured seconds were divided and the counts were not. A row is an equation: both sides are
-    divided.
+    """Both numbers are far off, though the rows follow the model exactly. Perhaps the measured seconds
+    were divided and the counts were not. A row is an equation: both sides are divided.
     """
     paid = np.array([counts(*row[:3]) for row in rows], dtype=float)
     alpha, beta = np.linalg.lstsq(paid, np.ones(len(rows)), rcond=None)[0]
@@ -303,10 +328,10 @@ def _(rows: list[Row]) -> Pair:
     return float(alpha), float(beta)
 
 
-@fit_alpha_beta.mistake()
+@fit_alpha_beta.mistake(breaks=BEST)
 def rows_of_one_world(rows: list[Row]) -> Pair:
-    """Only the rows of one number of ranks were used. The others know the same alpha and beta, and noise is
-    averaged out by all of them together.
+    """With noise the pair is that of one number of ranks. Perhaps rows were chosen by their world. All
+    know the same alpha and beta, and noise is averaged out by all of them together.
     """
     return solved([row for row in rows if row[1] == 2], weighted(1.0))
 
@@ -315,3 +340,70 @@ def rows_of_one_world(rows: list[Row]) -> Pair:
 def _(rows: list[Row]) -> Pair:
     largest = max(row[1] for row in rows)
     return solved([row for row in rows if row[1] == largest], weighted(1.0))
+
+
+@fit_alpha_beta.mistake(breaks=BEST)
+def squares_of_logarithms(rows: list[Row]) -> Pair:
+    """With errors of a third the pair is the one for logarithms, log(predicted) - log(measured). For small errors that
+    is nearly the same. Perhaps logarithms were fitted, so that 35 % too long weighs less than 35 % too short.
+    """
+    return of_logarithms(sent(rows))
+
+
+@fit_alpha_beta.mistake(breaks=BEST)
+def share_of_the_predicted(rows: list[Row]) -> Pair:
+    """With errors of a third the pair is the one for shares of what is predicted. Asked for are shares of what was
+    measured. Perhaps rows are weighed anew by each prediction.
+    """
+    return shares_of_the_predicted(sent(rows))
+
+
+@fit_alpha_beta.mistake(breaks=REPEATED)
+def repeats_lost(rows: list[Row]) -> Pair:
+    """A measurement that was repeated counts as if it had been made once, and those beside it decide. Perhaps a dict by
+    (algorithm, world, nbytes) keeps the last one, or a mean takes the place of all. Each row counts.
+    """
+    return solved([(*key, last) for key, last in {row[:3]: row[3] for row in sent(rows)}.items()], RELATIVE)
+
+
+@fit_alpha_beta.variant(repeats_lost)
+def _(rows: list[Row]) -> Pair:
+    by_case: dict[tuple[str, int, int], list[float]] = {}
+    for row in sent(rows):
+        by_case.setdefault(row[:3], []).append(row[3])
+    return solved([(*key, sum(times) / len(times)) for key, times in by_case.items()], RELATIVE)
+
+
+@fit_alpha_beta.variant(repeats_lost)
+def _(rows: list[Row]) -> Pair:
+    by_case: dict[tuple[str, int, int], float] = {}
+    for row in sent(rows):
+        by_case.setdefault(row[:3], row[3])
+    return solved([(*key, first) for key, first in by_case.items()], RELATIVE)
+
+
+@fit_alpha_beta.mistake(breaks=UNCHANGED)
+def sorts_in_place(rows: list[Row]) -> Pair:
+    """The caller's list has changed. Perhaps it was sorted, or rows were taken out of it. `sorted(rows)` and a list of
+    your own leave it alone.
+    """
+    rows.sort(key=lambda row: row[3])
+    return solved(sent(rows), RELATIVE)
+
+
+@fit_alpha_beta.mistake(breaks=NETWORKS)
+def a_grid_of_links(rows: list[Row]) -> Pair:
+    """On a very slow network, or a very fast one, the pair is that of a different network. Perhaps alpha and beta are
+    kept between two ends, or looked for on a grid. Least squares needs none.
+    """
+    alpha, beta = solved(sent(rows), RELATIVE)
+    return min(max(alpha, 5e-6), 5e-3), min(max(beta, 2e-11), 2e-7)
+
+
+@fit_alpha_beta.mistake(breaks=MODEL[1])
+def first_row_decides(rows: list[Row]) -> Pair:
+    """Rows of naive alone give the right pair, rows of the ring, too, and both together do not. Perhaps the formula is
+    chosen once, by the first row. Each row says which algorithm it is of.
+    """
+    first = rows[0][0]
+    return solved(sent(rows), RELATIVE, lambda name, world, size: counts(first, world, size))

@@ -26,18 +26,28 @@ naive_allreduce = Exercise(
 )
 
 TASK = AllReduce()
+RANK_0 = "Rank 0 receives and sends (world - 1) K, each other rank K and K, with K the bytes of x."
 
 
-contract.on_four_ranks(naive_allreduce, TASK, "on four ranks each rank's x becomes the sum over the ranks")
+contract.on_four_ranks(
+    naive_allreduce,
+    TASK,
+    "on four ranks each rank's x becomes the sum over the ranks",
+    ("All-reduce through rank 0: each x becomes the sum over all ranks", contract.IN_PLACE),
+)
 contract.only_messages(naive_allreduce, TASK)
 contract.waits_for_all(naive_allreduce, TASK)
 contract.any_world(naive_allreduce, TASK, (2, 3, 5, 1))
 
 
-@naive_allreduce.property("rank 0 receives and sends N - 1 times x, each other rank once", once_right=True)
+@naive_allreduce.property(
+    "rank 0 receives and sends N - 1 times x, each other rank once",
+    asks=RANK_0,
+    once_right=True,
+)
 def bytes_by_rank(answer: Answer, trial: Trial) -> None:
-    for world, count in ((4, 4), (3, 10)):
-        trial.given(f"{world} ranks, x of {count} numbers of 4 bytes")
+    for world, count in ((5, 6), (3, 10)):
+        trial.given(f"{world} ranks, x of {count} numbers of 4 bytes (float32)")
         run = run_on(trial, answer, [small_numbers(trial, (count,)) for _ in range(world)])
         want = [4 * count * (world - 1)] + [4 * count] * (world - 1)
         out = [traffic.bytes_out for traffic in run.traffic]

@@ -6,7 +6,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.labs.allreduce.naive_allreduce.exercise import naive_allreduce
+from helpers.labs.allreduce.naive_allreduce.exercise import RANK_0, naive_allreduce
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
 
 
 def collected(x: Tensor, world: int) -> None:
@@ -17,15 +19,30 @@ def collected(x: Tensor, world: int) -> None:
         x += received
 
 
+def right(x: Tensor, rank: int, world: int) -> None:
+    """All of it."""
+    flat = x.contiguous()
+    if rank:
+        dist.send(flat, 0)
+        dist.recv(flat, 0)
+    else:
+        collected(flat, world)
+        handed_out(flat, world)
+    if flat is not x:
+        x.copy_(flat)
+
+
 def handed_out(x: Tensor, world: int) -> None:
     """Rank 0's part, second half."""
     for target in range(1, world):
         dist.send(x, target)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 has the sum and keeps it. All-reduce is for every rank: the sum has to travel back into their x."""
+    """Rank 0 has the sum, and the others hold what they had. All-reduce is for every rank. Perhaps the
+    sum is not sent back, or it arrives in a copy and not in their x.
+    """
     if rank == 0:
         collected(x, world)
     else:
@@ -44,10 +61,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x.copy_(flat)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 answers each rank as soon as it has added that rank's numbers, so the early ones get a sum that
-    is not complete. With two ranks it looks right. Collect from all first, then hand out.
+    """The last rank and rank 0 have the sum, and the earlier a rank was answered the more is missing.
+    Perhaps rank 0 answers each rank as soon as it has added its numbers. With two ranks that looks right.
+    Collect from all first, then hand out.
     """
     if rank:
         dist.send(x, 0)
@@ -60,10 +78,11 @@ def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, other)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def running_sum_around_the_ring(x: Tensor, rank: int, world: int) -> None:
-    """Each rank passes on its running sum, which holds numbers that the next one has counted already: right
-    for two ranks, 24 in place of 10 for 1 + 2 + 3 + 4. Pass on what arrived, not the sum so far.
+    """Some numbers are counted three times. Perhaps each rank passes on its running sum, which holds
+    numbers that the next one has counted already: right for two ranks. Pass on what arrived, not the sum
+    so far.
     """
     received = torch.empty_like(x)
     for _ in range(world - 1):
@@ -73,9 +92,11 @@ def running_sum_around_the_ring(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def pairs_only(x: Tensor, rank: int, world: int) -> None:
-    """Each rank talks to one other, and then it stops: that is the sum for two ranks. Four need all of them."""
+    """Ranks have the sum of two and no more. Perhaps each rank talks to one other, and then it stops:
+    that is all-reduce for two ranks. Four need all of them.
+    """
     other = rank ^ 1
     if other < world:
         received = torch.empty_like(x)
@@ -97,10 +118,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.recv(x, 0)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def sum_goes_one_way_down_a_chain(x: Tensor, rank: int, world: int) -> None:
-    """Each rank adds what comes from the rank before it, and passes its sum on to the next one. The last rank
-    has the sum of all, every other one only the sum up to itself: the way back is missing.
+    """One rank has the sum of all, each rank on the way to it the sum up to itself. Perhaps each adds
+    what comes from the rank before it and passes its sum on: then the way back is missing.
     """
     if rank:
         received = torch.empty_like(x)
@@ -110,10 +131,10 @@ def sum_goes_one_way_down_a_chain(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, rank + 1)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.IN_PLACE)
 def returns_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
-    """The sum is returned and x stays as it was. A collective writes into the tensor that it is given and
-    returns None: the caller's x, a gradient say, has to change.
+    """Messages travel, a tensor is returned, and x is as before. A collective writes into the tensor that
+    it is given: the caller's x, a gradient say, has to change. Perhaps the sum was made in a copy.
     """
     result = x.clone()
     if rank:
@@ -125,10 +146,11 @@ def returns_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
     return result
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.IN_PLACE)
 def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
-    """All is added up in a copy, and nobody copies it back: x is as before on every rank. `x = x + received`
-    makes such a copy, too; `x += received` and `x.copy_(result)` write into x.
+    """Messages travel, and x is as before on every rank. Perhaps all is added up in a copy that nobody
+    copies back. `x = x + received` makes such a copy, too; `x += received` and `x.copy_(result)` write
+    into x.
     """
     result = x.clone()
     if rank:
@@ -139,10 +161,10 @@ def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
         handed_out(result, world)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.IN_PLACE)
 def rank_0_binds_a_new_name(x: Tensor, rank: int, world: int) -> None:
-    """`x = x + received` makes a new tensor on rank 0. The others get the right sum from it, but rank 0's own
-    x is as before. `x += received` adds in place.
+    """The others get the right sum from rank 0, and rank 0's own x is as before. Perhaps it adds by `x =
+    x + received`, which makes a new tensor. `x += received` adds in place.
     """
     if rank:
         dist.send(x, 0)
@@ -155,10 +177,10 @@ def rank_0_binds_a_new_name(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def adds_what_comes_back(x: Tensor, rank: int, world: int) -> None:
-    """What comes back from rank 0 is the sum already, with the own numbers in it. It is copied into x, not
-    added.
+    """Every rank but 0 counts its own numbers twice. Perhaps it adds what comes back from rank 0, which
+    is the sum already, with its own numbers in it. It is to be copied into x.
     """
     if rank:
         dist.send(x, 0)
@@ -170,10 +192,10 @@ def adds_what_comes_back(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def mean(x: Tensor, rank: int, world: int) -> None:
-    """Somebody divides by the number of ranks. All-reduce's default is the sum; who wants the mean divides
-    once, outside.
+    """The result is the mean. All-reduce's default is the sum; who wants the mean divides once, outside.
+    Perhaps somebody divides by the number of ranks.
     """
     if rank:
         dist.send(x, 0)
@@ -187,10 +209,11 @@ def mean(x: Tensor, rank: int, world: int) -> None:
 # Deadlocks, races, other traffic, other dtypes and memory.
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def all_send_first(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 sends before it receives, and the others do the same: two blocking sends face each other, and
-    nobody receives. One side has to receive first, or use irecv before it sends.
+    """All ranks stand in a send, and nobody receives. A blocking send returns only when the other side
+    receives. Perhaps rank 0 sends before it receives, as the others do: one side has to receive first, or
+    to use irecv before it sends.
     """
     received, total = torch.empty_like(x), x.clone()
     for other in range(1, world) if rank == 0 else [0]:
@@ -210,10 +233,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x += received
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def all_receive_first(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 waits for the numbers of the others, and the others wait for the sum of rank 0: everybody
-    receives, and nobody sends. The others have to send first.
+    """All ranks stand in a recv, and nobody sends. Perhaps rank 0 waits for the numbers of the others,
+    and they wait for its sum. The others have to send first.
     """
     if rank == 0:
         collected(x, world)
@@ -225,10 +248,11 @@ def all_receive_first(x: Tensor, rank: int, world: int) -> None:
         x.copy_(total)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def one_buffer_for_all_receives(x: Tensor, rank: int, world: int) -> None:
-    """All receives are posted into one buffer, so each message overwrites the one before. A buffer takes one
-    message at a time: one per sender, or wait and add before the next irecv.
+    """One rank's numbers are counted as often as there are other ranks, and the rest not at all. Perhaps
+    all receives are posted into one buffer, so each message overwrites the one before. A buffer takes one
+    message at a time: one for each sender, or wait and add before the next irecv.
     """
     if rank:
         dist.send(x, 0)
@@ -243,10 +267,10 @@ def one_buffer_for_all_receives(x: Tensor, rank: int, world: int) -> None:
     handed_out(x, world)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """irecv only asks for a message. Until its wait() returns the buffer holds what was there before, here
-    nothing.
+    """No irecv, of those that were posted, was waited for. irecv only asks for a message: until its
+    wait() returns the buffer holds what was there before. Keep the request, and wait.
     """
     if rank:
         dist.send(x, 0)
@@ -285,10 +309,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.WAITED)
 def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """The sum is right, but rank 0 returns while its isends may still be reading x. If the caller then
-    changes x, the others get the new numbers. Keep the requests and wait for each.
+    """The sum is right, but an isend was not waited for, so it may still be reading x when the function
+    returns. If the caller then changes x, the others get the new numbers. Keep the requests and wait for
+    each.
     """
     flat = x.contiguous()
     if rank:
@@ -302,18 +327,18 @@ def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
-    """dist.all_reduce is what you are building here; so are reduce, broadcast and all_gather. Use messages
-    from one rank to one other.
+    """A collective of torch was called. dist.all_reduce is what you are building here; reduce, broadcast
+    and all_gather are parts of it, barrier is none. Use messages from one rank to one other.
     """
     dist.all_reduce(x)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=RANK_0)
 def everybody_sends_to_everybody(x: Tensor, rank: int, world: int) -> None:
-    """Each rank sends to all others and adds up by itself. The sums are right, but every rank now moves what
-    only rank 0 should: the traffic grows with the square of the ranks.
+    """The sums are right, but every rank moves what only rank 0 should: the traffic grows with the square
+    of the ranks. Perhaps each rank sends to all others and adds up by itself.
     """
     flat, others = x.contiguous(), [other for other in range(world) if other != rank]
     buffers = [torch.empty_like(flat) for _ in others]
@@ -324,10 +349,10 @@ def everybody_sends_to_everybody(x: Tensor, rank: int, world: int) -> None:
     x += sum(buffers, torch.zeros_like(flat))
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=RANK_0)
 def sum_goes_down_a_chain(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 collects, but the sum then goes from rank to rank down a chain. It is right, only rank 0 sends
-    once and those in between send twice: other bytes than asked, and each rank waits for all before it.
+    """Rank 0 receives what it should, and sends once only; ranks in between send twice. Perhaps the sum
+    goes from rank to rank down a chain. It is right, but each rank waits for all before it.
     """
     flat = x.contiguous()
     if rank:
@@ -341,10 +366,11 @@ def sum_goes_down_a_chain(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.GAPS)
 def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
-    """`x.contiguous()` is x itself when x is contiguous, and a copy when it is not. The copy was reduced, and
-    the column of the caller stayed as it was. Copy the result back.
+    """A contiguous x gets the sum, and an x with gaps stays as it was, though messages travel. Perhaps
+    `x.contiguous()` was reduced: that is x itself when x is contiguous, and a copy when it is not. Copy
+    the result back.
     """
     flat = x.contiguous()
     if rank:
@@ -355,10 +381,10 @@ def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
         handed_out(flat, world)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.GAPS)
 def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
-    """send and recv take contiguous tensors only, and a column of a matrix is none. Send a contiguous copy,
-    and copy the result back into x.
+    """A message is refused: send and recv take contiguous tensors only, and a column of a matrix is none.
+    Send a contiguous copy, and copy the result back into x.
     """
     if rank:
         dist.send(x, 0)
@@ -382,10 +408,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     handed_out(flat, world)
 
 
-@naive_allreduce.mistake()
+@naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """`torch.empty(x.shape)` is float32 whatever x is. A message carries bytes, no types: the buffer needs
-    the dtype of x, as torch.empty_like gives it.
+    """A message in int64 finds a buffer of a different size: the receive buffer is of one dtype whatever
+    x is. Perhaps it is `torch.empty(x.shape)`, which is float32. A message carries bytes, no types:
+    torch.empty_like gives a buffer of x's dtype.
     """
     flat = x.contiguous()
     if rank:
@@ -401,13 +428,91 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.variant(buffer_of_the_default_dtype)
+@naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def through_float32(x: Tensor, rank: int, world: int) -> None:
+    """Large int64 come back rounded: what stands in x is the sum of float32 numbers. Perhaps x was converted with
+    `x.float()`. Add in the dtype of x.
+    """
+    wrong.in_float32(right, x, rank, world)
+
+
+@naive_allreduce.mistake(breaks=contract.IN_PLACE)
+def points_x_elsewhere(x: Tensor, rank: int, world: int) -> None:
+    """x holds the sum, and the memory that it had is as before: all other tensors that look into it, a matrix
+    whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `. Use
+    `x.copy_(result)`.
+    """
+    wrong.with_other_memory(right, x, rank, world)
+
+
+@naive_allreduce.variant(points_x_elsewhere)
 def _(x: Tensor, rank: int, world: int) -> None:
-    flat = x.float().contiguous()  # rounds large integers, and gives back what it can
+    wrong.with_other_data(right, x, rank, world)
+
+
+@naive_allreduce.mistake(breaks=contract.PROCESSES)
+def shared_variable(x: Tensor, rank: int, world: int) -> None:
+    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
+    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
+    """
+    wrong.by_a_variable(right, wrong.summed, x, rank, world)
+
+
+@naive_allreduce.mistake(breaks=contract.ANY_WORLD)
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
+    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
+    there. Perhaps it is the list of the other ranks. One rank has its sum already.
+    """
+    wrong.on_two_or_more(right, x, rank, world)
+
+
+@naive_allreduce.mistake(breaks=contract.ANY_SHAPE)
+def halves_of_one_length(x: Tensor, rank: int, world: int) -> None:
+    """An odd number of elements cannot be viewed as two rows of equal length. Perhaps x was cut in two for the
+    messages. `tensor_split` cuts any number of elements.
+    """
+    flat = x.contiguous().view(2, -1) if x.numel() % 2 == 0 or x.dim() == 1 else x.contiguous().view(1, -1)
+    for half in flat:
+        right(half, rank, world)
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
+@naive_allreduce.mistake(breaks=contract.ANY_SHAPE)
+def needs_an_element(x: Tensor, rank: int, world: int) -> None:
+    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing in a
+    sum needs it.
+    """
+    wrong.with_elements(right, x, rank, world)
+
+
+@naive_allreduce.mistake(breaks=contract.IN_A_ROW)
+def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
+    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
+    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be added. Add first, or
+    take a buffer for each message.
+    """
+    flat = x.contiguous()
     if rank:
-        dist.send(flat, 0)
-        dist.recv(flat, 0)
-    else:
-        collected(flat, world)
-        handed_out(flat, world)
-    x.copy_(flat)
+        total, leaves = torch.empty_like(flat), dist.isend(flat, 0)
+        dist.recv(total, 0)
+        leaves.wait()
+        x.copy_(total)
+        return
+    received = torch.empty_like(flat)
+    arrives = dist.irecv(received, 1) if world > 1 else None
+    for source in range(1, world):
+        arrives.wait()
+        arrives = dist.irecv(received, source + 1) if source + 1 < world else None
+        flat += received
+    handed_out(flat, world)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)

@@ -33,35 +33,47 @@ pipelined_allreduce = Exercise(
     ],
 )
 
-TASK = AllReduce(4)
+TASK = AllReduce(4, said=", segment_bytes=4")
 SEGMENTS = (
-    (torch.float32, 256, 32),
-    (torch.float32, 44, 16),
-    (torch.float64, 44, 32),
-    (torch.float32, 44, 10**6),
+    (torch.float32, 180, 28),
+    (torch.float32, 33, 16),
+    (torch.float64, 33, 24),
+    (torch.float32, 33, 10**6),
 )
-"""dtype, elements of x on four ranks, bytes of a segment: many, a shorter one at the end, two sizes of elements, one."""
+"""dtype, elements of x on three ranks, bytes of a segment: many, a shorter one at the end, two sizes of elements, one."""
+LARGEST = "No message is longer than segment_bytes, except that it holds one element at least."
+OVERLAP = "A chunk of two segments or more: at some time a rank has two sends, or two receives, posted and not yet waited for."
+MANY = "A chunk of c bytes goes in about c / segment_bytes messages."
 
 
 contract.on_four_ranks(
-    pipelined_allreduce, TASK, "with segments of 4 bytes, on four ranks each rank's x becomes the sum"
+    pipelined_allreduce,
+    TASK,
+    "with segments of 4 bytes, on four ranks each rank's x becomes the sum",
+    ("Ring all-reduce in segments: each x becomes the sum over all ranks", contract.IN_PLACE),
 )
 contract.only_messages(pipelined_allreduce, TASK)
 contract.waits_for_all(pipelined_allreduce, TASK)
-ring_traffic.ring_bytes(pipelined_allreduce, TASK, phases=2)
+ring_traffic.ring_bytes(pipelined_allreduce, TASK, phases=2, asks=contract.WHOLE_RING)
 
 
 @pipelined_allreduce.property(
-    "messages go to neighbours, and none is larger than segment_bytes", once_right=True
+    "messages go to neighbours, and none is larger than segment_bytes",
+    asks=(
+        LARGEST,
+        MANY,
+        contract.NEIGHBOURS + ".",
+    ),
+    once_right=True,
 )
 def segments(answer: Answer, trial: Trial) -> None:
     for dtype, count, segment in SEGMENTS:
-        trial.given(f"4 ranks, x of {count} numbers ({str(dtype)[6:]}), segment_bytes={segment}")
-        xs = [small_numbers(trial, (count,), dtype) for _ in range(4)]
+        trial.given(f"3 ranks, x of {count} numbers ({str(dtype)[6:]}), segment_bytes={segment}")
+        xs = [small_numbers(trial, (count,), dtype) for _ in range(3)]
         memory = (count,) if dtype == torch.float32 else None
         run = landed(trial, answer, AllReduce(segment), xs, memory=memory)
-        ring_traffic.between_neighbours(trial, run)
-        size, chunk = torch.empty(0, dtype=dtype).element_size(), count // 4
+        size, chunk = torch.empty(0, dtype=dtype).element_size(), count // 3
+        sent = [event.nbytes for event in run.log if event.rank == 0 and event.kind in ("send", "isend")]
         largest = max(event.nbytes for event in run.log)
         trial.true(
             largest <= segment,
@@ -69,33 +81,67 @@ def segments(answer: Answer, trial: Trial) -> None:
             f"number of this dtype {size}.",
             expected=f"messages of {segment} bytes and less",
             got=largest,
-            observed=("large", str(dtype), largest),
+            observed=("large", str(dtype), max(sent[: len(sent) // 2]), max(sent[len(sent) // 2 :])),
         )
-        most, enough = max(traffic.messages_out for traffic in run.traffic), 6 * -(-chunk * size // segment)
+        most, enough = max(traffic.messages_out for traffic in run.traffic), 4 * -(-chunk * size // segment)
         trial.true(
             most <= 2 * enough,
             f"The sums are right, but a rank sends {most} messages. A chunk of {chunk * size} bytes goes into "
-            f"{enough // 6} segment{'s' if enough > 6 else ''} of {segment}, and chunks travel 6 times.",
+            f"{enough // 4} segment{'s' if enough > 4 else ''} of {segment}, and chunks travel 4 times.",
             expected=f"{enough} messages a rank, no more than {2 * enough}",
             got=most,
             observed=("many", str(dtype), segment, most),
         )
+    trial.given("5 ranks, x of 40 numbers (float32), segment_bytes=8")
+    run = moved(trial, answer, AllReduce(8), 5, (40,))
+    ring_traffic.between_neighbours(trial, run)
 
 
-@pipelined_allreduce.property("at some time two segments of a rank are on their way", once_right=True)
+@pipelined_allreduce.property(
+    "a segment smaller than one element: a message holds one element",
+    asks=LARGEST,
+    once_right=True,
+)
+def one_element(answer: Answer, trial: Trial) -> None:
+    for dtype, segment in ((torch.float64, 4), (torch.float32, 1), (torch.float64, 12)):
+        trial.given(f"3 ranks, x of 9 numbers ({str(dtype)[6:]}), segment_bytes={segment}")
+        xs = [small_numbers(trial, (9,), dtype) for _ in range(3)]
+        limit = max(segment, xs[0].element_size())
+        run = landed(trial, answer, AllReduce(segment), xs)
+        largest = max(event.nbytes for event in run.log)
+        trial.true(
+            largest <= limit,
+            f"The sums are right, but a message of {largest} bytes travels, where one number has "
+            f"{xs[0].element_size()}.",
+            expected=f"messages of {limit} bytes at most",
+            got=largest,
+            observed=("large", str(dtype), segment, largest),
+        )
+
+
+@pipelined_allreduce.property(
+    "at some time two segments of a rank are on their way",
+    asks=OVERLAP,
+    once_right=True,
+)
 def overlapping(answer: Answer, trial: Trial) -> None:
-    trial.given("4 ranks, x of 64 numbers of 4 bytes, segment_bytes=16: a chunk has 4 segments")
-    run = moved(trial, answer, AllReduce(16), 4, (64,))
-    most = [in_flight(run.log, rank) for rank in range(4)]
-    trial.true(
-        min(most) >= 2,
-        f"The sums are right, but by rank at most {most} sends, or receives, are posted and not yet waited for: one "
-        "segment has to be there and added before the next one starts. Nothing overlaps, and the segments only cost "
-        "start-up time.",
-        expected="two or more at some time, on each rank",
-        got=most,
-        observed=("in flight", most),
-    )
+    for world, count, segment in ((4, 64, 16), (3, 18, 12)):
+        chunk = count // world
+        trial.given(
+            f"{world} ranks, x of {count} numbers of 4 bytes (float32), segment_bytes={segment}: a chunk has "
+            f"{4 * chunk // segment} segments"
+        )
+        run = moved(trial, answer, AllReduce(segment), world, (count,))
+        most = [in_flight(run.log, rank) for rank in range(world)]
+        trial.true(
+            min(most) >= 2,
+            f"The sums are right, but by rank at most {most} sends, or receives, are posted and not yet waited for: "
+            "one segment has to be there and added before the next one starts. Nothing overlaps, and the segments "
+            "only cost start-up time.",
+            expected="two or more at some time, on each rank",
+            got=most,
+            observed=("in flight", most),
+        )
 
 
 def in_flight(log: list[Event], rank: int) -> int:
@@ -111,6 +157,6 @@ def in_flight(log: list[Event], rank: int) -> int:
 
 
 contract.any_world(pipelined_allreduce, TASK, (2, 3, 5, 1))
-contract.rest(pipelined_allreduce, TASK, ring_traffic.within_bytes(phases=2))
+contract.rest(pipelined_allreduce, TASK, ring_traffic.within_bytes(phases=2), (contract.UNEVEN_RING,))
 contract.same_bits(pipelined_allreduce, TASK)
 contract.on_gloo(pipelined_allreduce, TASK)

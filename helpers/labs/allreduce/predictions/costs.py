@@ -9,26 +9,26 @@ bits_of_ranks = Prediction(
     "The same sum, bit for bit?",
     {
         "A": Choice(
-            "All four ranks hold the same bits; compared with dist.all_reduce some differ.",
-            "Each chunk was added up once, by a chain of ranks, and then copied. So nobody can disagree. gloo's chain "
-            "goes round in the other order, and additions of floats in another order round otherwise.",
-        ),
-        "B": Choice(
-            "The ranks differ in some last bits: each rank adds in an order of its own.",
-            "No rank adds up a chunk alone. The orders differ from *chunk* to chunk, not from rank to rank: each chunk is "
-            "added once, and copied in phase two.",
-            "each_rank_adds_itself",
-        ),
-        "C": Choice(
-            "All equal, also to dist.all_reduce: a sum of four floats is a sum of four floats.",
-            "(a + b) + c and a + (b + c) round at different places: lab 01 was about nothing else.",
+            "None: the same numbers are added, and a + b is b + a.",
+            "That holds for the first addition of a chain. Later ones add to a sum: (a + b) + c and (a + c) + b round at "
+            "different places. Lab 01 was about nothing else.",
             "order_does_not_matter",
         ),
+        "B": Choice(
+            "In one quarter of the vector none, in each of the other three some.",
+            "A chunk is added up by one chain of ranks, and each chunk's chain begins one rank further. The chain that begins "
+            "with ranks 0 and 1 has a + b become b + a, the same bits. In the others the two stand apart, or at the end.",
+        ),
+        "C": Choice(
+            "Some in each quarter: the order is different everywhere.",
+            "One chunk's chain begins with these two ranks, and the first addition may be turned around: a + b and b + a have "
+            "the same bits.",
+            "a_plus_b_is_not_b_plus_a",
+        ),
         "D": Choice(
-            "The ranks differ from run to run: whoever arrives first is added first.",
-            "The ring fixes the order: a rank adds what comes from its one neighbour, when it comes. Nobody else can "
-            "arrive.",
-            "arrival_decides",
+            "Some, and the ranks no longer agree with each other.",
+            "Each chunk is added up once, by one chain, and then copied. So nobody can disagree, whatever the order.",
+            "each_rank_adds_itself",
         ),
     },
 )
@@ -96,23 +96,25 @@ loss_then_backward = Prediction(
     {
         "A": Choice(
             "1.0 on rank 0 and 2.0 on rank 1: each its own gradient.",
-            "dist.all_reduce changed the value in place, and autograd heard nothing of it. The number that you print is "
-            "the sum; the graph behind it is still your own.",
+            "That is what `dist.all_reduce(loss)` would leave, since autograd does not see it. Here the backward is an "
+            "all-reduce, too.",
+            "no_gradient_travels",
         ),
         "B": Choice(
             "3.0 on both: the gradient of the sum.",
-            "That would need a backward of all_reduce that talks to the other ranks. `dist.all_reduce` has none.",
-            "collectives_are_differentiable",
+            "That would be right for one w that both ranks share. But each rank has a w of its own, with a factor of its own "
+            "behind it, and each called backward on a copy of the sum.",
+            "one_shared_parameter",
         ),
         "C": Choice(
-            "1.5 on both: the mean, as in DDP.",
-            "DDP reduces *gradients*, after backward has made them. Nobody did so here.",
-            "ddp_is_everywhere",
+            "2.0 on rank 0 and 4.0 on rank 1.",
+            "Each rank starts with a gradient of 1, the all-reduce makes 2 of them, and each rank's own factor, 1 or 2, comes "
+            "last. What was differentiated is the sum of both copies.",
         ),
         "D": Choice(
-            "RuntimeError: the loss was edited in place.",
-            "The edit was made without autograd's knowledge. There is a warning at most.",
-            "in_place_is_noticed",
+            "1.5 on both: the mean, as in DDP.",
+            "DDP reduces the *gradients of the parameters*, after backward has made them, and divides. Nobody did so here.",
+            "ddp_is_everywhere",
         ),
     },
 )

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_all_gather.exercise import ring_all_gather
-from helpers.labs.allreduce.shared.right import exchanged, place, second_half, through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import exchanged, place, second_half, through_chunks
 
 
 def chunks_of(x: Tensor, world: int) -> tuple[Tensor, ...]:
     return x.contiguous().view(-1).tensor_split(world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def adds_what_arrives(x: Tensor, rank: int, world: int) -> None:
-    """What arrives is added to what stands there. These chunks are complete: they replace partial sums, and
-    adding counts some ranks twice. Phase 1 adds, phase 2 copies.
+    """Chunks hold sums of several ranks' numbers. These chunks are complete when they come: they replace
+    what stands there. Perhaps what arrives is added. Phase 1 adds, phase 2 copies.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -27,20 +31,21 @@ def adds_what_arrives(x: Tensor, rank: int, world: int) -> None:
         mine += buffer
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def starts_with_chunk_rank(x: Tensor, rank: int, world: int) -> None:
-    """The first chunk sent is `rank`, as in the first half. But rank r now owns chunk r + 1: what it sends is
-    a partial sum, and that is what everybody ends up with. The index is rank + 1 - step.
+    """Each chunk comes from the rank of its number, not from its owner: everybody ends with partial sums.
+    Perhaps the first chunk sent is `rank`, as in the first half. Rank r now owns chunk r + 1: the index
+    is rank + 1 - step.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         exchanged(chunks[(rank - step) % world], chunks[(rank - step - 1) % world], rank, world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def right_for_two_ranks_only(x: Tensor, rank: int, world: int) -> None:
-    """The chunk index runs forwards, + step. With two ranks that is the same as backwards; with more, each
-    rank sends chunks that have not come to it yet.
+    """Some chunks come to some ranks only. Perhaps an index runs forwards, + step: with two ranks that is
+    the same as backwards; with more, each rank sends chunks that have not come to it yet.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -72,10 +77,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         chunks[(rank + step) % world].copy_(buffer)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def sends_its_own_chunk_each_step(x: Tensor, rank: int, world: int) -> None:
-    """Each rank sends its own chunk at every step, so its neighbour gets that one N - 1 times and no other.
-    Send on what has just arrived.
+    """A rank has its neighbour's chunk, and none from farther away. Perhaps each rank sends its own chunk
+    at every step. Send on what has just arrived.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -89,10 +94,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         exchanged(chunks[(rank + 1) % world], chunks[rank], rank, world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def chunks_in_order_of_ranks(x: Tensor, rank: int, world: int) -> None:
-    """The chunks are laid down by the number of their owner, so each stands one place off: rank r owns chunk
-    r + 1, not chunk r.
+    """All chunks are there, each one place off: they stand in the order of their owners. Rank r owns
+    chunk r + 1, not chunk r.
     """
     chunks = chunks_of(x, world)
     travelling, found = chunks[(rank + 1) % world].clone(), {}
@@ -104,29 +109,31 @@ def chunks_in_order_of_ranks(x: Tensor, rank: int, world: int) -> None:
     x.copy_(torch.cat([found[owner] for owner in range(world)]).view(x.shape))
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def one_step_too_few(x: Tensor, rank: int, world: int) -> None:
-    """N chunks need N - 1 steps to come to everybody; here one step is missing, and on each rank one chunk is
-    still the old one.
+    """On each rank one chunk is still the old one. N chunks need N - 1 steps to come to everybody.
+    Perhaps the loop ends one step early.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 2):
         exchanged(chunks[(rank + 1 - step) % world], chunks[(rank - step) % world], rank, world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.MESSAGES_ONLY)
 def all_send_first(x: Tensor, rank: int, world: int) -> None:
-    """Everybody waits in a blocking send to the right, and nobody receives. Post the irecv before the send."""
+    """Every rank stands in a blocking send, and nobody receives: the ring is stuck. A send returns only
+    when the other side receives. Post the irecv before the send, or let odd ranks receive first.
+    """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
         dist.send(chunks[(rank + 1 - step) % world], (rank + 1) % world)
         dist.recv(chunks[(rank - step) % world], (rank - 1) % world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.MESSAGES_ONLY)
 def all_receive_first(x: Tensor, rank: int, world: int) -> None:
-    """Everybody waits in a blocking recv, and nobody has sent yet. irecv returns at once: post it, send, then
-    wait.
+    """Every rank stands in a blocking recv, and nobody has sent yet. irecv returns at once: post it,
+    send, then wait.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -134,10 +141,10 @@ def all_receive_first(x: Tensor, rank: int, world: int) -> None:
         dist.send(chunks[(rank + 1 - step) % world], (rank + 1) % world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """A chunk is sent on before it has arrived: irecv returns at once, and only its wait() says that the
-    numbers are there.
+    """No irecv was waited for, and what was used is what stood in the buffer before. irecv only asks for
+    a message; after its wait() the numbers are there.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -157,10 +164,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def one_buffer_sends_and_receives(x: Tensor, rank: int, world: int) -> None:
-    """One buffer holds the chunk that leaves and takes the one that comes. While the isend is not waited for,
-    what arrives overwrites what should leave. Receive each chunk into its own place in x.
+    """Chunks that come are those of the wrong owners: what arrives has overwritten what should leave.
+    Perhaps one buffer holds both, while the isend is not waited for. Receive each chunk into its own
+    place in x.
     """
     chunks = chunks_of(x, world)
     travelling = chunks[(rank + 1) % world].clone()
@@ -181,10 +189,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         chunks[(rank - step) % world].copy_(travelling)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.IN_PLACE)
 def gathers_into_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
-    """The chunks come together in a new tensor, and x stays as it was. Receive into x, or copy the result
-    into it.
+    """Messages travel, and x is as before. Perhaps the chunks come together in a new tensor. Receive into
+    x, or copy the result into it.
     """
     result = x.clone()
     through_chunks(result, world, lambda chunks: second_half(chunks, rank, world))
@@ -197,9 +205,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(result, world, lambda chunks: second_half(chunks, rank, world))
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
-    """All owners send their chunk to rank 0, and there it ends. Every rank needs every chunk."""
+    """Rank 0 has all chunks, and the others have their own. Every rank needs every chunk. Perhaps all
+    owners send to rank 0, and there it ends.
+    """
     chunks = chunks_of(x, world)
     if rank:
         dist.send(chunks[(rank + 1) % world], 0)
@@ -208,9 +218,11 @@ def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
         dist.recv(chunks[(owner + 1) % world], owner)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.MESSAGES_ONLY)
 def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
-    """dist.all_gather is what you are building here. Use messages from one rank to the next."""
+    """A collective of torch was called. dist.all_gather is what you are building here. Use messages from
+    one rank to the next.
+    """
     wholes = [torch.empty(x.shape, dtype=x.dtype) for _ in range(world)]
     dist.all_gather(wholes, x.contiguous())
     for owner, whole in enumerate(wholes):
@@ -219,10 +231,10 @@ def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
             x.view(-1)[own] = whole.view(-1)[own]
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.HALF_A_RING)
 def whole_x_travels(x: Tensor, rank: int, world: int) -> None:
-    """The whole x goes round, and each rank picks the complete chunk out of what passes. That is N times the
-    bytes: a step moves one chunk.
+    """N times the bytes travel: as many as if the whole x went at each step. Perhaps each rank picks the
+    complete chunk out of what passes. A step moves one chunk.
     """
     travelling, result = x.contiguous().view(-1).clone(), x.contiguous().view(-1).clone()
     received = torch.empty_like(travelling)
@@ -234,10 +246,10 @@ def whole_x_travels(x: Tensor, rank: int, world: int) -> None:
     x.copy_(result.view(x.shape))
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.HALF_A_RING)
 def one_step_too_many(x: Tensor, rank: int, world: int) -> None:
-    """After N - 1 steps everybody has everything. The last step brings a rank the chunk that it owned from
-    the start: right, and bytes for nothing.
+    """All is right, and one chunk too many travels on each rank: after N - 1 steps everybody has
+    everything. The last step brings a rank what it has. Perhaps the loop is `range(world)`.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -247,10 +259,10 @@ def one_step_too_many(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def each_owner_to_everybody(x: Tensor, rank: int, world: int) -> None:
-    """Each owner sends its chunk straight to all others. The bytes are those of a ring, but N (N - 1)
-    connections are open, and messages cross on the same wires.
+    """The bytes are those of a ring, but each rank sends to every other: N (N - 1) connections, and
+    messages cross on the same wires. Perhaps each owner sends its chunk straight to all.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -262,10 +274,10 @@ def each_owner_to_everybody(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
-    """Each number travels in a message of its own, and each message pays its start-up time. Send the chunk
-    whole.
+    """A rank sends a message for each number. Every message pays its start-up time: send a chunk whole,
+    or in a few pieces.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -280,10 +292,10 @@ def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.CHUNKS)
 def rows_for_chunks(x: Tensor, rank: int, world: int) -> None:
-    """`x.tensor_split(world)` of a matrix cuts its rows, and these are not the chunks that the ranks own.
-    Flatten first.
+    """With two rows on four ranks the chunks are not those of the flattened x: two are too long and two
+    are empty. Perhaps `x.tensor_split(world)` cut the rows. Flatten first.
     """
     flat = x.contiguous() if x.dim() else x.view(1)
     second_half(flat.tensor_split(world), rank, world)
@@ -291,10 +303,11 @@ def rows_for_chunks(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.CHUNKS)
 def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int) -> None:
-    """`x.chunk(4)` of six numbers gives three chunks, not four, and some rank finds no chunk of its number.
-    `tensor_split` gives as many as you ask for.
+    """With six numbers on four ranks there are fewer chunks than ranks, and an index lies beyond the
+    last. Perhaps `x.chunk(4)` was asked, which gives three chunks of two: equal chunks, not so many.
+    `tensor_split` gives as many as you ask for, empty ones too.
     """
     flat = x.contiguous().view(-1)
     second_half(flat.chunk(world), rank, world)
@@ -307,9 +320,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     second_half(list(x.contiguous().view(-1).chunk(world)), rank, world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.CHUNKS)
 def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
-    """Chunks of `numel() // world` elements leave a rest at the end that never travels."""
+    """Where the ranks do not divide the elements some at the end of x never travel. Perhaps chunks of
+    `numel() // world` elements leave a rest.
+    """
     flat = x.contiguous().view(-1)
     length = x.numel() // world
     second_half(flat[: length * world].tensor_split(world), rank, world)
@@ -317,10 +332,11 @@ def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """`torch.empty(length)` is float32 whatever x is, and a message carries bytes only. Receive into x
-    itself, or make the buffer with torch.empty_like.
+    """A chunk in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x is.
+    Perhaps it is `torch.empty(length)`, which is float32. A message carries bytes, no types:
+    torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -333,18 +349,19 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.GAPS)
 def contiguous_copy_filled(x: Tensor, rank: int, world: int) -> None:
-    """`x.contiguous()` is a copy when x is a column. The chunks arrived in that copy, and x never hears of
-    them.
+    """A contiguous x gets all chunks, and an x with gaps stays as it was, though messages travel. Perhaps
+    they arrived in `x.contiguous()`, which is a copy when x is a column. Copy it back.
     """
     second_half(x.contiguous().view(-1).tensor_split(world), rank, world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.GAPS)
 def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
-    """A piece of a column is not contiguous: send and recv refuse it, and view(-1) fails. Work on a
-    contiguous copy and copy that back.
+    """A message is refused, since its tensor is not contiguous: a piece of a column has gaps. Perhaps
+    `x.reshape(-1)` of a column was cut, which is the column itself. Work on a contiguous copy, and copy
+    that back.
     """
     second_half(x.reshape(-1).tensor_split(world), rank, world)
 
@@ -364,18 +381,18 @@ def _(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(buffer)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.GAPS)
 def whole_memory_filled(x: Tensor, rank: int, world: int) -> None:
-    """The memory from x's first element on is taken as if x had no gaps. A column has the other columns'
-    numbers in between.
+    """Of a column other elements were filled: those that lie side by side from its first one on. Perhaps
+    the memory was taken as if x had no gaps. A column has the other columns' numbers in between.
     """
     second_half(torch.as_strided(x, (x.numel(),), (1,)).tensor_split(world), rank, world)
 
 
-@ring_all_gather.mistake()
+@ring_all_gather.mistake(breaks=contract.WAITED)
 def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """All chunks arrive, but nobody waits for the isends: when the function returns, a message may still be
-    reading x.
+    """The numbers are right, and an isend was not waited for: when the function returns, a message may
+    still be reading x, and the caller is free to change it. Keep the request, and wait for it.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -384,3 +401,131 @@ def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
             dist.recv(chunks[(rank - step) % world], (rank - 1) % world)
 
     through_chunks(x, world, work)
+
+
+def right(x: Tensor, rank: int, world: int) -> None:
+    """All of it."""
+    through_chunks(x, world, lambda chunks: second_half(chunks, rank, world))
+
+
+@ring_all_gather.mistake(breaks=contract.IN_PLACE)
+def points_x_elsewhere(x: Tensor, rank: int, world: int) -> None:
+    """The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into
+    it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `.
+    Use `x.copy_(result)`.
+    """
+    wrong.with_other_memory(right, x, rank, world)
+
+
+@ring_all_gather.variant(points_x_elsewhere)
+def _(x: Tensor, rank: int, world: int) -> None:
+    wrong.with_other_data(right, x, rank, world)
+
+
+@ring_all_gather.mistake(breaks=contract.ANY_DTYPE)
+def through_float32(x: Tensor, rank: int, world: int) -> None:
+    """Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add
+    in the dtype of x.
+    """
+    wrong.in_float32(right, x, rank, world)
+
+
+@ring_all_gather.mistake(breaks=contract.ANY_WORLD)
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
+    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
+    there. Perhaps it is a list of the other ranks. One rank has its result already.
+    """
+    wrong.on_two_or_more(right, x, rank, world)
+
+
+@ring_all_gather.mistake(breaks=contract.ANY_SHAPE)
+def needs_an_element(x: Tensor, rank: int, world: int) -> None:
+    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here
+    needs it.
+    """
+    wrong.with_elements(right, x, rank, world)
+
+
+@ring_all_gather.mistake(breaks=contract.PROCESSES)
+def shared_variable(x: Tensor, rank: int, world: int) -> None:
+    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
+    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
+    """
+
+    def meant(xs: dict[int, Tensor], x: Tensor) -> None:
+        flat = x.flatten()
+        for owner in range(world):
+            own = place(x, owner, world)
+            flat[own] = xs[owner].flatten()[own]
+        x.copy_(flat.view(x.shape))
+
+    wrong.by_a_variable(right, meant, x, rank, world)
+
+
+@ring_all_gather.mistake(breaks=contract.HALF_A_RING)
+def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
+    """Twice the bytes travel: a number of x has four bytes, and its messages have eight for each. Perhaps x was
+    converted with `x.double()`. Send in the dtype of x.
+    """
+    flat = x.double().contiguous()
+    right(flat, rank, world)
+    x.copy_(flat)
+
+
+@ring_all_gather.mistake(breaks=contract.IN_A_ROW)
+def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
+    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
+    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be copied. Use it first, or
+    take two buffers in turn.
+    """
+
+    def work(chunks: Sequence[Tensor]) -> None:
+        buffer, steps = torch.empty_like(chunks[0]), world - 1
+        leaving: list[dist.Work] = []
+
+        def posted(step: int) -> tuple[Tensor, dist.Work]:
+            into = buffer[: len(chunks[(rank - step) % world])]
+            return into, dist.irecv(into, (rank - 1) % world)
+
+        following = posted(0) if steps else None
+        for step in range(steps):
+            into, arrives = following
+            leaving.append(dist.isend(chunks[(rank + 1 - step) % world], (rank + 1) % world))
+            arrives.wait()
+            following = posted(step + 1) if step + 1 < steps else None
+            chunks[(rank - step) % world].copy_(into)
+        for request in leaving:
+            request.wait()
+
+    through_chunks(x, world, work)
+
+
+@ring_all_gather.mistake(breaks="What stands in the other chunks on entry means nothing; it may be NaN.")
+def emptied_by_a_product(x: Tensor, rank: int, world: int) -> None:
+    """NaN that stood in a chunk on entry is still there. Perhaps the other chunks were multiplied by 0, to add to
+    them what comes: NaN and infinity times 0 are NaN. Copy what comes, or use zero_().
+    """
+    flat = x.contiguous().view(-1)
+    own = place(x, rank, world)
+    keep = torch.zeros_like(flat)
+    keep[own] = 1
+    flat *= keep
+
+    def work(chunks: Sequence[Tensor]) -> None:
+        for step in range(world - 1):
+            mine = chunks[(rank - step) % world]
+            buffer = torch.empty_like(mine)
+            exchanged(chunks[(rank + 1 - step) % world], buffer, rank, world)
+            mine += buffer
+
+    work(flat.tensor_split(world))
+    if flat.data_ptr() != x.data_ptr() or not x.is_contiguous():
+        x.copy_(flat.view_as(x))
+
+
+@ring_all_gather.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)

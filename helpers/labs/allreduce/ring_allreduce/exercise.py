@@ -24,12 +24,17 @@ ring_allreduce = Exercise(
 TASK = AllReduce()
 
 
-contract.on_four_ranks(ring_allreduce, TASK, "on four ranks each rank's x becomes the sum over the ranks")
+contract.on_four_ranks(
+    ring_allreduce,
+    TASK,
+    "on four ranks each rank's x becomes the sum over the ranks",
+    ("All-reduce on a ring: each x becomes the sum over all ranks", contract.IN_PLACE),
+)
 contract.only_messages(ring_allreduce, TASK)
 contract.waits_for_all(ring_allreduce, TASK)
-ring_traffic.ring_bytes(ring_allreduce, TASK, phases=2)
+ring_traffic.ring_bytes(ring_allreduce, TASK, phases=2, asks=contract.WHOLE_RING)
 ring_traffic.ring_messages(ring_allreduce, TASK, phases=2)
 contract.any_world(ring_allreduce, TASK, (2, 3, 5, 1))
-contract.rest(ring_allreduce, TASK, ring_traffic.within_bytes(phases=2))
+contract.rest(ring_allreduce, TASK, ring_traffic.within_bytes(phases=2), (contract.UNEVEN_RING,))
 contract.same_bits(ring_allreduce, TASK)
 contract.on_gloo(ring_allreduce, TASK)

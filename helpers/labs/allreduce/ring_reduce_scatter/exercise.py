@@ -32,10 +32,15 @@ contract.on_four_ranks(
     ring_reduce_scatter,
     TASK,
     "on four ranks, chunk (rank + 1) % world of x is the sum, and its slice is returned",
+    (
+        "First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks.",
+        "Returns slice(start, stop) of that chunk in x.flatten(). The other chunks may hold anything.",
+        contract.IN_PLACE,
+    ),
 )
 contract.only_messages(ring_reduce_scatter, TASK)
 contract.waits_for_all(ring_reduce_scatter, TASK)
-ring_traffic.ring_bytes(ring_reduce_scatter, TASK, phases=1)
+ring_traffic.ring_bytes(ring_reduce_scatter, TASK, phases=1, asks=(contract.HALF_A_RING, contract.CHUNKS))
 ring_traffic.ring_messages(ring_reduce_scatter, TASK, phases=1)
 contract.any_world(ring_reduce_scatter, TASK, (2, 3, 5, 1))
 contract.rest(ring_reduce_scatter, TASK, ring_traffic.within_bytes(phases=1))

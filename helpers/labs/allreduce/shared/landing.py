@@ -50,7 +50,7 @@ def landed(
 
     memory: the shape of xs, to explain a wrong result; without it, none is explained.
     """
-    world, given = len(xs), [view(x) for x in xs]
+    world, given = len(xs), [view(x.detach()) for x in xs]
     flat = [x.flatten().clone() for x in given]
     run = run_on(trial, answer, given, *task.more, **how)
     count = len(flat[0])
@@ -65,7 +65,7 @@ def landed(
         return symbols
 
     parts = task.parts(trial, run.results, count, in_symbols)
-    got = [x.flatten() for x in given]
+    got = [view(x).flatten() for x in xs]  # the memory, whatever became of the tensor that was handed over
     wants = task.results(flat)
     wrong_by_want = [
         [r for r, part in enumerate(parts) if is_wrong(got[r][part], want[part])] for want in wants
@@ -73,8 +73,8 @@ def landed(
     if all(wrong_by_want):
         first, want = wrong_by_want[0][0], wants[0]
         text, data = explained(in_symbols(), task.wanted(world, count), parts)
-        if given[0].dtype != torch.float32:
-            text += " Was it rounded on the way, or read as another dtype?"
+        if memory is None:
+            text, data = on_the_way(task, got[first], parts[first], flat)
         if early := never_waited_for(run):
             data = ("unset", early)
         elif symbols := in_symbols():
@@ -84,12 +84,14 @@ def landed(
             least = task.least_bytes(world, count) * given[0].element_size()
             few = max(traffic.bytes_out for traffic in run.traffic) < least
             data = (picture(task, symbols, sources), "few bytes" if few else "enough bytes")
+        if untouched(run, flat, got, given)[2:]:
+            text += " The tensor x has got other memory, into which nobody else looks."
         trial.fail(
             f"On {world} rank{'s' if world > 1 else ''} rank {first} ends with other numbers than it should."
             + text,
             expected=shown(want[parts[first]]),
             got=shown(got[first][parts[first]]),
-            observed=("held", data, *untouched(run, flat, got)),
+            observed=("held", data, *untouched(run, flat, got, given)),
         )
     return run
 
@@ -121,12 +123,34 @@ def picture(task: AllReduce, symbols: Held, sources: list[list[float]] | None) -
     return first_picture(of, turns)
 
 
-def untouched(run: Run, before: list[Tensor], after: list[Tensor]) -> tuple[str, ...]:
-    """If no rank's x has changed: what else the answer did."""
+def on_the_way(task: AllReduce, got: Tensor, part: slice, xs: list[Tensor]) -> tuple[str, list[str]]:
+    """A sentence on numbers that were in another dtype for a while, and the same as plain data. xs: as given."""
+    own = str(got.dtype).removeprefix("torch.")
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        if dtype != got.dtype and any(
+            not is_wrong(got[part], want.to(got.dtype)[part])
+            for want in task.results([x.to(dtype) for x in xs])
+        ):
+            if got.is_complex():
+                return " These are the real parts: the imaginary ones are lost.", ["real parts", own]
+            name = str(dtype).removeprefix("torch.")
+            return f" These are the numbers that come out if x goes through {name}.", [name, own]
+    if got[part].isnan().any() and not any(x.isnan().any() for x in xs):
+        return " There is NaN in it, which stood in no rank's x.", ["NaN", own]
+    return "", ["other numbers", own]
+
+
+def untouched(run: Run, before: list[Tensor], after: list[Tensor], given: list[Tensor]) -> tuple[str, ...]:
+    """If no rank's x has changed: what else the answer did. given: the tensors that were handed over."""
     if any(is_wrong(new, old) for new, old in zip(after, before, strict=True)):
         return ()
     quiet = not any(traffic.messages_out or traffic.collectives for traffic in run.traffic)
-    return ("no message" if quiet else "messages", type(run.results[0]).__name__)
+    moved = any(is_wrong(x.detach().flatten(), old) for x, old in zip(given, before, strict=True))
+    return (
+        "no message" if quiet else "messages",
+        type(run.results[0]).__name__,
+        *(["x has other memory"] if moved else []),
+    )
 
 
 def is_wrong(x: Tensor, want: Tensor) -> bool:

@@ -74,7 +74,9 @@ def run_on(
 
 
 def small_numbers(trial: Trial, shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Tensor:
-    """Whole numbers of -9 to 9, no 0: sums of nine ranks are exact in every dtype."""
+    """Whole numbers of -9 to 9, no 0, of complex ones both parts: sums of nine ranks are exact in every dtype."""
+    if dtype.is_complex:
+        return torch.complex(small_numbers(trial, shape), small_numbers(trial, shape)).to(dtype)
     values = torch.randint(1, 10, shape, generator=trial.generator)
     signs = torch.randint(0, 2, shape, generator=trial.generator) * 2 - 1
     return (values * signs).to(dtype)
@@ -88,8 +90,10 @@ def held(
     trial: Trial, answer: Answer, world: int, memory: tuple[int, ...], view: View, *more: Any, **how: Any
 ) -> Held | None:
     """What every rank holds at the end, in symbols; None if this run does not come to its end."""
+    if world not in BASE:
+        return None
     memories = [torch.full(memory, float(BASE[world] ** rank)) for rank in range(world)]
-    found = ended(trial, answer, [view(x) for x in memories], *more, **how)
+    found = ended(trial, answer, memories, view, *more, **how)
     return None if found is None else [[in_symbols(value, world) for value in values] for values in found]
 
 
@@ -98,19 +102,21 @@ def come_from(
 ) -> list[list[float]] | None:
     """Where each element of every rank's x was before, if the answer only copies: by rank, its number in the memory."""
     count = torch.Size(memory).numel()
-    xs = [view(torch.arange(float(count)).view(memory)) for _ in range(world)]
-    return ended(trial, answer, xs, *more, **how)
+    memories = [torch.arange(float(count)).view(memory) for _ in range(world)]
+    return ended(trial, answer, memories, view, *more, **how)
 
 
-def ended(trial: Trial, answer: Answer, xs: list[Tensor], *more: Any, **how: Any) -> list[list[float]] | None:
-    """The numbers of every rank at the end; None if the run does not come to its end."""
+def ended(
+    trial: Trial, answer: Answer, memories: list[Tensor], view: View, *more: Any, **how: Any
+) -> list[list[float]] | None:
+    """The numbers in every rank's memory at the end; None if the run does not come to its end."""
     try:
-        run_on(trial, answer, xs, *more, **how)
+        run_on(trial, answer, [view(x.detach()) for x in memories], *more, **how)
     except NotImplementedError:
         raise
     except Exception:
         return None
-    return [x.flatten().tolist() for x in xs]
+    return [view(x).flatten().tolist() for x in memories]
 
 
 def in_symbols(value: float, world: int) -> str:

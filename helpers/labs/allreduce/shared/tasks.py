@@ -87,8 +87,9 @@ class AllReduce:
 
     only_copies = False
 
-    def __init__(self, *more: Any) -> None:
-        self.more = more
+    def __init__(self, *more: Any, said: str = "") -> None:
+        """said: the further arguments in words, as they are told with each input."""
+        self.more, self.said = more, said
 
     def wanted(self, world: int, count: int) -> list[str]:
         """What each element is a sum of, in symbols."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared import contract
 from helpers.labs.allreduce.shared.landing import moved
 from helpers.labs.allreduce.shared.runs import Answer
 from helpers.labs.allreduce.shared.tasks import AllReduce
-from helpers.ranks.in_threads import Event
+from helpers.labs.allreduce.tree_allreduce.rounds import rounds
 
 tree_allreduce = Exercise(
     "08.tree_allreduce",
@@ -20,6 +18,7 @@ tree_allreduce = Exercise(
     difficulty="hard",
     core=False,
     seconds=30,
+    version=2,
     hints=[
         "A tournament: in the first round rank 1 sends to 0, 3 to 2, 5 to 4; in the next 2 sends to 0, 6 to 4. Who has "
         "sent is out. How many rounds until only rank 0 is left?",
@@ -31,18 +30,29 @@ tree_allreduce = Exercise(
 )
 
 TASK = AllReduce()
+ROUNDS = "At most 2 R + 2 rounds, with R = ceil(log2(world))."
+PORT = "No rank sends more than R + 1 times x, or receives more."
 
 
-contract.on_four_ranks(tree_allreduce, TASK, "on four ranks each rank's x becomes the sum over the ranks")
+contract.on_four_ranks(
+    tree_allreduce,
+    TASK,
+    "on four ranks each rank's x becomes the sum over the ranks",
+    ("All-reduce in few rounds: each x becomes the sum over all ranks", contract.IN_PLACE),
+)
 contract.only_messages(tree_allreduce, TASK)
 contract.waits_for_all(tree_allreduce, TASK)
 contract.any_world(tree_allreduce, TASK, (2, 3, 5, 6, 7, 8, 9, 1))
 
 
-@tree_allreduce.property("no rank sends or receives more than ceil(log2 N) + 1 times x", once_right=True)
+@tree_allreduce.property(
+    "no rank sends or receives more than ceil(log2 N) + 1 times x",
+    asks=PORT,
+    once_right=True,
+)
 def bytes_by_rank(answer: Answer, trial: Trial) -> None:
     for world in (8, 9):
-        trial.given(f"{world} ranks, x of 16 numbers of 4 bytes")
+        trial.given(f"{world} ranks, x of 16 numbers of 4 bytes (float32)")
         run = moved(trial, answer, TASK, world, (16,))
         limit = (rounds_of_a_tree(world) + 1) * 64
         out = [traffic.bytes_out for traffic in run.traffic]
@@ -58,40 +68,30 @@ def bytes_by_rank(answer: Answer, trial: Trial) -> None:
 
 
 @tree_allreduce.property(
-    "no chain of messages that need each other is longer than 2 ceil(log2 N) + 2", once_right=True
+    "no more than 2 ceil(log2 N) + 2 rounds, a rank with one message out and one in at a time",
+    asks=(ROUNDS, "In a round a rank sends one message at most, and receives one at most."),
+    once_right=True,
 )
 def few_rounds(answer: Answer, trial: Trial) -> None:
-    for world in (4, 7, 8, 9):
-        trial.given(f"{world} ranks, x of 16 numbers")
+    for world in (4, 7, 8, 9, 16, 28):
+        trial.given(f"{world} ranks, x of 16 numbers (float32)")
         run = moved(trial, answer, TASK, world, (16,))
-        limit, found = 2 * rounds_of_a_tree(world) + 2, longest_chain(run.log)
+        limit, found = 2 * rounds_of_a_tree(world) + 2, rounds(run.log)
+        in_a_row = rounds(run.log, ports=False)
         trial.true(
             found <= limit,
-            f"The sums are right, but {found} messages have to wait for one another: each needs what the one before "
-            f"has brought. With {world} ranks {limit} rounds are enough, if the number of ranks still to be reached "
-            "halves in each.",
+            f"The sums are right, but the messages take {found} rounds, where a rank sends one at a time and receives "
+            f"one at a time; {in_a_row} of them need each what the one before has brought. With {world} ranks {limit} "
+            "rounds are enough, if the number of ranks still to be reached halves in each.",
             expected=f"at most {limit} rounds",
             got=f"{found} rounds",
-            observed=("rounds", world, found, max(traffic.bytes_out for traffic in run.traffic)),
+            observed=("rounds", world, found, in_a_row, max(traffic.bytes_out for traffic in run.traffic)),
         )
 
 
 def rounds_of_a_tree(world: int) -> int:
     """ceil(log2(world))."""
     return (world - 1).bit_length()
-
-
-def longest_chain(log: list[Event]) -> int:
-    """The most messages of which each was sent after the one before had been received by its sender."""
-    level: dict[int, int] = defaultdict(int)
-    under_way: dict[tuple[int, int | None], deque[int]] = defaultdict(deque)
-    for event in log:
-        if event.kind in ("send", "isend"):
-            under_way[event.rank, event.peer].append(level[event.rank] + 1)
-        elif event.kind == "received" and under_way[event.peer, event.rank]:
-            arrived = under_way[event.peer, event.rank].popleft()
-            level[event.rank] = max(level[event.rank], arrived)
-    return max(level.values(), default=0)
 
 
 contract.rest(tree_allreduce, TASK)

@@ -6,8 +6,10 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.labs.allreduce.shared.right import first_half, second_half, through_chunks
-from helpers.labs.allreduce.tree_allreduce.exercise import tree_allreduce
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import first_half, second_half, through_chunks
+from helpers.labs.allreduce.tree_allreduce.exercise import PORT, ROUNDS, tree_allreduce
 
 
 def up(x: Tensor, rank: int, world: int) -> int:
@@ -41,10 +43,10 @@ def exchanged(x: Tensor, other: int) -> Tensor:
     return received
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
-    """The tree is walked up and not down: rank 0 has the sum, the others what they had collected when they
-    sent it.
+    """Rank 0 has the sum, and the others what they had collected when they sent it. Perhaps the tree is
+    walked up and not down.
     """
     up(x, rank, world)
 
@@ -60,10 +62,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, (rank - 1) // 2)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def both_sides_send_first(x: Tensor, rank: int, world: int) -> None:
-    """Partners exchange their sums, and both send first: each waits for the other to receive. One posts an
-    irecv before it sends, or the lower rank sends first and the higher receives first.
+    """All ranks stand in a send, and nobody receives. A send returns only when the other side receives.
+    Perhaps partners exchange their sums, and both send first: one posts an irecv before it sends, or the
+    lower rank sends first and the higher receives first.
     """
     received, gap = torch.empty_like(x), 1
     while gap < world:
@@ -73,10 +76,12 @@ def both_sides_send_first(x: Tensor, rank: int, world: int) -> None:
         gap *= 2
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
 def power_of_two_only(x: Tensor, rank: int, world: int) -> None:
-    """The partner is rank ^ gap. With 3, 5 or 6 ranks some of these do not exist. Let the ranks beyond the
-    largest power of two hand their numbers to a partner first, and get the result back last; or use a tree.
+    """With 3 ranks the answer stops: it asks for a rank that is not there, or refuses such a world.
+    Perhaps the partner, rank ^ gap or rank + gap, is taken without a look at world. Let the ranks beyond
+    the largest power of two hand their numbers to a partner first, and get the result back last; or use a
+    tree.
     """
     flat, gap = x.contiguous(), 1
     while gap < world:
@@ -97,10 +102,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
 def missing_partners_skipped(x: Tensor, rank: int, world: int) -> None:
-    """Where rank ^ gap does not exist the exchange is left out, and with it all that this partner would have
-    brought: with three ranks, rank 1 never hears of rank 2.
+    """With three ranks one of them lacks another one's numbers. Perhaps where rank ^ gap does not exist
+    the exchange is left out, and with it all that this partner would have brought: rank 1 never hears of
+    rank 2.
     """
     flat, gap = x.contiguous(), 1
     while gap < world:
@@ -111,9 +117,11 @@ def missing_partners_skipped(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
 def extra_ranks_not_counted(x: Tensor, rank: int, world: int) -> None:
-    """The ranks beyond the largest power of two get the result, but their own numbers are in no sum."""
+    """With three ranks all agree, and the last one's numbers are in no sum. Perhaps the ranks beyond the
+    largest power of two get the result, and nobody asks for their numbers.
+    """
     flat, power, gap = x.contiguous(), 1 << (world.bit_length() - 1), 1
     if rank >= power:
         dist.recv(flat, rank - power)
@@ -127,9 +135,11 @@ def extra_ranks_not_counted(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
 def extra_ranks_get_no_result(x: Tensor, rank: int, world: int) -> None:
-    """The ranks beyond the largest power of two give their numbers away, and nobody sends them the result."""
+    """With three ranks the sum is complete on two, and the last one has its own numbers. Perhaps the
+    ranks beyond the largest power of two give theirs away, and nobody sends them the result.
+    """
     flat, power, gap = x.contiguous(), 1 << (world.bit_length() - 1), 1
     if rank >= power:
         dist.send(flat, rank - power)
@@ -145,10 +155,10 @@ def extra_ranks_get_no_result(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
 def depth_rounded_down(x: Tensor, rank: int, world: int) -> None:
-    """The tree has int(log2(N)) levels: for 3, 5 or 9 ranks one too few, and the last ranks are never
-    reached. It takes ceil(log2(N)).
+    """With three ranks two have the sum of two, and the last one is never reached. Perhaps the tree has
+    int(log2(N)) levels: for 3, 5 or 9 ranks one too few. It takes ceil(log2(N)).
     """
     inside = 1 << (world.bit_length() - 1)
     flat = x.contiguous()
@@ -158,9 +168,11 @@ def depth_rounded_down(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def adds_on_the_way_down(x: Tensor, rank: int, world: int) -> None:
-    """On the way down the result is added to the partial sum that stands there. It is complete: copy it."""
+    """Rank 0 has the sum, and on the others some numbers are counted twice. Perhaps on the way down the
+    result is added to the partial sum that stands there. It is complete: copy it.
+    """
     gap = up(x, rank, world)
     if rank:
         received = torch.empty_like(x)
@@ -187,10 +199,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         dist.send(x, child)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
-    """Each rank answers its child as soon as it has added that child's numbers, so the children get sums that
-    are not complete. The way down starts when rank 0 has all.
+    """Some ranks have the sum, and others a sum that is not complete. Perhaps each rank answers its child
+    as soon as it has added that child's numbers. The way down starts when rank 0 has all.
     """
     received, gap = torch.empty_like(x), 1
     while gap < world and rank % (2 * gap) == 0:
@@ -204,33 +216,41 @@ def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
         dist.recv(x, rank - gap)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def mean(x: Tensor, rank: int, world: int) -> None:
-    """Rank 0 divides by the number of ranks before the way down. What is asked is the sum."""
+    """The result is divided by the number of ranks. What is asked is the sum. Perhaps rank 0 divides
+    before the way down.
+    """
     gap = up(x, rank, world)
     if rank == 0:
         x /= world
     down(x, rank, world, gap)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.IN_PLACE)
 def returns_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
-    """The sum is returned in a new tensor, and x stays as it was. All-reduce edits x."""
+    """Messages travel, a tensor is returned, and x is as before. All-reduce edits x. Perhaps the sum was
+    made in a copy.
+    """
     result = x.clone()
     down(result, rank, world, up(result, rank, world))
     return result
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.IN_PLACE)
 def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
-    """The tree runs on a copy, and nobody copies the result back into x."""
+    """Messages travel, and x is as before on every rank. Perhaps the tree runs on a copy, and nobody
+    copies the result back into x.
+    """
     result = x.clone()
     down(result, rank, world, up(result, rank, world))
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """The buffer is added before its message is there. Only wait() says that it has arrived."""
+    """No irecv was waited for, and what was added is what stood in the buffer before. Only wait() says
+    that a message has arrived.
+    """
     received, gap = torch.empty_like(x), 1
     while gap < world and rank % (2 * gap) == 0:
         if rank + gap < world:
@@ -242,10 +262,10 @@ def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
     down(x, rank, world, gap)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.WAITED)
 def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """The isends of the way down are not waited for: a message may still be reading x when the function
-    returns.
+    """The sum is right, and an isend was not waited for: a message may still be reading x when the
+    function returns. Keep the request, and wait for it.
     """
     flat = x.contiguous()
     gap = up(flat, rank, world)
@@ -259,16 +279,18 @@ def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
-    """dist.all_reduce does all of it. Build it from messages of one rank to one other."""
+    """A collective of torch was called. dist.all_reduce does all of it. Build it from messages of one
+    rank to one other.
+    """
     dist.all_reduce(x)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=PORT)
 def a_star(x: Tensor, rank: int, world: int) -> None:
-    """All send to rank 0, and rank 0 to all. No message waits for a second one, but rank 0 moves N - 1 times
-    x both ways, one after the other. In a tree others add and hand out, too.
+    """The sums are right, but rank 0 moves N - 1 times x both ways, one after the other. Perhaps all send
+    to rank 0, and rank 0 to all. In a tree others add and hand out, too.
     """
     flat = x.contiguous()
     if rank:
@@ -285,10 +307,10 @@ def a_star(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=PORT)
 def tree_up_star_down(x: Tensor, rank: int, world: int) -> None:
-    """The way up is a tree, but rank 0 hands the result to every rank itself, N - 1 times x. On the way down
-    each rank that has the result can pass it on.
+    """The sums are right, but rank 0 sends N - 1 times x. Perhaps the way up is a tree, and rank 0 hands
+    the result to every rank itself. On the way down each rank that has the result can pass it on.
     """
     flat = x.contiguous()
     up(flat, rank, world)
@@ -301,10 +323,11 @@ def tree_up_star_down(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=ROUNDS)
 def a_chain(x: Tensor, rank: int, world: int) -> None:
-    """The sum goes from rank to rank down a chain and back: each rank has one neighbour on each side, and the
-    last one waits for all the others. A tree has 2 log2(N) rounds, the chain 2 (N - 1).
+    """The sums are right, but whole vectors wait for one another in a chain of 2 (N - 1): the last rank
+    waits for all the others. A tree has 2 log2(N) rounds. Perhaps the sum goes from rank to rank and
+    back.
     """
     flat = x.contiguous()
     if rank + 1 < world:
@@ -320,10 +343,10 @@ def a_chain(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=ROUNDS)
 def a_ring(x: Tensor, rank: int, world: int) -> None:
-    """That is the ring: few bytes, and 2 (N - 1) rounds. For small x the rounds are what counts, and a tree
-    has 2 log2(N) of them.
+    """The sums are right, but they take 2 (N - 1) rounds with few bytes each: that is the ring. For small
+    x the rounds are what counts, and a tree has 2 log2(N) of them.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -333,22 +356,28 @@ def a_ring(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.GAPS)
 def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
-    """`x.contiguous()` of a column is a copy. It was reduced, and the column stayed as it was."""
+    """A contiguous x gets the sum, and an x with gaps stays as it was, though messages travel. Perhaps
+    `x.contiguous()` was reduced, which is a copy of a column. Copy the result back.
+    """
     flat = x.contiguous()
     down(flat, rank, world, up(flat, rank, world))
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.GAPS)
 def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
-    """send and recv take contiguous tensors only. Work on `x.contiguous()` and copy the result back into x."""
+    """A message is refused: send and recv take contiguous tensors only. Work on `x.contiguous()` and copy
+    the result back into x.
+    """
     down(x, rank, world, up(x, rank, world))
 
 
-@tree_allreduce.mistake()
+@tree_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """The buffer is float32 whatever x is; a message carries bytes, no types."""
+    """A message in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x
+    is. Perhaps it is float32. A message carries bytes, no types.
+    """
     flat = x.contiguous()
     received, gap = torch.empty(flat.shape), 1
     while gap < world and rank % (2 * gap) == 0:
@@ -359,5 +388,196 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
     if rank:
         dist.send(flat, rank - gap)
     down(flat, rank, world, gap)
+    if flat is not x:
+        x.copy_(flat)
+
+
+def right(x: Tensor, rank: int, world: int) -> None:
+    """All of it."""
+    flat = x.contiguous()
+    down(flat, rank, world, up(flat, rank, world))
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=contract.IN_PLACE)
+def points_x_elsewhere(x: Tensor, rank: int, world: int) -> None:
+    """The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into
+    it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `.
+    Use `x.copy_(result)`.
+    """
+    wrong.with_other_memory(right, x, rank, world)
+
+
+@tree_allreduce.variant(points_x_elsewhere)
+def _(x: Tensor, rank: int, world: int) -> None:
+    wrong.with_other_data(right, x, rank, world)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def through_float32(x: Tensor, rank: int, world: int) -> None:
+    """Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add
+    in the dtype of x.
+    """
+    wrong.in_float32(right, x, rank, world)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
+    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
+    there. Perhaps it is a list of the other ranks. One rank has its result already.
+    """
+    wrong.on_two_or_more(right, x, rank, world)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_SHAPE)
+def needs_an_element(x: Tensor, rank: int, world: int) -> None:
+    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here
+    needs it.
+    """
+    wrong.with_elements(right, x, rank, world)
+
+
+@tree_allreduce.mistake(breaks=contract.PROCESSES)
+def shared_variable(x: Tensor, rank: int, world: int) -> None:
+    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
+    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
+    """
+    wrong.by_a_variable(right, wrong.summed, x, rank, world)
+
+
+@tree_allreduce.mistake(breaks=contract.IN_A_ROW)
+def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
+    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
+    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be added. Use it first, or
+    take two buffers in turn.
+    """
+    flat = x.contiguous()
+    children = [
+        rank + gap for gap in (1 << bit for bit in range(world.bit_length())) if rank % (2 * gap) == 0
+    ]
+    children = [child for child in children if child < world]
+    received = torch.empty_like(flat)
+    arrives = dist.irecv(received, children[0]) if children else None
+    for child in children:
+        arrives.wait()
+        following = children[children.index(child) + 1 :]
+        arrives = dist.irecv(received, following[0]) if following else None
+        flat += received
+    if rank:
+        parent = rank & (rank - 1)
+        total, leaves = torch.empty_like(flat), dist.isend(flat, parent)
+        dist.recv(total, parent)
+        leaves.wait()
+        flat.copy_(total)
+    for child in reversed(children):
+        dist.send(flat, child)
+    if flat is not x:
+        x.copy_(flat)
+
+
+def by_a_heap(x: Tensor, rank: int, world: int, at_once: bool) -> None:
+    """The children of r are 2r + 1 and 2r + 2. at_once: whether both receives are posted before one is waited for."""
+    total = x.contiguous()
+    children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < world]
+    buffers = [torch.empty_like(total) for _ in children]
+    if at_once:
+        for request in [dist.irecv(b, child) for b, child in zip(buffers, children, strict=True)]:
+            request.wait()
+    else:
+        for buffer, child in zip(buffers, children, strict=True):
+            dist.recv(buffer, child)
+    for buffer in buffers:
+        total += buffer
+    if rank:
+        dist.send(total, (rank - 1) // 2)
+        dist.recv(total, (rank - 1) // 2)
+    for child in children:
+        dist.send(total, child)
+    if total is not x:
+        x.copy_(total)
+
+
+@tree_allreduce.mistake(breaks="In a round a rank sends one message at most, and receives one at most.")
+def two_children_at_once(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, but there are more rounds than allowed: a rank takes one message at a time, and hands out
+    one at a time. Perhaps each rank has two children, as in a heap, so that a level takes two rounds; or the way down
+    begins with the nearest child, not with the one that has most ranks below it.
+    """
+    by_a_heap(x, rank, world, at_once=True)
+
+
+@tree_allreduce.variant(two_children_at_once)
+def _(x: Tensor, rank: int, world: int) -> None:
+    by_a_heap(x, rank, world, at_once=False)
+
+
+@tree_allreduce.mistake(breaks=contract.SAME_BITS)
+def each_adds_from_its_own_start(x: Tensor, rank: int, world: int) -> None:
+    """All sums are right, and the ranks differ in last bits: each has added in an order of its own. Perhaps every
+    rank takes the sums of those before it, at distance 1, 2, 4. Exchange with rank ^ gap, where both add the same
+    two numbers, or make each sum once.
+    """
+    flat, power, gap = x.contiguous(), 1 << (world.bit_length() - 1), 1
+    if rank >= power:
+        dist.send(flat, rank - power)
+        dist.recv(flat, rank - power)
+    else:
+        received = torch.empty_like(flat)
+        if rank + power < world:
+            dist.recv(received, rank + power)
+            flat += received
+        while gap < power:
+            arrives = dist.irecv(received, (rank - gap) % power)
+            dist.send(flat, (rank + gap) % power)
+            arrives.wait()
+            flat += received
+            gap *= 2
+        if rank + power < world:
+            dist.send(flat, rank + power)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)
+
+
+@tree_allreduce.variant(two_children_at_once)
+def _(x: Tensor, rank: int, world: int) -> None:
+    flat, gap = x.contiguous(), 1
+    received, children = torch.empty_like(flat), []
+    while gap < world and rank % (3 * gap) == 0:  # three ranks become one
+        for child in (rank + gap, rank + 2 * gap):
+            if child < world:
+                dist.recv(received, child)
+                flat += received
+                children.append(child)
+        gap *= 3
+    if rank:
+        parent = rank - rank % (3 * gap)
+        dist.send(flat, parent)
+        dist.recv(flat, parent)
+    for child in reversed(children):
+        dist.send(flat, child)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.variant(two_children_at_once)
+def _(x: Tensor, rank: int, world: int) -> None:
+    flat = x.contiguous()
+    gap = up(flat, rank, world)
+    if rank:
+        dist.recv(flat, rank - gap)
+    near = 1
+    while near < gap:
+        if rank + near < world:
+            dist.send(flat, rank + near)
+        near *= 2
     if flat is not x:
         x.copy_(flat)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
-from helpers.labs.allreduce.shared.right import first_half, second_half
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces.right import first_half, second_half
 
 Cut = Callable[[Tensor, int], list[Tensor]]
 
@@ -38,11 +39,11 @@ def with_first_half_cut(x: Tensor, rank: int, world: int, cut: Cut) -> None:
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.UNEVEN_RING)
 def halves_cut_differently(x: Tensor, rank: int, world: int) -> None:
-    """The halves cut x at other places: where the ranks do not divide x, the second half sends round what the
-    first one did not complete. ring_reduce_scatter has to cut as torch.tensor_split does, the longer chunks
-    first.
+    """Where the ranks do not divide x, some elements are not complete. Perhaps the halves cut x at other
+    places, and the second one sends round what the first one did not complete. ring_reduce_scatter has to
+    cut as torch.tensor_split does, the longer chunks first.
     """
     with_first_half_cut(x, rank, world, cut_by_product)
 

@@ -7,25 +7,26 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
-from helpers.labs.allreduce.shared.right import exchanged, first_half, second_half
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, second_half
 
 
 def chunks_of(x: Tensor, world: int) -> tuple[Tensor, ...]:
     return x.contiguous().view(-1).tensor_split(world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def stops_after_the_first_half(x: Tensor, rank: int, world: int) -> None:
-    """Only the first half runs: each rank has one complete chunk, and partial sums in the others. The
-    complete chunks still have to go round.
+    """Each rank has one complete chunk, and partial sums in the others. Perhaps only the first half runs.
+    The complete chunks still have to go round.
     """
     first_half(chunks_of(x, world), rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def second_half_adds(x: Tensor, rank: int, world: int) -> None:
-    """The second half adds what arrives to the partial sum that stands there, so some ranks are counted
-    twice. The first half adds, the second one copies.
+    """Some ranks are counted twice and more. Perhaps the second half adds what arrives to the partial sum
+    that stands there. The first half adds, the second one copies.
     """
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):
@@ -35,11 +36,11 @@ def second_half_adds(x: Tensor, rank: int, world: int) -> None:
         mine += buffer
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def second_half_starts_with_chunk_rank(x: Tensor, rank: int, world: int) -> None:
-    """The second half sends chunk rank - step, as the first one did. After the first half rank r owns chunk r
-    + 1: the index is rank + 1 - step, or what is sent is no complete sum. (If the first half copies, the same
-    comes out.)
+    """Ranks end with partial sums that others sent round. After the first half rank r owns chunk r + 1.
+    Perhaps the second half sends chunk rank - step, as the first one did; the index is rank + 1 - step.
+    (If the first half copies, the same comes out.)
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
@@ -47,10 +48,11 @@ def second_half_starts_with_chunk_rank(x: Tensor, rank: int, world: int) -> None
         exchanged(chunks[(rank - step) % world], chunks[(rank - step - 1) % world], rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def second_half_runs_forwards(x: Tensor, rank: int, world: int) -> None:
-    """In the second half the index runs forwards, rank + 1 + step. With two ranks there is one step, and
-    nobody notices; with more, chunks are sent that have not come yet.
+    """Some ranks have some complete chunks, and partial sums stand elsewhere. Perhaps in the second half
+    an index runs forwards, rank + 1 + step, or stands still. With two ranks there is one step, and nobody
+    notices; with more, chunks are sent that have not come yet.
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
@@ -82,10 +84,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         exchanged(chunks[(rank + 1) % world], chunks[(rank - step) % world], rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def first_half_runs_forwards(x: Tensor, rank: int, world: int) -> None:
-    """In the first half the index runs forwards, rank + step: right for two ranks. With more, a chunk is sent
-    on before its partial sum has come.
+    """No chunk is the sum of all ranks, though all ranks agree. Perhaps in the first half the index runs
+    forwards, rank + step: right for two ranks. With more, a chunk is sent on before its partial sum has
+    come.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -107,9 +110,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     second_half(chunks, rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
-    """The complete chunks are collected on rank 0, and the other ranks keep their partial sums."""
+    """Rank 0 has the sum, and no other rank has it. All-reduce is for every rank. Perhaps the complete
+    chunks are collected on rank 0, and there it ends.
+    """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     if rank:
@@ -119,10 +124,10 @@ def right_on_rank_0_only(x: Tensor, rank: int, world: int) -> None:
         dist.recv(chunks[(owner + 1) % world], owner)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def all_send_first(x: Tensor, rank: int, world: int) -> None:
-    """Every rank stands in a blocking send to its right neighbour, and nobody receives. Post the irecv before
-    the send, or let odd ranks receive first.
+    """Every rank stands in a blocking send, and nobody receives: the ring is stuck. A send returns only
+    when the other side receives. Post the irecv before the send, or let odd ranks receive first.
     """
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):
@@ -133,10 +138,10 @@ def all_send_first(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(mine + buffer if step < world - 1 else buffer)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """The buffer is used before its message has come. irecv only asks for it; after wait() the numbers are
-    there.
+    """No irecv was waited for, and what was used is what stood in the buffer before. irecv only asks for
+    a message; after its wait() the numbers are there.
     """
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):
@@ -180,10 +185,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(mine + buffer if step < world - 1 else buffer)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def isend_buffer_overwritten(x: Tensor, rank: int, world: int) -> None:
-    """A buffer is filled anew while its isend has not been waited for: the new numbers are sent. Until wait()
-    returns, the buffer belongs to the transfer.
+    """What is sent is not what should be: some numbers come twice, or in the place of others. Perhaps a
+    buffer is filled anew while its isend has not been waited for. Until wait() returns, the buffer
+    belongs to the transfer.
     """
     chunks = chunks_of(x, world)
     leaving = torch.empty_like(chunks[0])
@@ -224,10 +230,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(travelling)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def mean(x: Tensor, rank: int, world: int) -> None:
-    """The result is divided by the number of ranks. All-reduce's default is the sum; a mean is one division
-    more, by the caller.
+    """The result is divided by the number of ranks. All-reduce's default is the sum; a mean is one
+    division more, by the caller.
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
@@ -235,27 +241,32 @@ def mean(x: Tensor, rank: int, world: int) -> None:
     x /= world
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.IN_PLACE)
 def returns_a_new_tensor(x: Tensor, rank: int, world: int) -> Tensor:
-    """The sum is in a new tensor that is returned, and x is as before. All-reduce edits x and returns None."""
+    """Messages travel, a tensor is returned, and x is as before. All-reduce edits x. Perhaps the sum was
+    made in a copy.
+    """
     result = x.clone()
     first_half(chunks_of(result, world), rank, world)
     second_half(chunks_of(result, world), rank, world)
     return result
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.IN_PLACE)
 def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
-    """The ring runs on a copy of x, and nothing is copied back: x is as before on every rank."""
+    """Messages travel, and x is as before on every rank. Perhaps the ring runs on a copy of x, and
+    nothing is copied back.
+    """
     result = x.clone()
     first_half(chunks_of(result, world), rank, world)
     second_half(chunks_of(result, world), rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
-    """Whole running sums go round, and each holds numbers that the next rank has counted already: right for
-    two ranks only. Pass on what arrived, or better, one chunk at a time.
+    """Numbers are counted several times, in the whole of x. Perhaps whole running sums go round, and each
+    holds numbers that the next rank has counted already: right for two ranks only. Pass on what arrived,
+    or better, one chunk at a time.
     """
     received = torch.empty_like(x)
     for _ in range(world - 1):

@@ -17,7 +17,8 @@ from helpers.labs.allreduce.ring_allreduce.mistakes.four_ranks import (
     second_half_runs_forwards,
     second_half_starts_with_chunk_rank,
 )
-from helpers.labs.allreduce.shared.right import exchanged, first_half, second_half
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, second_half
 
 Index = Callable[[int, int], int]
 """(rank, step) -> number of a chunk."""
@@ -63,10 +64,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
     moved(chunks, rank, world - 1, lambda r, s: r - s, lambda r, s: r - s)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def one_step_too_few(x: Tensor, rank: int, world: int) -> None:
-    """A half has N - 1 steps, and here one of them is missing: a chunk that should have come to a rank has
-    not.
+    """A chunk that should have come to a rank has not. A half has N - 1 steps. Perhaps one of them is
+    missing.
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
@@ -87,10 +88,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
     moved(chunks, rank, world - 2, lambda r, s: r + 1 - s, lambda r, s: r - s)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def all_receive_first(x: Tensor, rank: int, world: int) -> None:
-    """Every rank stands in a blocking recv from its left neighbour, and nobody has sent anything yet. irecv
-    returns at once: post it, send, then wait.
+    """Every rank stands in a blocking recv, and nobody has sent yet. irecv returns at once: post it,
+    send, then wait.
     """
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):

@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
-from helpers.labs.allreduce.shared.right import exchanged, first_half, second_half, through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, second_half, through_chunks
 
 
 def both_halves(chunks: Sequence[Tensor], rank: int, world: int) -> None:
@@ -17,10 +18,10 @@ def both_halves(chunks: Sequence[Tensor], rank: int, world: int) -> None:
     second_half(chunks, rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def calls_a_collective(x: Tensor, rank: int, world: int) -> None:
-    """dist.all_reduce is what you are building here; reduce_scatter and all_gather are its halves. Use
-    messages from one rank to the next.
+    """A collective of torch was called. dist.all_reduce is what you are building here; reduce_scatter and
+    all_gather are its halves. Use messages from one rank to the next.
     """
     dist.all_reduce(x)
 
@@ -33,10 +34,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
     x.copy_(flat)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.WHOLE_RING)
 def through_rank_0(x: Tensor, rank: int, world: int) -> None:
-    """All goes through rank 0, as in the naive way. The sums are right, but rank 0 moves N - 1 times x in and
-    out, and everybody waits for it: in the ring no rank moves more than twice x, however many there are.
+    """The sums are right, but rank 0 moves N - 1 times x in and out, and everybody waits for it. In the
+    ring no rank moves more than twice x, however many there are. Perhaps all goes through rank 0, as in
+    the naive way.
     """
     flat = x.contiguous()
     if rank:
@@ -53,10 +55,10 @@ def through_rank_0(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.WHOLE_RING)
 def whole_x_goes_round(x: Tensor, rank: int, world: int) -> None:
-    """Each rank's whole x goes round the ring, and everybody adds up what passes. The sums are right, but
-    each rank sends N - 1 times x, not 2 (N - 1) / N: cut x into chunks, so that a step moves one of them.
+    """The sums are right, but each rank sends N - 1 times x, not 2 (N - 1) / N. Perhaps each rank's whole
+    x goes round, and everybody adds up what passes: cut x into chunks, so that a step moves one of them.
     """
     travelling = x.contiguous().clone()
     total, received = travelling.clone(), torch.empty_like(travelling)
@@ -67,10 +69,10 @@ def whole_x_goes_round(x: Tensor, rank: int, world: int) -> None:
     x.copy_(total)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.WHOLE_RING)
 def one_step_too_many(x: Tensor, rank: int, world: int) -> None:
-    """A half has one step too many, `range(world)`. Here it only brings a chunk that is there already, and
-    costs its bytes.
+    """The sums are right, and each rank sends one chunk more than it should. Perhaps a half has one step
+    too many, `range(world)`: it brings a chunk that is there already, and costs its bytes.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -81,10 +83,10 @@ def one_step_too_many(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.WHOLE_RING)
 def rows_for_chunks(x: Tensor, rank: int, world: int) -> None:
-    """x is cut along its first dimension: two rows on four ranks make two chunks far too long and two empty
-    ones. The sums are right, the bytes are not. Flatten first.
+    """The sums are right, and with two rows on four ranks some ranks move more than others. Perhaps x is
+    cut along its first dimension: two chunks are far too long, and two empty. Flatten first.
     """
     flat = x.contiguous() if x.dim() else x.view(1)
     both_halves(flat.tensor_split(world), rank, world)
@@ -92,10 +94,10 @@ def rows_for_chunks(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def everybody_talks_to_everybody(x: Tensor, rank: int, world: int) -> None:
-    """Each chunk goes straight to its owner and from there straight to all. The bytes are the ring's, but
-    there is no ring: N (N - 1) connections, on which messages cross.
+    """The bytes are the ring's, but each rank sends to every other: N (N - 1) connections, on which
+    messages cross. Perhaps each chunk goes straight to its owner, and from there straight to all.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -114,10 +116,10 @@ def everybody_talks_to_everybody(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
-    """Every number travels in a message of its own: the same bytes, and thousands of start-up times. Send a
-    chunk whole, or in a few segments.
+    """A rank sends a message for each number. Every message pays its start-up time: send a chunk whole,
+    or in a few pieces.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -133,10 +135,11 @@ def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.ANY_SHAPE)
 def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int) -> None:
-    """`x.chunk(world)` may give fewer pieces than ranks: six numbers on four ranks make three of two.
-    `tensor_split` gives as many as you ask for.
+    """With six numbers on four ranks there are fewer chunks than ranks, and an index lies beyond the
+    last. Perhaps `x.chunk(4)` was asked, which gives three chunks of two: equal chunks, not so many.
+    `tensor_split` gives as many as you ask for, empty ones too.
     """
     flat = x.contiguous().view(-1)
     both_halves(flat.chunk(world), rank, world)
@@ -149,10 +152,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
     both_halves(list(x.contiguous().view(-1).chunk(world)), rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.UNEVEN_RING)
 def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
-    """Chunks of `numel() // world` elements: the rest at the end is never reduced, and every rank keeps its
-    own.
+    """Where the ranks do not divide the elements every rank keeps its own at the end of x. Perhaps chunks
+    of `numel() // world` elements leave a rest that is never reduced.
     """
     flat = x.contiguous().view(-1)
     both_halves(flat[: x.numel() // world * world].tensor_split(world), rank, world)
@@ -160,10 +163,10 @@ def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.ANY_SHAPE)
 def only_sizes_that_divide(x: Tensor, rank: int, world: int) -> None:
-    """x is viewed as `world` rows of equal length, which works only for sizes that the ranks divide. Let the
-    chunks differ by one, or pad.
+    """The answer fails where the ranks do not divide the elements. Perhaps x is viewed as `world` rows of
+    equal length. Let the chunks differ by one, or pad.
     """
     flat = x.contiguous()
     both_halves(flat.view(world, -1).unbind(), rank, world)
@@ -180,10 +183,11 @@ def _(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.ANY_SHAPE)
 def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> None:
-    """One receive buffer is made for all steps, as long as the rank's own chunk. Chunks differ in length
-    where the ranks do not divide the elements: take the part that the incoming chunk needs.
+    """A chunk comes into a buffer of a different length. Chunks differ in length where the ranks do not
+    divide the elements. Perhaps one buffer is made for all steps, as long as one chunk: take the part
+    that the chunk which comes needs.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -197,10 +201,11 @@ def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """The receive buffer is float32 whatever x is. A message carries bytes, and the other side reads them as
-    it likes: give the buffer the dtype of x.
+    """A chunk in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x is.
+    Perhaps it is `torch.empty(length)`, which is float32. A message carries bytes, no types:
+    torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -214,25 +219,20 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
-@ring_allreduce.variant(buffer_of_the_default_dtype)
-def _(x: Tensor, rank: int, world: int) -> None:
-    flat = x.float().contiguous().view(-1)
-    both_halves(flat.tensor_split(world), rank, world)
-    x.copy_(flat.view(x.shape))
-
-
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.GAPS)
 def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
-    """A contiguous copy is reduced, and x stays as it was: `x.contiguous()`, `x.flatten()` and
-    `x.reshape(-1)` copy when x is a column or a transpose. Copy the result back.
+    """A contiguous x gets the sum, and an x with gaps stays as it was, though messages travel.
+    `x.contiguous()`, `x.flatten()` and `x.reshape(-1)` copy when x is a column or a transpose. Perhaps
+    the copy was reduced: copy the result back.
     """
     both_halves(x.contiguous().view(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.GAPS)
 def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
-    """A column is a view with gaps. send and recv refuse it, and view(-1) cannot flatten it; `x.reshape(-1)`
-    of a one-dimensional x is the same view again. Reduce a contiguous copy and copy it back.
+    """A message is refused, since its tensor is not contiguous: a piece of a column has gaps. Perhaps
+    `x.reshape(-1)` of a column was cut, which is the column itself. Work on a contiguous copy, and copy
+    that back.
     """
     both_halves(x.reshape(-1).tensor_split(world), rank, world)
 
@@ -242,10 +242,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
     both_halves(x.view(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.GAPS)
 def whole_memory_reduced(x: Tensor, rank: int, world: int) -> None:
-    """The memory behind x is reduced as if x lay in it without gaps: the numbers between its elements belong
-    to somebody else.
+    """Of a column other elements were summed than those of x, or more than those. Perhaps the memory was
+    reduced as if x lay in it without gaps: the numbers between its elements belong to somebody else.
     """
     both_halves(torch.as_strided(x, (x.numel(),), (1,)).tensor_split(world), rank, world)
 
@@ -256,10 +256,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
     both_halves(base.view(-1).tensor_split(world), rank, world)
 
 
-@ring_allreduce.mistake()
+@ring_allreduce.mistake(breaks=contract.WAITED)
 def isend_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """The sums are right, but the isends are not waited for. When the function returns, a message may still
-    be reading x, and the caller is free to change it.
+    """The numbers are right, and an isend was not waited for: when the function returns, a message may
+    still be reading x, and the caller is free to change it. Keep the request, and wait for it.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:

@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_reduce_scatter.exercise import ring_reduce_scatter
-from helpers.labs.allreduce.shared.right import exchanged, first_half, place, through_chunks
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces.right import exchanged, first_half, place, through_chunks
 
 Index = Callable[[int, int], int]
 """(rank, step) -> number of a chunk."""
@@ -19,37 +20,39 @@ def chunks_of(x: Tensor, world: int) -> tuple[Tensor, ...]:
     return x.contiguous().view(-1).tensor_split(world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks="Returns slice(start, stop) of that chunk in x.flatten().")
 def returns_the_numbers(x: Tensor, rank: int, world: int) -> Tensor:
-    """The chunk itself is returned. The caller asks where it stands: a slice of the flattened x, made of two
-    whole numbers.
+    """The work is done, and a tensor is returned. The caller asks where the chunk stands: a slice of the
+    flattened x, made of two whole numbers. Perhaps the chunk itself is returned.
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
     return chunks[(rank + 1) % world]
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks="Returns slice(start, stop) of that chunk in x.flatten().")
 def returns_nothing(x: Tensor, rank: int, world: int) -> None:
-    """The work is done in x and nothing is returned. Nobody can know from outside which part of x is
-    complete.
+    """The work is done in x, and nothing is returned. Nobody can know from outside which part of x is
+    complete. Perhaps a `return` is missing.
     """
     first_half(chunks_of(x, world), rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks="Returns slice(start, stop) of that chunk in x.flatten().")
 def slice_of_chunk_rank(x: Tensor, rank: int, world: int) -> slice:
-    """The slice is that of chunk `rank`, as if everybody owned the chunk of their own number. Rank r sends
-    chunk r away at step 0; the last one that comes to it, complete, is chunk r + 1.
+    """The sums are where they belong, and the slice is that of chunk `rank`. Rank r sends chunk r away at
+    step 0; the last one that comes to it, complete, is chunk r + 1.
     """
     first_half(chunks_of(x, world), rank, world)
     return place(x, rank, world, ahead=0)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def starts_one_chunk_early(x: Tensor, rank: int, world: int) -> slice:
-    """The ring is right but starts with chunk rank - 1, so rank r ends with chunk r. NCCL's reduce_scatter
-    does that; here the second half starts from chunk r + 1, and both must agree.
+    """The ring is right, but rank r ends with chunk r. Perhaps it starts with chunk rank - 1, as NCCL's
+    reduce_scatter does; here the second half starts from chunk r + 1, and both must agree.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -60,11 +63,13 @@ def starts_one_chunk_early(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world, ahead=0)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def right_for_two_ranks_only(x: Tensor, rank: int, world: int) -> slice:
-    """The chunk index runs forwards, rank + step. With two ranks forwards and backwards are the same; with
-    more, a rank sends on a chunk that it has not received yet. What arrived at this step is what leaves at
-    the next.
+    """Partial sums hold some ranks and lack others: chunks are sent on that have not come yet. Perhaps
+    one of the two indices runs the wrong way, rank + step. With two ranks forwards and backwards are the
+    same. What arrived at this step is what leaves at the next.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -122,10 +127,13 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def turns_left_from_chunk_rank(x: Tensor, rank: int, world: int) -> slice:
-    """The ring turns to the left and starts with chunk rank, so rank r ends with chunk r - 1. It may turn
-    that way, but then it has to start with chunk rank + 2 for rank r to end with chunk r + 1.
+    """Rank r ends with chunk r - 1, complete. Perhaps the ring turns to the left and starts with chunk
+    rank. It may turn that way, but then it has to start with chunk rank + 2 for rank r to end with chunk
+    r + 1.
     """
     reduced(x, rank, world, lambda r, s: r + s, lambda r, s: r + s + 1, right=-1)
     return place(x, rank, world, ahead=-1)
@@ -137,10 +145,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def sends_the_same_chunk_each_step(x: Tensor, rank: int, world: int) -> slice:
-    """Each rank sends its chunk `rank` again and again, and never passes on what it has added up. The index
-    has to go back by one at each step.
+    """What a rank has added up goes no further: each chunk has met one neighbour only. Perhaps each rank
+    sends its chunk `rank` at every step. The index has to go back by one at each step.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -162,10 +172,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def copies_where_it_should_add(x: Tensor, rank: int, world: int) -> slice:
-    """What arrives replaces the own numbers. In the first half it is added to them; replacing is the second
-    half.
+    """Each rank's x holds numbers of one rank only, never a sum. Perhaps what arrives replaces the own
+    numbers. In the first half it is added to them; replacing is the second half.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -173,10 +185,12 @@ def copies_where_it_should_add(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def one_step_too_few(x: Tensor, rank: int, world: int) -> slice:
-    """N ranks need N - 1 steps, so that each chunk meets every rank once. Here one is missing, and each sum
-    lacks one rank's numbers.
+    """Each sum lacks one rank's numbers. N ranks need N - 1 steps, so that each chunk meets every rank
+    once. Perhaps the loop ends one step early.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 2):
@@ -187,10 +201,10 @@ def one_step_too_few(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.HALF_A_RING)
 def one_step_too_many(x: Tensor, rank: int, world: int) -> slice:
-    """`range(world)` is one step too many: after N - 1 steps the sums are complete, and at the next one a
-    complete sum is added to a rank's own numbers once more.
+    """One chunk too many travels on each rank. After N - 1 steps the sums are complete; at the next one a
+    complete sum is added to a rank's own numbers once more. Perhaps the loop is `range(world)`.
     """
     chunks = chunks_of(x, world)
     for step in range(world):
@@ -212,10 +226,12 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def mean(x: Tensor, rank: int, world: int) -> slice:
-    """Each complete chunk is divided by the number of ranks. What is asked is the sum; a mean is one division
-    more, outside.
+    """The complete chunk is divided by the number of ranks. What is asked is the sum; a mean is one
+    division more, outside.
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)
@@ -223,10 +239,11 @@ def mean(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.IN_PLACE)
 def works_on_a_copy(x: Tensor, rank: int, world: int) -> slice:
-    """The partial sums are made in a copy of x, and x stays as it was. Chunks have to be views of x: adding
-    to them then is adding to x.
+    """Messages travel, and x is as before on every rank. Perhaps the partial sums are made in a copy that
+    nobody copies back, or a buffer of zeros is added before its message is there. Chunks have to be views
+    of x: adding to them then is adding to x.
     """
     first_half(chunks_of(x.clone(), world), rank, world)
     return place(x, rank, world)
@@ -243,19 +260,19 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.MESSAGES_ONLY)
 def calls_a_collective(x: Tensor, rank: int, world: int) -> slice:
-    """dist.reduce_scatter_tensor and dist.all_reduce are what you are building here. Use messages from one
-    rank to the next.
+    """A collective of torch was called. dist.reduce_scatter_tensor and dist.all_reduce are what you are
+    building here. Use messages from one rank to the next.
     """
     dist.all_reduce(x)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.HALF_A_RING)
 def whole_x_travels(x: Tensor, rank: int, world: int) -> slice:
-    """The whole x goes round, and each rank keeps the chunk that it needs. That is N times the bytes: a step
-    moves one chunk only.
+    """N times the bytes travel: as many as if the whole x went at each step. Perhaps each rank keeps what
+    it needs of what passes. A step moves one chunk only.
     """
     travelling, own = x.contiguous().view(-1).clone(), place(x, rank, world)
     total, received = travelling.clone(), torch.empty_like(travelling)
@@ -267,10 +284,10 @@ def whole_x_travels(x: Tensor, rank: int, world: int) -> slice:
     return own
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.CHUNKS)
 def rows_for_chunks(x: Tensor, rank: int, world: int) -> slice:
-    """`x.tensor_split(world)` cuts along the first dimension: with two rows on four ranks two chunks are
-    empty and two far too long. Flatten first, then cut.
+    """With two rows on four ranks the chunks are not those of the flattened x: two are too long and two
+    are empty. Perhaps `x.tensor_split(world)` cut the rows. Flatten first.
     """
     flat = x.contiguous()
     rows = flat.tensor_split(world) if x.dim() else flat.view(1).tensor_split(world)
@@ -282,10 +299,11 @@ def rows_for_chunks(x: Tensor, rank: int, world: int) -> slice:
     return slice(start, start + rows[own].numel())
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def each_chunk_straight_to_its_owner(x: Tensor, rank: int, world: int) -> slice:
-    """Each rank sends each chunk straight to the rank that will own it. The bytes are those of a ring, but
-    every rank now talks to every other: N (N - 1) connections, and messages that cross on the same wires.
+    """The sums are right and the bytes are those of a ring, but every rank sends to every other: N (N -
+    1) connections, and messages that cross on the same wires. Perhaps each chunk goes straight to its
+    owner.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -301,10 +319,10 @@ def each_chunk_straight_to_its_owner(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def a_message_for_each_number(x: Tensor, rank: int, world: int) -> slice:
-    """Each number travels in a message of its own. Every message pays its start-up time, so a chunk should go
-    whole.
+    """A rank sends a message for each number. Every message pays its start-up time: send a chunk whole,
+    or in a few pieces.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -321,9 +339,10 @@ def a_message_for_each_number(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.CHUNKS)
 def chunk_in_place_of_tensor_split(x: Tensor, rank: int, world: int) -> slice:
-    """`x.chunk(4)` of six numbers gives three chunks of two: it promises equal chunks, not their number.
+    """With six numbers on four ranks there are fewer chunks than ranks, and an index lies beyond the
+    last. Perhaps `x.chunk(4)` was asked, which gives three chunks of two: equal chunks, not so many.
     `tensor_split` gives as many as you ask for, empty ones too.
     """
     flat = x.contiguous().view(-1)
@@ -343,10 +362,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.CHUNKS)
 def rest_forgotten(x: Tensor, rank: int, world: int) -> slice:
-    """Chunks of `numel() // world` elements leave a rest that nobody reduces. The lengths have to differ by
-    one, or the last chunk takes the rest.
+    """Where the ranks do not divide the elements all chunks have one length, and a rest belongs to
+    nobody. Perhaps they have `numel() // world` elements. The lengths have to differ by one, or the last
+    chunk takes the rest.
     """
     flat = x.contiguous().view(-1)
     length = x.numel() // world
@@ -357,10 +377,11 @@ def rest_forgotten(x: Tensor, rank: int, world: int) -> slice:
     return slice(own * length, own * length + length)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.ANY_SHAPE)
 def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> slice:
-    """The receive buffer is made once, with the length of one chunk, and chunks differ in length when the
-    ranks do not divide the elements. Take as much of the buffer as the chunk that comes is long.
+    """A chunk comes into a buffer of a different length. Chunks differ in length where the ranks do not
+    divide the elements. Perhaps one buffer is made for all steps, as long as one chunk: take the part
+    that the chunk which comes needs.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -374,10 +395,11 @@ def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> slice:
-    """`torch.empty(length)` is float32 whatever x is. Messages carry bytes, no types: make the buffer with
-    torch.empty_like of a chunk.
+    """A chunk in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x is.
+    Perhaps it is `torch.empty(length)`, which is float32. A message carries bytes, no types:
+    torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -391,17 +413,11 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.variant(buffer_of_the_default_dtype)
-def _(x: Tensor, rank: int, world: int) -> slice:
-    flat = x.float().contiguous().view(-1)
-    first_half(flat.tensor_split(world), rank, world)
-    x.copy_(flat.view(x.shape))
-    return place(x, rank, world)
-
-
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.GAPS)
 def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> slice:
-    """`x.contiguous()` is a copy when x is a column, and the sums stay in that copy. Copy it back into x."""
+    """A contiguous x is edited, and an x with gaps stays as it was, though messages travel. Perhaps
+    `x.contiguous()` was reduced, which is a copy when x is a column. Copy it back into x.
+    """
     first_half(x.contiguous().view(-1).tensor_split(world), rank, world)
     return place(x, rank, world)
 
@@ -412,10 +428,11 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.GAPS)
 def sends_a_strided_view(x: Tensor, rank: int, world: int) -> slice:
-    """Chunks of a column are not contiguous, and send and recv refuse such tensors; view(-1) fails on them,
-    too. Work on `x.contiguous().view(-1)` and copy the result back.
+    """A message is refused, since its tensor is not contiguous: a piece of a column has gaps. Perhaps
+    `x.reshape(-1)` of a column was cut, which is the column itself. Work on a contiguous copy, and copy
+    that back.
     """
     chunks = x.reshape(-1).tensor_split(world)
     for step in range(world - 1):
@@ -432,20 +449,20 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.GAPS)
 def whole_memory_reduced(x: Tensor, rank: int, world: int) -> slice:
-    """The memory from x's first element on is taken as if x lay there without gaps. A column has its
-    neighbours between its numbers: those were summed, too.
+    """Of a column other elements were summed: those that lie side by side from its first one on. Perhaps
+    the memory was taken as if x lay there without gaps. A column has its neighbours between its numbers.
     """
     flat = torch.as_strided(x, (x.numel(),), (1,))
     first_half(flat.tensor_split(world), rank, world)
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.WAITED)
 def isend_without_wait(x: Tensor, rank: int, world: int) -> slice:
-    """The sums are right, but the isends are never waited for: when the function returns, a message may still
-    be reading x. Keep the request, and wait for it.
+    """The numbers are right, and an isend was not waited for: when the function returns, a message may
+    still be reading x, and the caller is free to change it. Keep the request, and wait for it.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -460,10 +477,10 @@ def isend_without_wait(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.MESSAGES_ONLY)
 def all_send_first(x: Tensor, rank: int, world: int) -> slice:
-    """Everybody stands in a blocking send to the right, and nobody receives: the ring is stuck at its first
-    step. Post the irecv before the send.
+    """Every rank stands in a blocking send, and nobody receives: the ring is stuck. A send returns only
+    when the other side receives. Post the irecv before the send, or let odd ranks receive first.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -475,10 +492,10 @@ def all_send_first(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.MESSAGES_ONLY)
 def all_receive_first(x: Tensor, rank: int, world: int) -> slice:
-    """Everybody stands in a blocking recv from the left, and nobody has sent yet. Post the irecv, which
-    returns at once, then send.
+    """Every rank stands in a blocking recv, and nobody has sent yet. irecv returns at once: post it,
+    send, then wait.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -490,10 +507,10 @@ def all_receive_first(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> slice:
-    """The buffer is added before its message is there. irecv returns at once; only wait() says that the
-    numbers have arrived.
+    """No irecv was waited for, and what was used is what stood in the buffer before. irecv only asks for
+    a message; after its wait() the numbers are there.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -531,11 +548,13 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake()
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
 def one_buffer_sends_and_receives(x: Tensor, rank: int, world: int) -> slice:
-    """One buffer holds the partial sum that leaves and takes the one that comes. Until the isend is waited
-    for, the buffer belongs to it: what arrives meanwhile is sent on in place of the own sum. Two buffers, or
-    wait first.
+    """What a rank sends on is not what it should: numbers are counted twice, or in the place of others.
+    Perhaps one buffer holds the partial sum that leaves and takes the one that comes: until the isend is
+    waited for, the buffer belongs to it. Two buffers, or wait first.
     """
     chunks = chunks_of(x, world)
     travelling = chunks[rank].clone()

@@ -1,0 +1,113 @@
+"""Mistakes in 08.ring_allreduce that can be made around any right one: memory, dtype, worlds, variables, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
+from helpers.labs.allreduce.ring_allreduce.mistakes.traffic import both_halves
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import through_chunks
+
+
+def right(x: Tensor, rank: int, world: int) -> None:
+    """All of it."""
+    through_chunks(x, world, lambda chunks: both_halves(chunks, rank, world))
+
+
+@ring_allreduce.mistake(breaks=contract.IN_PLACE)
+def points_x_elsewhere(x: Tensor, rank: int, world: int) -> None:
+    """The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into
+    it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `.
+    Use `x.copy_(result)`.
+    """
+    wrong.with_other_memory(right, x, rank, world)
+
+
+@ring_allreduce.variant(points_x_elsewhere)
+def _(x: Tensor, rank: int, world: int) -> None:
+    wrong.with_other_data(right, x, rank, world)
+
+
+@ring_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def through_float32(x: Tensor, rank: int, world: int) -> None:
+    """Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add
+    in the dtype of x.
+    """
+    wrong.in_float32(right, x, rank, world)
+
+
+@ring_allreduce.mistake(breaks=contract.ANY_WORLD)
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
+    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
+    there. Perhaps it is a list of the other ranks. One rank has its result already.
+    """
+    wrong.on_two_or_more(right, x, rank, world)
+
+
+@ring_allreduce.mistake(breaks=contract.ANY_SHAPE)
+def needs_an_element(x: Tensor, rank: int, world: int) -> None:
+    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here
+    needs it.
+    """
+    wrong.with_elements(right, x, rank, world)
+
+
+@ring_allreduce.mistake(breaks=contract.PROCESSES)
+def shared_variable(x: Tensor, rank: int, world: int) -> None:
+    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
+    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
+    """
+    wrong.by_a_variable(right, wrong.summed, x, rank, world)
+
+
+@ring_allreduce.mistake(breaks=contract.WHOLE_RING)
+def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
+    """Twice the bytes travel: a number of x has four bytes, and its messages have eight for each. Perhaps x was
+    converted with `x.double()`. Send in the dtype of x.
+    """
+    flat = x.double().contiguous()
+    right(flat, rank, world)
+    x.copy_(flat)
+
+
+@ring_allreduce.mistake(breaks=contract.IN_A_ROW)
+def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
+    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
+    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be added. Use it first, or
+    take two buffers in turn.
+    """
+
+    def work(chunks: Sequence[Tensor]) -> None:
+        buffer, steps = torch.empty_like(chunks[0]), 2 * (world - 1)
+        leaving: list[dist.Work] = []
+
+        def posted(step: int) -> tuple[Tensor, dist.Work]:
+            into = buffer[: len(chunks[(rank - step - 1) % world])]
+            return into, dist.irecv(into, (rank - 1) % world)
+
+        following = posted(0) if steps else None
+        for step in range(steps):
+            into, arrives = following
+            leaving.append(dist.isend(chunks[(rank - step) % world], (rank + 1) % world))
+            arrives.wait()
+            following = posted(step + 1) if step + 1 < steps else None
+            target = chunks[(rank - step - 1) % world]
+            target.copy_(target + into if step < world - 1 else into)
+        for request in leaving:
+            request.wait()
+
+    through_chunks(x, world, work)
+
+
+@ring_allreduce.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> None:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    wrong.integers_in_float64(right, x, rank, world)

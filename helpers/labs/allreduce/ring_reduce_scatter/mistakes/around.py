@@ -1,0 +1,150 @@
+"""Mistakes in 08.ring_reduce_scatter that can be made around any right one: memory, dtype, worlds, variables, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from helpers.labs.allreduce.ring_reduce_scatter.exercise import ring_reduce_scatter
+from helpers.labs.allreduce.shared import contract
+from helpers.labs.allreduce.shared.pieces import wrong
+from helpers.labs.allreduce.shared.pieces.right import first_half, place, through_chunks
+
+
+def right(x: Tensor, rank: int, world: int) -> slice:
+    """All of it."""
+    through_chunks(x, world, lambda chunks: first_half(chunks, rank, world))
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.IN_PLACE)
+def points_x_elsewhere(x: Tensor, rank: int, world: int) -> slice:
+    """The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into
+    it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `.
+    Use `x.copy_(result)`.
+    """
+    return wrong.with_other_memory(right, x, rank, world)
+
+
+@ring_reduce_scatter.variant(points_x_elsewhere)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    return wrong.with_other_data(right, x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.ANY_DTYPE)
+def through_float32(x: Tensor, rank: int, world: int) -> slice:
+    """Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add
+    in the dtype of x.
+    """
+    return wrong.in_float32(right, x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.ANY_WORLD)
+def needs_a_second_rank(x: Tensor, rank: int, world: int) -> slice:
+    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
+    there. Perhaps it is a list of the other ranks. One rank has its result already.
+    """
+    return wrong.on_two_or_more(right, x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.ANY_SHAPE)
+def needs_an_element(x: Tensor, rank: int, world: int) -> slice:
+    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here
+    needs it.
+    """
+    return wrong.with_elements(right, x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.PROCESSES)
+def shared_variable(x: Tensor, rank: int, world: int) -> slice:
+    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
+    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
+    """
+
+    def meant(xs: dict[int, Tensor], x: Tensor) -> None:
+        flat, own = x.flatten(), place(x, rank, world)
+        flat[own] = sum(xs[other].flatten()[own] for other in range(world))
+        x.copy_(flat.view(x.shape))
+
+    return wrong.by_a_variable(right, meant, x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.HALF_A_RING)
+def sent_as_float64(x: Tensor, rank: int, world: int) -> slice:
+    """Twice the bytes travel: a number of x has four bytes, and its messages have eight for each. Perhaps x was
+    converted with `x.double()`. Send in the dtype of x.
+    """
+    flat = x.double().contiguous()
+    result = right(flat, rank, world)
+    x.copy_(flat)
+    return result
+
+
+@ring_reduce_scatter.mistake(breaks=contract.IN_A_ROW)
+def next_receive_too_early(x: Tensor, rank: int, world: int) -> slice:
+    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
+    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be added. Use it first, or
+    take two buffers in turn.
+    """
+
+    def work(chunks: Sequence[Tensor]) -> None:
+        buffer, steps = torch.empty_like(chunks[0]), world - 1
+        leaving: list[dist.Work] = []
+
+        def posted(step: int) -> tuple[Tensor, dist.Work]:
+            into = buffer[: len(chunks[(rank - step - 1) % world])]
+            return into, dist.irecv(into, (rank - 1) % world)
+
+        following = posted(0) if steps else None
+        for step in range(steps):
+            into, arrives = following
+            leaving.append(dist.isend(chunks[(rank - step) % world], (rank + 1) % world))
+            arrives.wait()
+            following = posted(step + 1) if step + 1 < steps else None
+            chunks[(rank - step - 1) % world].add_(into)
+        for request in leaving:
+            request.wait()
+
+    through_chunks(x, world, work)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.mistake(breaks=contract.ANY_DTYPE)
+def integers_through_float64(x: Tensor, rank: int, world: int) -> slice:
+    """Very large int64 come back rounded, as float64 holds them: whole numbers above 2 ** 53 have no place in it.
+    Perhaps integers were converted with `x.double()`. Send and add in the dtype of x.
+    """
+    return wrong.integers_in_float64(right, x, rank, world)
+
+
+SLICE = "Returns slice(start, stop) of that chunk in x.flatten()."
+
+
+@ring_reduce_scatter.mistake(breaks=SLICE)
+def a_tuple_of_two(x: Tensor, rank: int, world: int) -> tuple[int, int]:
+    """A tuple comes back, and x.flatten() of a tuple is one element, or none. Perhaps it holds start and stop:
+    slice(start, stop) is what indexes a chunk.
+    """
+    own = right(x, rank, world)
+    return own.start, own.stop
+
+
+@ring_reduce_scatter.mistake(breaks=SLICE)
+def last_element_left_out(x: Tensor, rank: int, world: int) -> slice:
+    """The sums are where they belong, and each slice ends one element early. Perhaps stop is the number of the last
+    element. A slice ends before its stop.
+    """
+    own = right(x, rank, world)
+    return slice(own.start, own.stop - 1)
+
+
+@ring_reduce_scatter.mistake(breaks=SLICE)
+def slice_from_zero(x: Tensor, rank: int, world: int) -> slice:
+    """The sums are where they belong, and all slices begin at 0. Perhaps they count within the own chunk. The caller
+    looks into the whole x.
+    """
+    own = right(x, rank, world)
+    return slice(0, own.stop - own.start)
