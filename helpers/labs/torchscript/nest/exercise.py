@@ -271,10 +271,7 @@ def gradients(answer: Answer, trial: Trial) -> None:
     for kind in KINDS:
         model = nested(answer, kind, trial)
         plain = with_weights(model, kind, trial)
-        given = (
-            torch.randn(3, 5, INPUTS, generator=trial.generator),
-            torch.randn(5, HIDDEN, generator=trial.generator),
-        )
+        given = drawn_for_slopes(plain, trial)
         trial.given(
             f'nest("{kind}")(xs, h), xs of shape {tuple(given[0].shape)}, h of shape {tuple(given[1].shape)}'
         )
@@ -307,6 +304,17 @@ def gradients(answer: Answer, trial: Trial) -> None:
                 got=have,
                 observed=(kind, "other gradient", name),
             )
+
+
+def drawn_for_slopes(plain: nn.Module, trial: Trial) -> list[Tensor]:
+    """xs and h for which every parameter has a gradient: the gate's scale has none where no step takes its way."""
+    while True:
+        given = [
+            torch.randn(3, 5, INPUTS, generator=trial.generator),
+            torch.randn(5, HIDDEN, generator=trial.generator),
+        ]
+        if all(slope is not None for slope in slopes(plain, given).values()):
+            return given
 
 
 def slopes(model: nn.Module, given: list[Tensor]) -> dict[str, Tensor | None]:
