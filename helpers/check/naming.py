@@ -79,13 +79,14 @@ def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> se
 
     at: the property at which the answer failed. Most mistakes are told apart by it, so the answer runs at the others
     only while there are some left; and a mistake that is known by one property alone is compared at that one.
-    Where the first fall makes the name, one mistake that is left is enough.
+    Where the first fall makes the name, and is seen at this seed, too, one mistake that is left is enough.
     """
-    by_the_fall = known_by_the_first_fall(exercise)
     places = {prop.description: place for place, prop in enumerate(exercise.properties)}
+    fall = observed(own.at(exercise.properties[places[at]]))
+    enough = known_by_the_first_fall(exercise) and isinstance(fall, list)
     left = [row for row in kept.rows if row.knows(places[at])]
     for place in (places[at], *places.values()):
-        if place != places[at] and by_the_fall and len({row.mistake for row in left}) < 2:
+        if place != places[at] and enough and len({row.mistake for row in left}) < 2:
             break
         if any(row.knows(place) for row in left):
             seen = observed(own.at(exercise.properties[place]))

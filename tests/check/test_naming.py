@@ -110,6 +110,22 @@ def test_an_answer_that_fails_at_one_seed_only_is_named_at_that_seed(
     assert name_of(twice, lucky) is None and ran, "at 1 it is right, and the square is not"
 
 
+def test_where_the_fall_is_not_seen_at_the_stored_seed_a_mistake_that_falls_later_gives_no_name(
+    twice: Exercise, keep: Callable[..., None]
+) -> None:
+    stored_number = 3.0 + Trial(SEED, frozenset()).random.random()
+
+    def late(number: float) -> float:
+        return 5.0 if number == 1 else 2 * number
+
+    def lucky(number: float) -> float:
+        return 2 * number if number in (stored_number, 1.0) else number**2
+
+    keep(square=square, late=late)
+    assert name_of(twice, late) == "late"
+    assert name_of(twice, lucky) is None
+
+
 def test_an_answer_that_falls_as_one_mistake_does_has_its_name_whatever_comes_after(
     twice: Exercise, keep: Callable[..., None], ran: list[str]
 ) -> None:
