@@ -463,12 +463,3 @@ def counted_in_32_bits(
     np.int32(int(nbytes))
     known(algorithm, world, nbytes)
     return seconds(algorithm, world, nbytes, alpha, beta, gamma)
-
-
-@cost.mistake(breaks="Seconds of an all-reduce, in a model of the network.")
-def nothing_returned(
-    algorithm: str, world: int, nbytes: float, alpha: float, beta: float, gamma: float
-) -> None:
-    """Nothing comes back for "naive". Perhaps a `return` is missing, or the name is compared with something else."""
-    known(algorithm, world, nbytes)
-    seconds(algorithm, world, nbytes, alpha, beta, gamma)

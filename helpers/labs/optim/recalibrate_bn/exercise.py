@@ -80,7 +80,10 @@ def _(answer: Any, trial: Trial) -> None:
         f"a model in eval mode with stale statistics, a list of batches of {[len(b) for b in batches]} samples"
     )
     want, ways = one_pass(model, batches), wrong_ways(model, batches)
+    called: list[bool] = []
+    handle = model.register_forward_pre_hook(lambda *_: called.append(True))
     got = trial.call(answer, batches, model)
+    handle.remove()
     trial.true(
         got is None or got is model,
         f"recalibrate_bn gave an object of type {type(got).__name__}; it works in place and returns None.",
@@ -88,7 +91,7 @@ def _(answer: Any, trial: Trial) -> None:
         got=type(got).__name__,
         observed=("kind", type(got).__name__),
     )
-    _measured(trial, model, want, ways)
+    _measured(trial, model, want, ways, "called" if called else "not called")
 
 
 def _numbers(tensor: Tensor) -> str:

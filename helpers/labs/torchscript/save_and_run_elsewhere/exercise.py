@@ -160,7 +160,7 @@ def a_program(answer: Any, trial: Trial) -> None:
         kind == "TorchScript",
         f"At path there is {kind}.",
         expected="a file that torch.jit.load reads, here and in C++",
-        observed=kind,
+        observed=(kind, type(run.got).__name__),
     )
 
 

@@ -164,7 +164,7 @@ def loaded_here(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=AT_PATH)
 def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """The file was written under another name, so the caller does not find it."""
+    """At path is still the older file, though a result came back. Perhaps the program was written under a different name."""
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "model.pt"
         torch.jit.script(module).eval().save(other)

@@ -131,13 +131,3 @@ built = adamw_step.bank(returned)
 def betas_by_default():
     """Without options the steps are those with betas=(0.9, 0.99). Torch's are (0.9, 0.999)."""
     return _with_defaults(betas=(0.9, 0.99))
-
-
-@adamw_step.mistake(breaks="the parameters are edited in place")
-def gradient_of_the_parameter(
-    params: list[Tensor], grads: list[Tensor | None], state: list[dict], **options: Any
-) -> None:
-    """The parameters have not moved, and the state is empty. Perhaps `param.grad` was read, which is None here: the
-    gradients come in the list `grads`.
-    """
-    by_parameter(right)(params, [param.grad for param in params], state, **options)

@@ -312,11 +312,3 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     for param, grad in zip(params, grads, strict=True):
         param.grad = grad
     state[0]["optimizer"].step()
-
-
-@sgd_step.mistake(breaks="the parameters are edited in place")
-def gradient_of_the_parameter(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The parameters have not moved, and the state is empty. Perhaps `param.grad` was read, which is None here: the
-    gradients come in the list `grads`.
-    """
-    _step(params, [param.grad for param in params], state, **options)
