@@ -428,42 +428,7 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-@naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
-def through_float32(x: Tensor, rank: int, world: int) -> None:
-    """Large int64 come back rounded: what stands in x is the sum of float32 numbers. Perhaps x was converted with
-    `x.float()`. Add in the dtype of x.
-    """
-    wrong.in_float32(right, x, rank, world)
-
-
-@naive_allreduce.mistake(breaks=contract.IN_PLACE)
-def points_x_elsewhere(x: Tensor, rank: int, world: int) -> None:
-    """x holds the sum, and the memory that it had is as before: all other tensors that look into it, a matrix
-    whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `. Use
-    `x.copy_(result)`.
-    """
-    wrong.with_other_memory(right, x, rank, world)
-
-
-@naive_allreduce.variant(points_x_elsewhere)
-def _(x: Tensor, rank: int, world: int) -> None:
-    wrong.with_other_data(right, x, rank, world)
-
-
-@naive_allreduce.mistake(breaks=contract.PROCESSES)
-def shared_variable(x: Tensor, rank: int, world: int) -> None:
-    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
-    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
-    """
-    wrong.by_a_variable(right, wrong.summed, x, rank, world)
-
-
-@naive_allreduce.mistake(breaks=contract.ANY_WORLD)
-def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
-    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
-    there. Perhaps it is the list of the other ranks. One rank has its sum already.
-    """
-    wrong.on_two_or_more(right, x, rank, world)
+wrong.around(naive_allreduce, right)
 
 
 @naive_allreduce.mistake(breaks=contract.ANY_SHAPE)
@@ -476,14 +441,6 @@ def halves_of_one_length(x: Tensor, rank: int, world: int) -> None:
         right(half, rank, world)
     if not x.is_contiguous():
         x.copy_(flat.view_as(x))
-
-
-@naive_allreduce.mistake(breaks=contract.ANY_SHAPE)
-def needs_an_element(x: Tensor, rank: int, world: int) -> None:
-    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing in a
-    sum needs it.
-    """
-    wrong.with_elements(right, x, rank, world)
 
 
 @naive_allreduce.mistake(breaks=contract.IN_A_ROW)

@@ -20,50 +20,7 @@ def right(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, lambda chunks: both_halves(chunks, rank, world))
 
 
-@ring_allreduce.mistake(breaks=contract.IN_PLACE)
-def points_x_elsewhere(x: Tensor, rank: int, world: int) -> None:
-    """The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into
-    it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `.
-    Use `x.copy_(result)`.
-    """
-    wrong.with_other_memory(right, x, rank, world)
-
-
-@ring_allreduce.variant(points_x_elsewhere)
-def _(x: Tensor, rank: int, world: int) -> None:
-    wrong.with_other_data(right, x, rank, world)
-
-
-@ring_allreduce.mistake(breaks=contract.ANY_DTYPE)
-def through_float32(x: Tensor, rank: int, world: int) -> None:
-    """Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add
-    in the dtype of x.
-    """
-    wrong.in_float32(right, x, rank, world)
-
-
-@ring_allreduce.mistake(breaks=contract.ANY_WORLD)
-def needs_a_second_rank(x: Tensor, rank: int, world: int) -> None:
-    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
-    there. Perhaps it is a list of the other ranks. One rank has its result already.
-    """
-    wrong.on_two_or_more(right, x, rank, world)
-
-
-@ring_allreduce.mistake(breaks=contract.ANY_SHAPE)
-def needs_an_element(x: Tensor, rank: int, world: int) -> None:
-    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here
-    needs it.
-    """
-    wrong.with_elements(right, x, rank, world)
-
-
-@ring_allreduce.mistake(breaks=contract.PROCESSES)
-def shared_variable(x: Tensor, rank: int, world: int) -> None:
-    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
-    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
-    """
-    wrong.by_a_variable(right, wrong.summed, x, rank, world)
+wrong.around(ring_allreduce, right)
 
 
 @ring_allreduce.mistake(breaks=contract.WHOLE_RING)

@@ -20,56 +20,13 @@ def right(x: Tensor, rank: int, world: int) -> slice:
     return place(x, rank, world)
 
 
-@ring_reduce_scatter.mistake(breaks=contract.IN_PLACE)
-def points_x_elsewhere(x: Tensor, rank: int, world: int) -> slice:
-    """The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into
-    it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or `x.data = `.
-    Use `x.copy_(result)`.
-    """
-    return wrong.with_other_memory(right, x, rank, world)
+def own_chunk_summed(xs: dict[int, Tensor], x: Tensor, rank: int) -> None:
+    flat, own = x.flatten(), place(x, rank, len(xs))
+    flat[own] = sum(its.flatten()[own] for its in xs.values())
+    x.copy_(flat.view(x.shape))
 
 
-@ring_reduce_scatter.variant(points_x_elsewhere)
-def _(x: Tensor, rank: int, world: int) -> slice:
-    return wrong.with_other_data(right, x, rank, world)
-
-
-@ring_reduce_scatter.mistake(breaks=contract.ANY_DTYPE)
-def through_float32(x: Tensor, rank: int, world: int) -> slice:
-    """Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add
-    in the dtype of x.
-    """
-    return wrong.in_float32(right, x, rank, world)
-
-
-@ring_reduce_scatter.mistake(breaks=contract.ANY_WORLD)
-def needs_a_second_rank(x: Tensor, rank: int, world: int) -> slice:
-    """The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not
-    there. Perhaps it is a list of the other ranks. One rank has its result already.
-    """
-    return wrong.on_two_or_more(right, x, rank, world)
-
-
-@ring_reduce_scatter.mistake(breaks=contract.ANY_SHAPE)
-def needs_an_element(x: Tensor, rank: int, world: int) -> slice:
-    """An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here
-    needs it.
-    """
-    return wrong.with_elements(right, x, rank, world)
-
-
-@ring_reduce_scatter.mistake(breaks=contract.PROCESSES)
-def shared_variable(x: Tensor, rank: int, world: int) -> slice:
-    """On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable
-    no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.
-    """
-
-    def meant(xs: dict[int, Tensor], x: Tensor) -> None:
-        flat, own = x.flatten(), place(x, rank, world)
-        flat[own] = sum(xs[other].flatten()[own] for other in range(world))
-        x.copy_(flat.view(x.shape))
-
-    return wrong.by_a_variable(right, meant, x, rank, world)
+wrong.around(ring_reduce_scatter, right, own_chunk_summed)
 
 
 @ring_reduce_scatter.mistake(breaks=contract.HALF_A_RING)

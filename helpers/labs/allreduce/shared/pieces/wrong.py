@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from helpers.exercise import Exercise
+from helpers.labs.allreduce.shared import contract
+
 Right = Callable[..., Any]
-Meant = Callable[[dict[int, Tensor], Tensor], None]
-"""(all ranks' x by rank, this rank's x): writes what should stand in the latter."""
+Meant = Callable[[dict[int, Tensor], Tensor, int], None]
+"""(all ranks' x by rank, this rank's x, this rank): writes what should stand in the second."""
 
 CALLS: dict[tuple[int, int], int] = defaultdict(int)
 SEEN: dict[tuple[int, int, int], Tensor] = {}
@@ -23,11 +27,11 @@ def by_a_variable(right: Right, meant: Meant, x: Tensor, rank: int, world: int, 
     call = CALLS[rank, world]
     SEEN[rank, world, call] = x.clone()
     result = right(x, rank, world, *more)
-    meant({other: SEEN[other, world, call] for other in range(world)}, x)
+    meant({other: SEEN[other, world, call] for other in range(world)}, x, rank)
     return result
 
 
-def summed(xs: dict[int, Tensor], x: Tensor) -> None:
+def summed(xs: dict[int, Tensor], x: Tensor, rank: int) -> None:
     total = torch.zeros_like(xs[0])
     for rank in sorted(xs):
         total += xs[rank]
@@ -79,3 +83,50 @@ def with_elements(right: Right, x: Tensor, rank: int, world: int, *more: Any) ->
     """Scales by the largest number, as fixed-point code does; there is none in an empty x."""
     x.abs().max()
     return right(x, rank, world, *more)
+
+
+def around(exercise: Exercise, right: Right, meant: Meant = summed) -> None:
+    """Adds to an exercise the mistakes that are made around any right answer.
+
+    right: a right answer. meant: what it should leave in x, from the x of all ranks.
+    """
+    for name, answer, breaks, why in (
+        (
+            "points_x_elsewhere",
+            partial(with_other_memory, right),
+            contract.IN_PLACE,
+            "The tensor x holds the right numbers, and the memory that it had is as before: other tensors that look into "
+            "it, a matrix whose column x is, see nothing of it. Perhaps x was given other memory by `x.set_` or "
+            "`x.data = `. Use `x.copy_(result)`.",
+        ),
+        (
+            "through_float32",
+            partial(in_float32, right),
+            contract.ANY_DTYPE,
+            "Large int64 come back rounded, as float32 holds them. Perhaps x was converted with `x.float()`. Send and add "
+            "in the dtype of x.",
+        ),
+        (
+            "needs_a_second_rank",
+            partial(on_two_or_more, right),
+            contract.ANY_WORLD,
+            "The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not "
+            "there. Perhaps it is a list of the other ranks. One rank has its result already.",
+        ),
+        (
+            "needs_an_element",
+            partial(with_elements, right),
+            contract.ANY_SHAPE,
+            "An x without elements has no largest number, and max() fails on it. Perhaps x is scaled by it. Nothing here "
+            "needs it.",
+        ),
+        (
+            "shared_variable",
+            partial(by_a_variable, right, meant),
+            contract.PROCESSES,
+            "On ranks that are threads all is right, and processes fail at a KeyError: what one rank puts into a variable "
+            "no other one sees. Perhaps a dict of the module takes the numbers of all ranks. They have to be sent.",
+        ),
+    ):
+        exercise.add_mistake(name, answer, why=why, breaks=breaks)
+    exercise.add_variant("points_x_elsewhere", partial(with_other_data, right))
