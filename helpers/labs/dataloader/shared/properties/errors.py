@@ -358,13 +358,14 @@ def _dead(answer: Any, trial: Trial, description: str, acts: dict, how: str) -> 
 
 
 def _takes_its_time(samples: Samples, index: Any) -> Any:
-    """Takes 1.6 s, and notes whether the worker that has raised meanwhile ends soon."""
+    """Takes 1.6 s or a little more, and notes whether the worker that has raised meanwhile ends soon."""
     end = time.monotonic() + 1.6
     samples.log.wait(lambda events: ["raised", 2] in events or time.monotonic() > end)
     other = next((event[2] for event in samples.log.events("load") if event[1] == 2), None)
-    for _ in range(15):
+    for _ in range(30):  # 0.6 s: sooner than most loaders that give up on a slow sample end their workers
         if other is not None and ended(other):
             samples.log.note("gone")
+            end += 0.6  # the loop looks at its workers now and then, on a busy machine later than that
             break
         time.sleep(0.02)
     time.sleep(max(0.0, end - time.monotonic()))
@@ -377,7 +378,7 @@ def _missing(samples: Samples, index: Any) -> Any:
 
 
 def _slow_beside_an_error(answer: Any, trial: Trial) -> tuple[list[Any], str, str, bool]:
-    """Batches, kind and text of the error, and whether worker 0 had ended after its error."""
+    """Batches, kind and words of what came then, and whether worker 0 had ended and its error was lost by that."""
     key = id(answer), trial.seed
     message = (
         "4 batches, two workers; sample 1 takes 1.6 seconds; meanwhile sample 2, in the other worker, raises "
@@ -390,15 +391,16 @@ def _slow_beside_an_error(answer: Any, trial: Trial) -> tuple[list[Any], str, st
             error = loading.error()
             kind = "" if error is None else type(error).__name__
             words = "the end of the epoch" if error is None else f"{kind}: {error}"
-            gone = ["gone"] in loading.log.events()
-            _slowed[key] = loading.received, kind, last_line(words), gone
+            itself = kind == "FileNotFoundError" or "no file train.tar" in text_of(error)
+            lost = error is not None and not itself and ["gone"] in loading.log.events()
+            _slowed[key] = loading.received, kind, last_line(words), lost
     return _slowed[key]
 
 
 def survives(answer: Any, trial: Trial) -> None:
-    received, kind, words, gone = _slow_beside_an_error(answer, trial)
+    received, kind, words, lost = _slow_beside_an_error(answer, trial)
     trial.true(
-        not gone or (received, kind) == ([[0], [1]], "FileNotFoundError"),
+        not lost,
         "The worker in which sample 2 raised has ended, and its error did not come in its turn.",
         expected="[0], [1], then FileNotFoundError",
         got=f"{received}, then {words}",
@@ -428,7 +430,9 @@ def patient(answer: Any, trial: Trial) -> None:
     )
 
 
+# SURVIVES first: a loop that takes a worker for dead after its error does so in all that follow, if the machine is slow.
 ERRORS: Steps = [
+    (SURVIVES, survives),
     (RAISED, raised),
     (TRACE, trace),
     (OWN, own),
@@ -439,6 +443,5 @@ ERRORS: Steps = [
     (ITSELF, itself),
     (KILLED, killed),
     (EXITED, exited),
-    (SURVIVES, survives),
     (PATIENT, patient),
 ]
