@@ -21,7 +21,7 @@ def of_layout(name: str, have: Any, need: Any) -> str:
             "A float64 usually comes in from NumPy or from .double(); a float32 from torch's default dtype."
         )
     if name == "requires_grad" and have:
-        return "It hangs on a graph: compute it under torch.no_grad(), or detach it."
+        return "It is part of a graph: compute it under torch.no_grad(), or detach it."
     if name == "requires_grad" and need:
         return (
             "The result is cut off from the graph: look for detach(), .data, no_grad() or torch.tensor(...)."
@@ -57,7 +57,7 @@ def _of_places(g: torch.Tensor, w: torch.Tensor) -> str:
         if _near(flat_g, flat_w.roll(step)):
             return f"It is the expected result, shifted by {'one place' if step == 1 else 'one place back'}."
     if _near(flat_g.sort().values, flat_w.sort().values):
-        return "The values are the expected ones, in another order."
+        return "The values are the expected ones, in a different order."
     offset = flat_g - flat_w
     if offset.std() < 1e-6 * offset.abs().max():
         return f"Every value is {offset.mean():.4g} away from the expected one."
@@ -68,7 +68,7 @@ def of_list(got: Any, want: Any) -> str:
     """A sentence about two short lists of plain values of one length, or ""."""
     try:
         if sorted(got) == sorted(want):
-            return "The items are the expected ones, in another order."
+            return "The items are the expected ones, in a different order."
         if len(set(got)) == 1 and len(set(want)) > 1:
             return "Every item is the same."
     except TypeError:
@@ -86,7 +86,8 @@ def _factor(g: torch.Tensor, w: torch.Tensor) -> str:
     if not solid.any():
         return ""
     factor = float((g[solid] / w[solid]).median())
-    if factor == 0 or not _near(g, w * factor):
+    # With a factor beyond these a value is as good as 0, or as good as anything.
+    if not 1e-6 <= abs(factor) <= 1e6 or not _near(g / factor, w):
         return ""
     n = w.shape[0] if w.ndim else 1
     for whole in range(2, 65):

@@ -62,7 +62,7 @@ def test_zero_tolerance_asks_for_the_same_bits() -> None:
         (lambda w: -w, "Every sign"),
         (lambda w: w * 4 / 5, "(n-1)/n"),
         (lambda w: w.roll(1), "shifted by one place"),
-        (lambda w: w.flip(0), "another order"),
+        (lambda w: w.flip(0), "a different order"),
         (lambda w: w + 3, "3 away"),
         (lambda w: w * 0, "Every value is 0"),
     ],
@@ -70,6 +70,12 @@ def test_zero_tolerance_asks_for_the_same_bits() -> None:
 def test_symptom_is_named(change: Any, words: str) -> None:
     want = T([1.0, -2.0, 3.5, 7.0, 0.5])
     assert words in difference(change(want), want).symptom
+
+
+@pytest.mark.parametrize("factor", [1e-28, -1e-9, 1e9])
+def test_a_factor_that_nobody_writes_is_not_told(factor: float) -> None:
+    want = T([1.0, -2.0, 3.5, 7.0, 0.5])
+    assert "times" not in difference(want * factor, want).symptom
 
 
 def test_repr_that_raises_recurses_or_is_huge_does_no_harm() -> None:

@@ -168,7 +168,7 @@ plateau = Prediction(
 
 swapped_order = Prediction(
     "04.swapped_order",
-    "The same parameters in another order",
+    "The same parameters in a different order",
     {
         "A": Choice(
             "Each gets its own: the state dict holds the names.",

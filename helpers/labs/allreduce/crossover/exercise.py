@@ -99,7 +99,7 @@ def _oddness(entry: Any) -> str:
         return "swapped"
     if isinstance(entry[0], Real) and not math.isfinite(entry[0]):
         return "infinite"
-    return f"another name: {entry[1]!r}"[:40] if isinstance(entry[0], Real) else "other"
+    return f"a different name: {entry[1]!r}"[:40] if isinstance(entry[0], Real) else "other"
 
 
 def lines(world: int, prices: Prices) -> dict[str, tuple[float, float]]:

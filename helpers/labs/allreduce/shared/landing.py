@@ -124,7 +124,7 @@ def picture(task: AllReduce, symbols: Held, sources: list[list[float]] | None) -
 
 
 def on_the_way(task: AllReduce, got: Tensor, part: slice, xs: list[Tensor]) -> tuple[str, list[str]]:
-    """A sentence on numbers that were in another dtype for a while, and the same as plain data. xs: as given."""
+    """A sentence on numbers that were in a different dtype for a while, and the same as plain data. xs: as given."""
     own = str(got.dtype).removeprefix("torch.")
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         if dtype != got.dtype and any(

@@ -124,7 +124,7 @@ def kind_of_grad(got: Tensor | None, want: Tensor, with_ones: Tensor) -> str:
     if not isinstance(got, Tensor):
         return "missing"
     if got.shape != want.shape or got.dtype != want.dtype:
-        return "of another form"
+        return "of a different form"
     for name, each in (("right", want), ("doubled", 2 * want), ("for a grad_out of ones", with_ones)):
         if torch.allclose(got, each, rtol=1e-9, atol=1e-12):
             return name

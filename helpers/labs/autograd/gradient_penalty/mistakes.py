@@ -172,7 +172,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def norm_not_squared(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """The norm is the root of the sum of squares. Besides another value it has no second derivative where the
+    """The norm is the root of the sum of squares. Besides a different value it has no second derivative where the
     gradient is 0: written out as sum().sqrt() it gives NaN there.
     """
     return total(loss, (grad.square().sum() for grad in gradients(loss, params))).sqrt()

@@ -27,7 +27,7 @@ EDITED = "modified by an inplace operation"
 def require_function(answer: Any, trial: Trial) -> None:
     """Says plainly when the class is no `torch.autograd.Function`."""
     if not issubclass(answer, Function):
-        answer()  # an untouched stub of another shape says so here
+        answer()  # an untouched stub of a different shape says so here
         trial.fail(
             f"{answer.__name__} is no autograd Function, so torch would not know its backward.",
             expected="class ...(torch.autograd.Function)",

@@ -102,7 +102,7 @@ def _(answer: Any, trial: Trial) -> None:
         grads = [None if sample.grad is None else sample.grad.tolist() for sample in samples]
         trial.true(
             grads == [[1.0, 1.0]] * 2,
-            "The samples get no gradient, or a wrong one: the batch does not hang on them as torch.stack's does.",
+            "The samples get no gradient, or a wrong one: the batch is not computed from them in their graph, as torch.stack's is.",
             expected="sample.grad is [1.0, 1.0] for each of the samples",
             got=grads,
             observed=(kind, grads),

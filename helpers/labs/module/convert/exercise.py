@@ -17,15 +17,15 @@ from helpers.labs.module.shared.trees import buffer, forest, node, outline, para
 
 convert = Exercise(
     "05.convert",
-    "A module in another dtype",
+    "A module in a different dtype",
     objective="Write Module._apply: every tensor of the tree is converted, and an optimizer notices nothing.",
     minutes=12,
     difficulty="medium",
     core=False,
     hints=[
         "An optimizer holds the Parameter objects. So the objects must stay, and what is in them must change: param.data "
-        "is the tensor inside, and can be assigned, in another dtype, too.",
-        "A gradient is a tensor that hangs on its parameter: once the parameter has its new dtype, the gradient needs it.",
+        "is the tensor inside, and can be assigned, in a different dtype, too.",
+        "A gradient is a tensor that its parameter holds: once the parameter has its new dtype, the gradient needs it.",
         "Buffers are entries of module._buffers: store what fn gives under the same name there. That keeps them as "
         "persistent as they were; register_buffer would make all of them persistent.",
         "param.data = fn(param.data); if param.grad is not None: param.grad.data = fn(param.grad.data). Skip what is None, do the "

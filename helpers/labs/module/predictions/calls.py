@@ -62,7 +62,7 @@ backward_order = Prediction(
     {
         "A": Choice(
             "b, a, block: from the inside out, as the brackets close.",
-            "So it is if x requires grad: the hook then hangs on a node at the input. Here no such node is made.",
+            "So it is if x requires grad: the hook then belongs to a node at the input. Here no such node is made.",
             "as_with_a_gradient",
         ),
         "B": Choice(

@@ -30,7 +30,7 @@ from helpers.labs.module.renamed.inputs import (
 renamed = Exercise(
     "05.renamed",
     "The files of last year",
-    objective="Load what older versions of a module have saved: a buffer that was not there, a key with another name, "
+    objective="Load what older versions of a module have saved: a buffer that was not there, a key with a different name, "
     "a key that has moved to another module.",
     minutes=25,
     difficulty="medium",
@@ -158,7 +158,7 @@ def caller(answer: Any, trial: Trial) -> None:
     trial.true(
         file._metadata == metadata,
         "The _metadata of the file has changed. local_metadata is the caller's own dict, not a copy: at the next load "
-        "the same file says that it is of another version.",
+        "the same file says that it is of a different version.",
         expected=dict(metadata),
         got=dict(file._metadata),
         observed="metadata",

@@ -54,7 +54,7 @@ def counter(generator: torch.Generator) -> Tensor:
 
 
 class _Growth:
-    """One random tree; what has been made may be used again under another name."""
+    """One random tree; what has been made may be used again under a different name."""
 
     def __init__(self, choose: Choose, generator: torch.Generator, ties: bool) -> None:
         self.choose, self.generator, self.ties = choose, generator, ties

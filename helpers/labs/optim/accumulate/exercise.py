@@ -306,7 +306,7 @@ def _(answer: Any, trial: Trial) -> None:
         got=f"{model.log}, and {kept['most']:,} bytes",
         observed=(
             "each runs once" if len(model.log.replace("B", "")) == count else "some run again",
-            "backward at once" if model.log == "FB" * count else "another order",
+            "backward at once" if model.log == "FB" * count else "a different order",
             "one graph" if graphs <= 1.3 else "two graphs" if graphs <= 2.3 else "all graphs",
         ),
     )

@@ -94,7 +94,7 @@ def size_of_the_first_batch():
 
 @built.mistake()
 def ignore_index_guessed():
-    """With another ignore_index the batches weigh wrongly: -100 is only the default. Others pad with 0, or with -1: ask
+    """With a different ignore_index the batches weigh wrongly: -100 is only the default. Others pad with 0, or with -1: ask
     loss_fn.ignore_index.
     """
     return weighted_by(lambda batches, counts: shares(counts_of(batches, -100)))
@@ -108,7 +108,7 @@ def zero_is_padding():
 
 @accumulate.mistake()
 def loss_of_its_own(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """Label smoothing has no part in the gradient. Perhaps another loss was made or called in place of loss_fn (F.cross_entropy,
+    """Label smoothing has no part in the gradient. Perhaps a different loss was made or called in place of loss_fn (F.cross_entropy,
     nn.CrossEntropyLoss), or its setting was turned off.
     """
     batches = list(batches)
@@ -309,7 +309,7 @@ def last_loss_returned():
 
 @built.mistake()
 def mean_of_losses_returned():
-    """The gradients are right, and the loss that is returned is the mean of the batches' means: the log shows another number
+    """The gradients are right, and the loss that is returned is the mean of the batches' means: the log shows a different number
     than the one that is trained on.
     """
     return returning(lambda losses, counts: torch.stack(losses).mean().detach())
@@ -331,7 +331,7 @@ def float_returned():
 
 @accumulate.mistake()
 def share_in_float32(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """For a model in bfloat16 the result has another dtype. Perhaps a share is the quotient of two integer tensors, a float32:
+    """For a model in bfloat16 the result has a different dtype. Perhaps a share is the quotient of two integer tensors, a float32:
     times a loss in bfloat16 that is float32 again. A quotient of two Python numbers takes the dtype of what it meets.
     """
     counts, total = [(target != loss_fn.ignore_index).sum() for _, target in batches], []
@@ -439,7 +439,7 @@ def no_backward(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Ten
     breaks="Adds to `.grad` the gradients of one large batch that is given in pieces; returns its loss."
 )
 def ignore_index_lost(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """With another ignore_index all targets take part in the gradient. Perhaps a loss of its own was made, without the setting
+    """With a different ignore_index all targets take part in the gradient. Perhaps a loss of its own was made, without the setting
     of loss_fn.
     """
     own = nn.CrossEntropyLoss(reduction="sum", label_smoothing=loss_fn.label_smoothing)
@@ -478,7 +478,7 @@ def batch_edited(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor
     breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
 )
 def mode_turned(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The model is in another mode than before. Perhaps train() or eval() was called: a frozen part, or a whole model in eval
+    """The model is in a different mode than before. Perhaps train() or eval() was called: a frozen part, or a whole model in eval
     mode, is the caller's choice.
     """
     return weighted(model.train(), loss_fn, batches)
@@ -500,7 +500,7 @@ def step_taken(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tens
 
 @accumulate.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
 def another_dtype_returned(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """For a model in float64 the result has another dtype. Perhaps it is a new tensor, made of a Python number, or float() was
+    """For a model in float64 the result has a different dtype. Perhaps it is a new tensor, made of a Python number, or float() was
     applied.
     """
     return torch.tensor(weighted(model, loss_fn, batches).item())

@@ -244,7 +244,7 @@ def in_place(answer: Answer, trial: Trial) -> None:
     moved = [param.grad.data_ptr() for param in params] != [old.data_ptr() for old in lay]
     trial.true(
         not moved and all(param.grad is old for param, old in zip(params, objects, strict=True)),
-        "A gradient is another tensor than before. Whoever holds the old one (a bucket of DistributedDataParallel, say) "
+        "A gradient is a different tensor than before. Whoever holds the old one (a bucket of DistributedDataParallel, say) "
         "has the unclipped values.",
         expected="the same tensors, edited in place",
         observed="replaced",
@@ -417,7 +417,7 @@ def adds_what_keeps_from_zero(answer: Answer, trial: Trial) -> None:
         ]
         trial.true(
             all(math.isclose(ratio, factor, rel_tol=1e-4) for ratio in scaled),
-            f"The factor is max_norm / (norm + 1e-6), here {factor:.4g}, and the gradients were multiplied by another.",
+            f"The factor is max_norm / (norm + 1e-6), here {factor:.4g}, and the gradients were multiplied by a different one.",
             expected=f"every gradient times {factor:.4g}",
             got=f"gradients times {', '.join(f'{ratio:.4g}' for ratio in scaled)}",
             observed=(

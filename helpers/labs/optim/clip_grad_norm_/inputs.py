@@ -131,7 +131,7 @@ def edit_in_words(
 ) -> str:
     """What happened to gradients in place of one factor for all; "" if nothing that is known."""
     if [new.shape for new in after] != [old.shape for old in before]:
-        return "another shape"
+        return "a different shape"
     old, new = ([grad.double() for grad in grads] for grads in (before, after))
     own = [min(1.0, max_norm / (float(_vector_norm(grad, norm_type)) + 1e-6)) for grad in old]
     words = {

@@ -77,7 +77,7 @@ def written(answer: Any, trial: Trial, opt: Optimizer) -> dict[str, Any]:
         isinstance(got["state"], dict)
         and isinstance(groups, list)
         and all(isinstance(g, dict) for g in groups),
-        "The parts are of another kind than torch's.",
+        "The parts are of a different kind than torch's.",
         expected='a dict under "state", a list of dicts under "param_groups"',
         got=shown(groups),
         observed=("parts", type(got["state"]).__name__, type(groups).__name__),
@@ -203,7 +203,7 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     for kind in KINDS:
         opt = in_mid_run(trial.generator, kind)
-        trial.given(f"{kind}: saved, then trained one step on, with another lr, and with one more group")
+        trial.given(f"{kind}: saved, then trained one step on, with a different lr, and with one more group")
         got = written(answer, trial, opt)
         before = copied(got)
         train_on(opt, trial.generator)

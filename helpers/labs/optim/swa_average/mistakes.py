@@ -207,7 +207,7 @@ def masks_joined(states: Iterable[State]) -> State:
 
 @swa_average.mistake()
 def dtype_of_the_sum(states: Iterable[State]) -> State:
-    """The mean of half-precision states comes back in float32: twice the file, and another dtype than the model's. Perhaps
+    """The mean of half-precision states comes back in float32: twice the file, and a different dtype than the model's. Perhaps
     it stayed in the dtype of the sum.
     """
     first, rest = read(states)

@@ -161,9 +161,9 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 OTHER_PROCESSES: dict[str, dict[str, int]] = {
-    "in a process with another number": {"pid": 5},
-    "at another time": {"hours": 5},
-    "in a process with another salt in its hashes": {"salt": 5},
+    "in a process with a different number": {"pid": 5},
+    "at a different time": {"hours": 5},
+    "in a process with a different salt in its hashes": {"salt": 5},
 }
 
 
@@ -327,7 +327,7 @@ def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
     one, other = pairs[0]
     trial.fail(
         f"Two samples share a stream: sample_generator{one} and sample_generator{other}.",
-        expected="another stream for every (seed, epoch, index)",
+        expected="a different stream for every (seed, epoch, index)",
         got=f"{len(pairs):,} such pairs among {len(keys):,} keys",
         observed=(_kind(pairs), refused),
     )
@@ -413,7 +413,7 @@ def _fail_as_shared(trial: Trial, pairs: list[tuple[Key, Key]], kind: str, more:
     one, other = pairs[0]
     trial.fail(
         f"Two samples share a stream: sample_generator{one} and sample_generator{other}.{more}",
-        expected="another stream, or ValueError for a key that has no place",
+        expected="a different stream, or ValueError for a key that has no place",
         got=f"{len(pairs)} such pairs",
         observed=kind,
     )

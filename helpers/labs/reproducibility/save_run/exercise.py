@@ -435,10 +435,10 @@ def atomic(answer: Any, trial: Trial) -> None:
         )
         trial.true(
             not killed or len(os.listdir(path.parent)) > 1,
-            "The new file is written in another folder. Where that is another disk, os.replace raises OSError, "
+            "The new file is written in a different folder. Where that is another disk, os.replace raises OSError, "
             "and a copy is not one step.",
             expected="a second name in the folder of path",
-            observed="another folder",
+            observed="a different folder",
         )
         trial.given("resume_run after the save that was killed, with what it has left behind beside path")
         run, before = whole.fresh(some_seed(trial), 2)

@@ -177,7 +177,7 @@ def order(got: Step, epoch: list[list[int]], batch: int) -> str:
     epoch: the batches of the uninterrupted epoch. batch: the place at which the run was saved.
     """
     if got.samples not in epoch:
-        return "the samples come in another order"
+        return "the samples come in a different order"
     place = epoch.index(got.samples)
     return "" if place == batch else f"the epoch goes on at batch {place} instead of batch {batch}"
 

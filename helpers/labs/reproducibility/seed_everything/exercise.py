@@ -236,14 +236,14 @@ def as_worker() -> AbstractContextManager[Any]:
 
 
 OTHER_PROCESSES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-    "another process id": lambda: elsewhere(pid=5),
-    "another time": lambda: elsewhere(hours=5),
-    "another salt in the hash of text": lambda: elsewhere(salt=5),
-    "another PYTHONHASHSEED": lambda: mock.patch.dict(os.environ, PYTHONHASHSEED="7"),
-    "another rank (1 of 2, in its environment and in torch.distributed)": lambda: as_rank(1, 2),
-    "another number among the workers of a DataLoader (worker 1 of 2)": as_worker,
-    "another name and number, as multiprocessing gives them": lambda: in_another_process("Process-5", 5),
-    "another host name": on_another_host,
+    "a different process id": lambda: elsewhere(pid=5),
+    "a different time": lambda: elsewhere(hours=5),
+    "a different salt in the hash of text": lambda: elsewhere(salt=5),
+    "a different PYTHONHASHSEED": lambda: mock.patch.dict(os.environ, PYTHONHASHSEED="7"),
+    "a different rank (1 of 2, in its environment and in torch.distributed)": lambda: as_rank(1, 2),
+    "a different number among the workers of a DataLoader (worker 1 of 2)": as_worker,
+    "a different name and number, as multiprocessing gives them": lambda: in_another_process("Process-5", 5),
+    "a different host name": on_another_host,
 }
 
 

@@ -173,12 +173,12 @@ def _low_half_matters(answer: Any, trial: Trial, base: int) -> bool:
     return started(answer, trial, base, 1).noise != started(answer, trial, base ^ 0xFF0, 1).noise
 
 
-ADDRESS = "with its dataset at another address"
+ADDRESS = "with its dataset at a different address"
 OTHERS: dict[str, dict[str, int]] = {
     "in the same circumstances": {},
-    "as a process with another number": {"pid": 5},
-    "at another time": {"hours": 5},
-    "in a process with another salt in its hashes": {"salt": 5},
+    "as a process with a different number": {"pid": 5},
+    "at a different time": {"hours": 5},
+    "in a process with a different salt in its hashes": {"salt": 5},
     ADDRESS: {"ballast": 500},
     "beside one worker more": {"workers": WORKERS + 1},
 }

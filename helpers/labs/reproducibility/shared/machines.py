@@ -124,7 +124,7 @@ def gpus(count: int, *, started: bool = False) -> Iterator[Gpus]:
 
 @contextmanager
 def elsewhere(*, pid: int = 0, hours: int = 0, salt: int = 0) -> Iterator[None]:
-    """As if in a process with another number, at another time, with another salt in the hashes of text.
+    """As if in a process with a different number, at a different time, with a different salt in the hashes of text.
 
     pid: added to the process ids, which stay the same in a fork. hours: on a clock that stands still at that hour. salt: 0 leaves `hash` alone.
     """

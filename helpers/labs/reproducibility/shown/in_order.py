@@ -1,7 +1,7 @@
 """The training loop of lab 01 with every sum in one order, so that its bits are the same on every processor.
 
 `torch.mm` leaves the order of its sums to MKL or oneDNN, which choose it by the processor's vector instructions. Where
-training amplifies the last bit, a figure of two runs is then another figure on another processor.
+training amplifies the last bit, a figure of two runs is then a different figure on another processor.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Run:
 
 
 class Jittered(Dataset):
-    """Eight samples; each reading scales, shifts and blurs x with another generator.
+    """Eight samples; each reading scales, shifts and blurs x with a different generator.
 
     Item: (index, x of shape (3,), y of shape (1,)), both float32.
     """

@@ -24,7 +24,7 @@ from helpers.labs.autograd.checkpointed.mistakes.runs import (
 
 @checkpointed.mistake()
 def rng_ignored(fn: Fn, *args: Any) -> Tensor:
-    """The second run drew new random numbers, so dropout had another mask: the gradients belong to a network
+    """The second run drew new random numbers, so dropout had a different mask: the gradients belong to a network
     that never ran. Keep torch.get_rng_state() of the forward.
     """
     return function(how={"rng": False})(fn, *args)

@@ -251,7 +251,7 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def ignores_grad_out(fn: Fn, *args: Any) -> Tensor:
-    """backward must begin with grad_out: out.sum().backward() is the gradient of another loss, one that adds
+    """backward must begin with grad_out: out.sum().backward() is the gradient of a different loss, one that adds
     all entries up.
     """
 

@@ -218,7 +218,7 @@ class _(Right):
 
 @objects.mistake()
 class BytesTakenApart(Right):
-    """bytes is text of another kind, and as a sequence it is one of ints: b'ab' becomes 97, 98."""
+    """bytes is text of a different kind, and as a sequence it is one of ints: b'ab' becomes 97, 98."""
 
     def text(self, samples: Sequence[Any]) -> Any:
         return samples if isinstance(samples[0], str) else self.sequences(samples)
@@ -284,7 +284,7 @@ class _:
 
 @objects.mistake()
 class GradientsCutOff(Right):
-    """The batch does not hang on the samples, perhaps by detach(), .data or no_grad(): torch.stack keeps the graph, so that what
+    """No gradient goes from the batch to the samples, perhaps by detach(), .data or no_grad(): torch.stack keeps the graph, so that what
     made the samples can be trained.
     """
 

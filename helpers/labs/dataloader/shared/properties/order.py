@@ -155,7 +155,7 @@ def order(answer: Any, trial: Trial) -> None:
             if sorted(received) != list(range(12))
             else "Batches come in the order in which they are ready, not in the sampler's."
             if all(_kind_of(received))
-            else "Batches come in another order than the sampler's.",
+            else "Batches come in a different order than the sampler's.",
             expected=str(list(range(12))),
             got=str(received),
             observed=("order", *_kind_of(received)),

@@ -273,7 +273,7 @@ class _(Load):
 
 @loads.mistake()
 class AlwaysStrict(Load):
-    """strict=False raised, too. It is the way to load the backbone of a model whose head has another name."""
+    """strict=False raised, too. It is the way to load the backbone of a model whose head has a different name."""
 
     def complain(self, missing: list[str], unexpected: list[str], strict: bool) -> None:
         Load.complain(self, missing, unexpected, True)

@@ -118,8 +118,8 @@ def assigned(answer: Any, trial: Trial) -> None:
         observed=("requires_grad", sorted({"thawed" if now[key].requires_grad else "frozen" for key in off})),
     )
     sd["conv.w"] = torch.randn(5, generator=trial.generator)
-    trial.given("a tensor of another shape; assign=True")
-    raised(answer, trial, model(trial.generator), sd, "for another shape", assign=True)
+    trial.given("a tensor of a different shape; assign=True")
+    raised(answer, trial, model(trial.generator), sd, "for a different shape", assign=True)
 
 
 @state_dict.property(
@@ -248,7 +248,7 @@ def extra_saved(answer: Any, trial: Trial) -> None:
         "An extra state is not what get_extra_state() gave.",
         expected=str(list(LOGS)),
         got=shown(have),
-        observed="another state",
+        observed="a different state",
     )
     module = one_way(trial.generator)
     got = saved(answer, trial, module)
@@ -343,7 +343,7 @@ def loaded_here(answer: Any, trial: Trial) -> None:
 
 
 def damaged(trial: Trial, sd: State) -> State:
-    """The file with some names gone, some added, some tensors of another shape."""
+    """The file with some names gone, some added, some tensors of a different shape."""
     made = OrderedDict()
     for key, value in sd.items():
         if (luck := trial.random.random()) < 0.85:

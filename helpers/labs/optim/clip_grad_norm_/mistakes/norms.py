@@ -60,7 +60,7 @@ def always_the_2_norm(grads: list[Tensor], max_norm: float, norm_type: float) ->
 
 @on_grads.mistake()
 def norms_joined_by_the_2_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """With another norm_type the 2-norm of the gradients' norms is returned: norm_type belongs in both places."""
+    """With a different norm_type the 2-norm of the gradients' norms is returned: norm_type belongs in both places."""
     total = torch.stack(torch._foreach_norm(grads, norm_type)).norm()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
@@ -181,7 +181,7 @@ def some_left_as_they_were(grads: list[Tensor], max_norm: float, norm_type: floa
     breaks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf)."
 )
 def other_epsilon(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """Tiny gradients get another factor: not 1e-6 is added to the norm, but something else, as 1e-8."""
+    """Tiny gradients get a different factor: not 1e-6 is added to the norm, but something else, as 1e-8."""
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, (max_norm / (total + 1e-8)).clamp(max=1.0))
     return total

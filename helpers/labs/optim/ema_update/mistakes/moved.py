@@ -458,7 +458,7 @@ def buffers_replaced(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake(breaks="`ema` keeps its mode and its `requires_grad`.")
 def mode_turned(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The numbers are right, and modules of the EMA are in another mode than before. Perhaps eval() or train() was called:
+    """The numbers are right, and modules of the EMA are in a different mode than before. Perhaps eval() or train() was called:
     that is for whoever uses the EMA.
     """
     right(ema, model, decay)
@@ -467,7 +467,7 @@ def mode_turned(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake(breaks="`ema` keeps its mode and its `requires_grad`.")
 def gradients_turned_off(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The numbers are right, and requires_grad of the EMA is another than before. torch.no_grad() is enough for an
+    """The numbers are right, and requires_grad of the EMA is not what it was before. torch.no_grad() is enough for an
     update; what the EMA's parameters require is the caller's.
     """
     right(ema.requires_grad_(False), model, decay)
@@ -492,7 +492,7 @@ def model_frozen(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake(breaks="`model` is left as it is.")
 def model_turned(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Modules of the model are in another mode than before. Perhaps eval() or train() was called; training goes on with
+    """Modules of the model are in a different mode than before. Perhaps eval() or train() was called; training goes on with
     dropout and statistics as it left them.
     """
     right(ema, model.eval(), decay)

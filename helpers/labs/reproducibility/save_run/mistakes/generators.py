@@ -58,8 +58,8 @@ def own_generator_forgotten():
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def order_drawn_anew():
-    """The samples come in another order: some twice in this epoch, others never. The order is drawn from torch's
-    global generator when a new iterator gives its first batch: perhaps it had another state then.
+    """The samples come in a different order: some twice in this epoch, others never. The order is drawn from torch's
+    global generator when a new iterator gives its first batch: perhaps it had a different state then.
     """
     return (without("epoch_start"), None)
 

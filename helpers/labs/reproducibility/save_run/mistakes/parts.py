@@ -49,7 +49,7 @@ def epoch_forgotten():
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def batch_forgotten():
-    """run.batch is 0, and the samples come in another order. Perhaps the number of batches that are done was
+    """run.batch is 0, and the samples come in a different order. Perhaps the number of batches that are done was
     not put back: the epoch begins again, and samples are trained on twice.
     """
     return (without("batch"), None)
@@ -83,7 +83,7 @@ def parameters_assigned() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def not_skipped() -> Any:
-    """The samples come in another order, though run.batch is right. Perhaps no batch was passed over: the new
+    """The samples come in a different order, though run.batch is right. Perhaps no batch was passed over: the new
     iterator stands before the first one, and the order is drawn at its first next().
     """
 
@@ -121,7 +121,7 @@ def saved_one_batch_late() -> Any:
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def iterator_not_made() -> Any:
-    """run.epoch_start was not put back, and the samples come in another order. Perhaps run.batches is still
+    """run.epoch_start was not put back, and the samples come in a different order. Perhaps run.batches is still
     None: the next step starts a new epoch, with a new order, in the middle of the old one.
     """
 
