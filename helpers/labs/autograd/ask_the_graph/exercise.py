@@ -184,6 +184,7 @@ def edited(answer: Asked, trial: Trial) -> None:
 )
 def unseen(answer: Asked, trial: Trial) -> None:
     each_way(answer, trial, UNSEEN)
+    told(answer, trial, drawn(trial, {CUT: "last.data", UNSEEN: "the other sign"}))  # both of one parameter
 
 
 @ask_the_graph.property(

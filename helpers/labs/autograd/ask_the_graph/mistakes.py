@@ -382,6 +382,28 @@ class _(Diagnosis):
 
 
 @bank.mistake(breaks=UNSEEN_IS)
+class OnlyWhatStandsBehindCompared(Diagnosis):
+    """An edit of a parameter that is cut goes unnoticed. Perhaps only those were compared that stand behind a part, or no
+    more was asked of one that is cut: the five words have nothing to do with each other.
+    """
+
+    def unseen(self) -> bool:
+        nodes = self.all_nodes()
+        return any(
+            self.stands(param, nodes) and self.differs(name) and self.uncounted(name)
+            for name, param in self.params.items()
+        )
+
+
+@bank.variant(OnlyWhatStandsBehindCompared)
+class _(Diagnosis):
+    """Not looked for where something is cut."""
+
+    def unseen(self) -> bool:
+        return not self.cut() and super().unseen()
+
+
+@bank.mistake(breaks=UNSEEN_IS)
 class AllMustDiffer(Diagnosis):
     """An edit of the first entry of a parameter goes unnoticed. Perhaps all entries had to differ from their copies, or not
     all were compared: one that differs is enough.

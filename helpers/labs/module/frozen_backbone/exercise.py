@@ -180,6 +180,7 @@ def forward(answer: Any, trial: Trial) -> None:
         "second, of the same size,": draw(6),
         "third, of 3 samples,": draw(3),
         "first, again,": x,
+        "last, of three dimensions,": torch.stack([draw(x.shape[1]) for _ in range(4)]),
     }
     for place, batch in batches.items():
         trial.given(f"model.eval(), then model(x) of several batches; the {place} is looked at")

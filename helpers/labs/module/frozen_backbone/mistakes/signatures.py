@@ -36,3 +36,22 @@ class _(Base):
         for module in (self.backbone, *self.backbone.children()):
             module.training = False
         return self
+
+
+@frozen_backbone.mistake(breaks="head(backbone(x))")
+class FlattenedBetween(Right):
+    """With x of three dimensions head(backbone(x)) was not computed, with one of two it was. Perhaps something stands between
+    the two, such as a flatten or a mean: the head gets what the backbone gives, as it is.
+    """
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.backbone(x).flatten(1))
+
+
+@frozen_backbone.variant(FlattenedBetween)
+class _(Right):
+    """A mean over what follows the channels."""
+
+    def forward(self, x: Any) -> Any:
+        features = self.backbone(x)
+        return self.head(features if features.dim() == 2 else features.mean(-1))
