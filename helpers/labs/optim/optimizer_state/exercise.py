@@ -378,11 +378,17 @@ def _(answer: Any, trial: Trial) -> None:
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
-    for kind in KINDS:
-        opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
+    for kind in (*KINDS, "AdamW with names"):
+        opt, sd = (
+            newly_built(trial, kind.removesuffix(" with names")),
+            file_in_mid_run(trial, kind.removesuffix(" with names")),
+        )
         trial.given(
             f"{kind}: an optimizer that has taken a step, and a file without a state for parameters 1 and 4"
         )
+        if kind.endswith("names"):  # as torch keeps them where named parameters are given
+            opt.param_groups[0]["param_names"], sd["param_groups"][0]["param_names"] = ["w", "b"], ["b", "w"]
+            trial.given(f'{kind}: "param_names" of group 0 is ["w", "b"] in opt, ["b", "w"] in the file')
         params = params_of(opt)
         trial.call(answer[1], opt, sd)
         foreign = [type(key).__name__ for key in opt.state if not any(key is param for param in params)]

@@ -361,6 +361,17 @@ class NoNameReported(Load):
         return []
 
 
+@loads.mistake(breaks="what the module has and `sd` lacks, and what only `sd` has.")
+class PrefixTakenOff(Load):
+    """`module.conv.b` of the file was taken for conv.b. Perhaps `module.` is taken off each name, as it is often done to files
+    of DistributedDataParallel: that is for whoever has such a file. A name is a name, and this one is unexpected.
+    """
+
+    def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+        bare = type(sd)((key.removeprefix("module."), value) for key, value in sd.items())
+        return Load.__call__(self, module, bare, strict, assign)
+
+
 @loads.mistake()
 class MissingAndUnexpectedSwapped(Load):
     """What the file lacks was called unexpected, and what only the file has, missing. Seen from the model:

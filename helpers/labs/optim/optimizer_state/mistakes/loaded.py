@@ -66,6 +66,26 @@ def numbers_stay_keys(opt: Optimizer, sd: State) -> None:
     opt.state.update(copy.deepcopy(sd["state"]))
 
 
+@loads.mistake(breaks="groups and parameters are matched by their place.")
+def matched_by_names(opt: Optimizer, sd: State) -> None:
+    """Where the groups have names of their parameters in different orders, the states are not those of the same places.
+    Perhaps parameters were matched by "param_names": names are options like all others, and the place decides.
+    """
+    named = copy.deepcopy(sd)
+    params = list(places(opt))
+    for group, saved in zip(opt.param_groups, named["param_groups"], strict=True):
+        if "param_names" in group and "param_names" in saved:
+            by_name = dict(zip(saved["param_names"], saved["params"], strict=True))
+            saved["params"] = [by_name[name] for name in group["param_names"]]
+    moved = [place for group in named["param_groups"] for place in group["params"]]
+    load(opt, sd)
+    opt.state.clear()
+    for place, values in ((moved.index(n), values) for n, values in sd["state"].items()):
+        opt.state[params[place]].update(
+            {key: cast(key, value, params[place]) for key, value in values.items()}
+        )
+
+
 @loads.mistake()
 def old_state_stays(opt: Optimizer, sd: State) -> None:
     """Parameters that have no state in the file have one after the load. Perhaps it is the one from before:
