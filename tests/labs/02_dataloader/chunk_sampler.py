@@ -33,11 +33,11 @@ class ChunksByTorch(Sampler):
 
 
 class ChunksByNumPy:
-    """NumPy's integers; one generator for all iterations, set anew at the start of each."""
+    """NumPy's integers; whole chunks are drawn and laid out before the first index comes."""
 
     def __init__(self, lengths: Sequence[int], seed: int) -> None:
         self.borders = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        self.seed, self.epoch, self.rng = seed, 0, np.random.RandomState(seed)
+        self.seed, self.epoch = seed, 0
 
     def set_epoch(self, epoch: int) -> None:
         self.epoch = epoch
@@ -46,9 +46,12 @@ class ChunksByNumPy:
         return int(self.borders[-1])
 
     def __iter__(self) -> Iterator[int]:
-        self.rng.seed(self.seed * 10_007 + self.epoch)
-        for chunk in self.rng.permutation(len(self.borders) - 1):
-            yield from self.rng.permutation(np.arange(self.borders[chunk], self.borders[chunk + 1])).tolist()
+        rng = np.random.RandomState(self.seed * 10_007 + self.epoch)
+        chunks = [
+            rng.permutation(np.arange(self.borders[chunk], self.borders[chunk + 1]))
+            for chunk in rng.permutation(len(self.borders) - 1)
+        ]
+        return iter([index for chunk in chunks for index in chunk.tolist()])
 
 
 class ChunksAsLists:

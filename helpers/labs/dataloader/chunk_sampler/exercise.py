@@ -263,7 +263,8 @@ def _(answer: type, trial: Trial) -> None:
         [5, 6, 4, 7, 3],
         some_seed(trial),
     )  # two of these orders are alike by chance once in 10**12 times
-    numbers = [*range(12), 100, 1000, 2000]
+    # Seeds go to 3000: a remainder by a power of two, or by a round number, brings two of these together.
+    numbers = [*range(12), 100, 128, 255, 256, 512, 1000, 1023, 1024, 2000, 2048]
     for what, runs in (
         ("epoch", [(seed, epoch) for epoch in numbers]),
         ("seed", [(seed, 0) for seed in numbers]),
@@ -415,7 +416,10 @@ def _(answer: type, trial: Trial) -> None:
     running = iter(sampler)
     got = [next(running)]
     sampler.set_epoch(2)
-    got += itertools.islice(running, total + 4)
+    while (
+        len(got) < total + 5 and (index := next(running, None)) is not None
+    ):  # no iter(): that may begin anew
+        got.append(index)
     trial.true(
         tuple(got) == want,
         "set_epoch changed the rest of an iteration that was under way: it chooses the epoch of the next ones.",
@@ -469,16 +473,28 @@ def _(answer: type, trial: Trial) -> None:
 )
 def _(answer: type, trial: Trial) -> None:
     lengths, seed = [3, 5, 2], some_seed(trial)
-    trial.given(f"sampler = ChunkSampler({lengths}, {seed}); two iterators over it, asked in turns")
+    (want,) = orders_for(answer, trial, lengths, [(seed, None)])
     sampler = made(answer, trial, lengths, seed)
+    trial.given(f"sampler = ChunkSampler({lengths}, {seed}); two iterators over it, asked in turns")
     pairs = list(itertools.islice(zip(iter(sampler), iter(sampler), strict=False), 20))
+    both = [list(indices) for indices in zip(*pairs, strict=True)] or [[], []]
     trial.true(
-        not any(faults(list(indices), sum(lengths)) for indices in zip(*pairs, strict=True)) and bool(pairs),
-        "One of the two iterators does not give every index once: they share one place.",
+        not any(faults(indices, sum(lengths)) for indices in both),
+        "One of the two iterators does not give every index once.",
         expected="every index once from each of them",
-        got=pairs,
-        observed=len(pairs) == sum(lengths),
+        got=f"from the first {both[0]}, from the second {both[1]}",
+        observed="one place" if not faults(sum(both, []), sum(lengths)) else len(pairs) == sum(lengths),
     )
+    _undisturbed(trial, want, both)
+    trial.given(
+        f"sampler = ChunkSampler({lengths}, {seed}); three indices, list(sampler), and the other indices"
+    )
+    running = iter(sampler)
+    first = list(itertools.islice(running, 3))
+    between = order(sampler, sum(lengths))
+    while len(first) < sum(lengths) + 5 and (index := next(running, None)) is not None:
+        first.append(index)
+    _undisturbed(trial, want, [first, between])
     trial.given(f"DataLoader(range({sum(lengths)}), 4, sampler=ChunkSampler({lengths}, {seed}))")
     loader = DataLoader(range(sum(lengths)), 4, sampler=sampler, generator=torch.Generator())
     got = [batch.tolist() for batch in loader]
@@ -487,6 +503,22 @@ def _(answer: type, trial: Trial) -> None:
         "A DataLoader with this sampler does not give every sample once.",
         expected="3 batches with every sample once, as ints",
         got=got,
+    )
+
+
+def _undisturbed(trial: Trial, want: tuple[Any, ...], both: list[list[Any]]) -> None:
+    """Wrong unless each of two iterations gives what it gives alone."""
+    off = [
+        f"the {name}"
+        for name, indices in zip(("first", "second"), both, strict=True)
+        if tuple(indices) != want
+    ]
+    trial.true(
+        not off,
+        f"The order of {' and of '.join(off)} of two iterations is not the one that comes without the other iteration.",
+        expected=f"from each of them {list(want)}",
+        got=f"from the first {both[0]}, from the second {both[1]}",
+        observed="other orders",
     )
 
 

@@ -447,3 +447,57 @@ class _(Right):
 
     def __iter__(self) -> Iterator[Any]:
         return self.running
+
+
+@chunk_sampler.mistake(breaks="Iterations do not disturb each other.")
+class GeneratorShared(Right):
+    """Of two iterations over one sampler at once, one has a different order than alone. Perhaps the sampler has one generator
+    for all, which each iteration seeds, and draws from as it goes on: make one in each __iter__.
+    """
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.own = random.Random()
+
+    def __iter__(self) -> Iterator[int]:
+        self.own.seed(f"{self.seed}/{self.epoch}")
+        for chunk in self.own.sample(range(len(self.lengths)), len(self.lengths)):
+            for place in self.own.sample(range(self.lengths[chunk]), self.lengths[chunk]):
+                yield self.start(chunk) + place
+
+
+@chunk_sampler.variant(GeneratorShared)
+class _(Right):
+    """A torch.Generator."""
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.own = torch.Generator()
+
+    def __iter__(self) -> Iterator[int]:
+        self.own.manual_seed(self.seed * 1_000_003 + self.epoch)
+        for chunk in torch.randperm(len(self.lengths), generator=self.own).tolist():
+            for place in torch.randperm(self.lengths[chunk], generator=self.own).tolist():
+                yield self.start(chunk) + place
+
+
+@chunk_sampler.variant(GeneratorShared)
+class _(Right):
+    """A chunk at a time."""
+
+    def __init__(self, lengths: list[int], seed: int) -> None:
+        super().__init__(lengths, seed)
+        self.own = np.random.RandomState(seed)
+
+    def __iter__(self) -> Iterator[int]:
+        self.own.seed(self.seed * 10_007 + self.epoch)
+        for chunk in self.own.permutation(len(self.lengths)):
+            yield from (self.start(chunk) + self.own.permutation(self.lengths[chunk])).tolist()
+
+
+@chunk_sampler.variant(SeedsComeAgain)
+class _(Right):
+    """Some bits of the seed."""
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed & 255, self.epoch))

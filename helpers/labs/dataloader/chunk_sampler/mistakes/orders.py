@@ -524,8 +524,8 @@ class _(Right):
 
 @chunk_sampler.mistake()
 class IteratorOfItself(Right):
-    """set_epoch in the middle of an iteration makes it lose indices or repeat them. Perhaps __iter__ returns
-    the sampler itself, with one place for all: let __iter__ be a generator function.
+    """Two iterations over one sampler at once share the indices: what one of them gives, the other does not. Perhaps __iter__
+    returns the sampler itself, with one place for all: let __iter__ be a generator function.
     """
 
     def __iter__(self) -> Any:
