@@ -351,6 +351,8 @@ def _(answer: Any, trial: Trial) -> None:
         [{"boxes": [1.5, 2]}, {"boxes": [3.5, 4]}],
         [({"x": one}, 1), ({"x": two}, 2)],
         [OrderedDict(x=0.5), OrderedDict(x=1.5)],
+        [{"a": {"x": 1.5}}, {"a": {"x": 2.5}}],
+        [{"a": [{"x": 1.5}]}, {"a": [{"x": 2.5}]}],
         [one, two],
         [one.numpy(), two.numpy()],
         [2.5, 1.5],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 import torch.utils.data._utils.worker as torch_worker
 from torch.utils.data import DataLoader, IterableDataset
@@ -134,9 +135,12 @@ def kind_of(parts: list[list[Any]], want: list[int], start: int) -> Any:
     return [places(each, start) for each in parts]
 
 
-def kind_of_parts(parts: list[list[Any]], want: list[int]) -> str:
-    """In words, how items were dealt that come once each, to parts of unequal size."""
-    if want in parts:
+def kind_of_parts(parts: list[list[Any]], want: list[int], of_many: Callable[[], list[int]]) -> str:
+    """In words, how items were dealt that come once each, to parts of unequal size.
+
+    of_many: how many items each worker gets of a long stream.
+    """
+    if want in parts and max(counts := of_many()) == sum(counts):
         return "worker 0 alone" if parts[0] == want else "a different worker alone"
     return "blocks" if sum(parts, []) == want else "mixed"
 
@@ -201,7 +205,16 @@ def _(answer: Any, trial: Trial) -> None:
             "The parts are of unequal size: some workers are idle while others work.",
             expected="parts that differ by one item at most",
             got=sizes,
-            observed=("sizes", kind_of_parts(parts, want)),
+            observed=(
+                "sizes",
+                kind_of_parts(
+                    parts,
+                    want,
+                    lambda workers=num_workers: [
+                        len(part(answer, trial, Counted(300), id, workers)) for id in range(workers)
+                    ],
+                ),
+            ),
         )
 
 
@@ -239,8 +252,8 @@ def _(answer: Any, trial: Trial) -> None:
             needed = item // STEP + 1
             trial.true(
                 so_far <= needed + num_workers,
-                f"For {count} items of this part {so_far} items of the stream had been read.",
-                expected=f"{needed} suffice, {needed + num_workers} are allowed",
+                f"When item {count} of this part came, {so_far} items of the stream had been read. It is item {needed} there.",
+                expected=f"{needed + num_workers} items read, or fewer: {num_workers} beyond it",
                 got=so_far,
                 observed="far ahead",
             )
@@ -264,11 +277,10 @@ def _kept(answer: Any, trial: Trial, length: int, num_workers: int) -> bool:
 
 
 def _by_seed(answer: Any, trial: Trial, first: list[int], start: int, length: int, num_workers: int) -> bool:
-    """Whether worker 0 gets other items where its seed is a different one."""
-    seeds = (7, 77, 777)  # a few: of few items two draws may well be the same
-    return any(
-        part(answer, trial, Counted(length, start), 0, num_workers, seed=seed) != first for seed in seeds
-    )
+    """Whether worker 0 gets other items where its seed is a different one, and the same with the same seed."""
+    seeds = (7, 77, 777, 7)  # a few: of few items two draws may well be the same
+    came = [part(answer, trial, Counted(length, start), 0, num_workers, seed=seed) for seed in seeds]
+    return came[0] == came[-1] and any(each != first for each in came)
 
 
 @shard.property("ranks are not looked at", asks="Ranks are not looked at.", once_right=True)
@@ -349,8 +361,8 @@ def _(answer: Any, trial: Trial) -> None:
         alike = len(got) == len(want) or id is not None
         own = all(any(one is item for item in items) for one in got)
         trial.true(
-            own or got != want,
-            "Each item equals the stream's, and is a different object: the item itself is to be passed on.",
+            own or repr(got) != repr(want),
+            "Items equal the stream's, and are different objects: the item itself is to be passed on.",
             expected=f"{want}, the objects of the stream",
             got=f"{got}, of which some are copies",
             observed="copies",
@@ -365,13 +377,51 @@ def _(answer: Any, trial: Trial) -> None:
         if id == 0:
             first = got
         elif id == 1:
+            trial.given(f"a stream of {items} in workers 0 and 1 of 2")
+            lost = missing(first + got, items)
             trial.true(
                 len(first) + len(got) == len(items) and abs(len(first) - len(got)) <= 1,
-                "Some items come in no worker, or in both.",
-                expected=f"{len(items)} items in two parts",
+                f"In neither worker came: {', '.join(lost)}."
+                if lost
+                else "Some items come in both workers, or too often.",
+                expected=f"worker 0: {items[::2]}\nworker 1: {items[1::2]}, or the other way round",
                 got=f"worker 0: {first}\nworker 1: {got}",
-                observed=("parts", missing(first + got, items)),
+                observed=("parts", lost),
             )
+    _arrays(answer, trial)
+
+
+def _arrays(answer: Any, trial: Trial) -> None:
+    """Wrong unless items come that no `==` or `if` can deal with: what it gives for them is no truth value."""
+    items = [np.array([0, 1]), torch.tensor([0.0, 1.0]), np.array([0, 1]), np.zeros(0), torch.zeros(0)]
+    shown = "a stream of arrays and tensors of two elements, and of none"
+    for id, num_workers in ((None, 1), (0, 2)):
+        trial.given(f"{shown}, in {'the main process' if id is None else f'worker {id} of {num_workers}'}")
+        want = items[id or 0 :: num_workers]
+        try:
+            got = (
+                list(taken(_iterator(trial.call(answer, Given(items)), trial), 500, trial))
+                if id is None
+                else part(answer, trial, Given(items), id, num_workers)
+            )
+        except (TypeError, ValueError, RuntimeError) as error:
+            trial.fail(
+                f"The answer raised {type(error).__name__}: {error}",
+                expected=f"{len(want)} items, passed on without a look at what they are",
+                got=type(error).__name__,
+                observed="looked at",
+            )
+        # In the main process all, in their order; which part is worker 0's is for the answer to say.
+        whole = len(got) == len(want) and all(one is item for one, item in zip(got, want, strict=True))
+        trial.true(
+            whole
+            if id is None
+            else len(got) in (2, 3) and all(any(one is item for item in items) for one in got),
+            f"Of {len(want)} items {len(got)} came." if len(got) != len(want) else "Other items came.",
+            expected=str(want),
+            got=str(got),
+            observed=("arrays", len(got)),
+        )
 
 
 @shard.property(

@@ -50,6 +50,21 @@ class _(Right):
         return columns
 
 
+@objects.variant(FirstSampleOverwritten)
+class _(Right):
+    """The outermost dict is a copy; what is in it is filled where it stands."""
+
+    def mappings(self, samples: Sequence[Any]) -> Any:
+        return self.filled(copy.copy(samples[0]), samples)
+
+    def filled(self, batch: Any, samples: Sequence[Any]) -> Any:
+        for key in batch:
+            column = [sample[key] for sample in samples]
+            inner = isinstance(column[0], dict)
+            batch[key] = self.filled(column[0], column) if inner else self(column)
+        return batch
+
+
 @objects.mistake()
 class ItemsTakenOut(Right):
     """The samples lack items after the call, perhaps taken out by pop: they are the dataset's own, and the next epoch needs

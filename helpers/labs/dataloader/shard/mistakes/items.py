@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from torch.utils.data import get_worker_info
@@ -53,7 +53,7 @@ def none_lost(dataset: Any) -> Any:
 
 @shard.mistake()
 def equal_items_once(dataset: Any) -> Any:
-    """An item that equals an earlier one is lost: it is an item of its own, and its place decides."""
+    """Items that equal an earlier one are lost, all of them or some: each is an item of its own, and its place decides."""
     id, workers = id_and_workers()
     seen: list[Any] = []
     for item in dataset:
@@ -61,6 +61,30 @@ def equal_items_once(dataset: Any) -> Any:
             seen.append(item)
             if (len(seen) - 1) % workers == id:
                 yield item
+
+
+@shard.mistake(breaks="An item may be anything")
+def items_compared(dataset: Any) -> Any:
+    """An array or tensor of several elements raised. Perhaps an item was compared with something by `==`, to find the end of the
+    stream: what `==` gives for arrays has no truth value. `is` compares objects, and looks into none.
+    """
+    id, workers = id_and_workers()
+    end, items = object(), iter(dataset)
+    for _ in range(id):
+        next(items, end)
+    while not (item := next(items, end)) == end:
+        yield item
+        for _ in range(workers - 1):
+            next(items, end)
+
+
+@shard.variant(items_compared)
+def _(dataset: Any) -> Any:
+    """In rounds, the last one filled up."""
+    id, workers = id_and_workers()
+    for items in zip_longest(*[iter(dataset)] * workers, fillvalue="__end__"):
+        if items[id] != "__end__":
+            yield items[id]
 
 
 @shard.mistake()
@@ -134,7 +158,7 @@ def false_item_taken_for_the_end(dataset: Any) -> Any:
 
 @shard.mistake()
 def items_copied(dataset: Any) -> Any:
-    """A copy of each item came: it takes time and memory, and whoever knows an item by its identity does not find it."""
+    """Copies of items came: that takes time and memory, and whoever knows an item by its identity does not find it."""
     id, workers = id_and_workers()
     return map(copy.deepcopy, islice(dataset, id, None, workers))
 
