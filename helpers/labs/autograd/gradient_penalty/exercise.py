@@ -169,6 +169,15 @@ def value(answer: Penalty, trial: Trial) -> None:
             got=f"{got.item():.12g}",
             observed=kind,
         )
+    w, c = (torch.randn(shape, generator=trial.generator, dtype=torch.float64) for shape in ((3, 4), (4, 3)))
+    w.requires_grad_()
+    trial.given(
+        "loss = (w.t().contiguous().square() * c).sum(), w of shape (3, 4): its gradient is transposed in memory"
+    )
+    loss = (w.t().contiguous().square() * c).sum()
+    want = penalty_of(loss, [w]).detach()
+    got = given_penalty(answer, trial, loss, [w])
+    trial.equal(got.detach(), want, "The penalty", observed="transposed")
 
 
 def same_slope(one: Tensor | None, other: Tensor | None) -> bool:

@@ -174,8 +174,12 @@ def gradient(answer: Answer, trial: Trial) -> None:
     ):
         x.requires_grad_()
         c = (3 * torch.randn(x.shape, generator=trial.generator, dtype=torch.float64)).to(x.dtype)
+        turned = x.dim() == 2
+        if turned:
+            c = c.t().contiguous().t()
         trial.given(
             f"x {shown(x)} between {x.min().item():.3g} and {x.max().item():.3g}, random numbers come in"
+            + (", transposed in memory" if turned else "")
         )
         (got,) = gradients(answer, trial, called(answer, trial, x), [x], c.clone())
         trial.true(

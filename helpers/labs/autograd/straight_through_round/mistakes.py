@@ -78,7 +78,7 @@ class _(Right):
 
 @straight_through_round.mistake()
 class NotRounded(Right):
-    """The forward gives x back: gradients go through, and nothing is rounded."""
+    """The forward gives x back, or nearly: gradients go through, and what should be rounded is not."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -39,6 +39,7 @@ chunk_sampler = Exercise(
     difficulty="medium",
     core=False,
     names=("ChunkSampler",),
+    version=2,
     kind="class",
     hints=[
         "Two shuffles: one of the chunks, one inside each chunk. Where does each chunk begin? All chunks may have other lengths.",

@@ -130,6 +130,7 @@ def _(answer: Any, trial: Trial) -> None:
     compare(answer, trial, functools.partial(Arrays, 2), batch_size=None)
     compare(answer, trial, functools.partial(Stream, 2, Arrays(2)), batch_size=None)
     compare(answer, trial, functools.partial(Keyed, 4), sampler=["", "dog", 0, "dog"], batch_size=None)
+    compare(answer, trial, functools.partial(Keyed, 4), sampler=[[0, 1], [2]], batch_size=None)
 
 
 @serial_loader.property(

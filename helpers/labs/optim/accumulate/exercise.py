@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -319,7 +319,9 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     for training in (True, False):
         model, loss_fn, batches = new_model(trial).train(training), loss_with(smoothing=0.1), ragged(trial)
-        trial.given(f"a model in {'training' if training else 'eval'} mode")
+        model.part.train(not training)
+        modes = ("training", "eval") if training else ("eval", "training")
+        trial.given(f"a model in {modes[0]} mode, with a part in {modes[1]} mode")
         weights = copy.deepcopy(model.state_dict())
         settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
         pairs = [(x, x.clone(), target, target.clone()) for x, target in batches]
@@ -332,13 +334,17 @@ def _(answer: Any, trial: Trial) -> None:
             got=_first(model.state_dict()[off[0]]) if off else None,
             observed="weights",
         )
-        flags = model.training, model.hidden.requires_grad, model.frozen.requires_grad
+        flags = *model.modes(), model.hidden.requires_grad, model.frozen.requires_grad
         trial.true(
-            flags == (training, True, False),
-            "The mode of the model, or requires_grad of a parameter, was changed.",
-            expected=f"training={training}, hidden.requires_grad=True, frozen.requires_grad=False",
-            got=f"training={flags[0]}, hidden.requires_grad={flags[1]}, frozen.requires_grad={flags[2]}",
-            observed="mode" if flags[0] != training else "requires_grad",
+            flags == (training, not training, True, False),
+            "The mode of the model or of its part, or requires_grad of a parameter, was changed.",
+            expected=_flags((training, not training, True, False)),
+            got=_flags(flags),
+            observed="mode"
+            if flags[0] != training
+            else "mode of the part"
+            if flags[1] == training
+            else "requires_grad",
         )
         now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
         trial.true(
@@ -369,13 +375,18 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
+def _flags(flags: Sequence[bool]) -> str:
+    names = "training", "part.training", "hidden.requires_grad", "frozen.requires_grad"
+    return ", ".join(f"{name}={flag}" for name, flag in zip(names, flags, strict=True))
+
+
 def _settings(these: dict[str, Any], others: dict[str, Any]) -> str:
     """The settings that differ."""
     return ", ".join(f"{name}={value}" for name, value in these.items() if others.get(name) != value)
 
 
 @accumulate.property(
-    "the loss is left as it is, too, if the model raises",
+    "model and loss are left as they are, too, if the model raises",
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
     once_right=True,
 )
@@ -386,8 +397,18 @@ def _(answer: Any, trial: Trial) -> None:
         (torch.zeros(2, 3, FEATURES + 1, dtype=torch.float64), batch_of(trial, 2, 3)[1]),
     ]
     settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
-    trial.given("the model raises at the second batch, which has a feature too many")
+    model.part.eval()
+    trial.given(
+        "the model, in training mode with a part in eval mode, raises at the second batch, which has a feature too many"
+    )
     trial.raises(RuntimeError, lambda: answer(model, loss_fn, batches), "from the model")
+    trial.true(
+        model.modes() == (True, False),
+        "The model raised, and was left in a different mode.",
+        expected="training=True, part.training=False",
+        got=f"training={model.training}, part.training={model.part.training}",
+        observed="mode after an error",
+    )
     now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
     trial.true(
         now == settings,

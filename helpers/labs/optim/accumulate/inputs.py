@@ -31,10 +31,11 @@ class Tagger(nn.Module):
         self.out = Parameter(torch.randn(6, CLASSES, generator=generator).to(dtype))
         self.shift = Parameter(torch.randn(6, CLASSES, generator=generator).to(dtype))
         self.unused = Parameter(torch.randn(2, generator=generator).to(dtype))
+        self.part = nn.Identity()
         self.log = ""
 
     def forward(self, x: Tensor) -> Tensor:
-        logits = ((x @ self.hidden).tanh() * self.frozen @ (self.out + self.shift)).transpose(1, 2)
+        logits = (self.part(x @ self.hidden).tanh() * self.frozen @ (self.out + self.shift)).transpose(1, 2)
         self.log += "F" if logits.requires_grad else "f"
         if logits.requires_grad:
             logits.register_hook(self.came_back)
@@ -42,6 +43,10 @@ class Tagger(nn.Module):
 
     def came_back(self, grad: Tensor) -> None:
         self.log += "B"
+
+    def modes(self) -> tuple[bool, bool]:
+        """Whether the model, and its one part, are in training mode."""
+        return self.training, self.part.training
 
     def grads(self) -> dict[str, Tensor | None]:
         return {name: None if p.grad is None else p.grad.clone() for name, p in self.named_parameters()}

@@ -210,8 +210,8 @@ def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
 
 @accumulate.mistake()
 def losses_summed_first(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """Batches ran before the backward of those before them, and all graphs were alive at once: the memory is that of the large
-    batch. Perhaps the losses were kept, or added up with one backward at the end.
+    """Batches ran before the backward of those before them, and the graphs of several were alive at once. Perhaps the losses or the
+    outputs were kept, or the losses added up with one backward at the end: the memory is near that of the large batch.
     """
     batches = list(batches)
     counts, losses = counts_of(batches, loss_fn.ignore_index), []
@@ -482,6 +482,33 @@ def mode_turned(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Ten
     mode, is the caller's choice.
     """
     return weighted(model.train(), loss_fn, batches)
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def mode_of_a_part_turned(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The model is in its old mode, and a part of it is in a different one than before. Perhaps model.train(was) put it back: train()
+    goes down to every part, and a frozen part in eval mode is the caller's choice.
+    """
+    was = model.training
+    result = weighted(model.train(), loss_fn, batches)
+    model.train(was)
+    return result
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def mode_lost_on_an_error(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """Where the model raises, it is left in a different mode. Perhaps the modes are put back only if all goes well: that belongs in
+    a finally, and the mode need not be touched at all.
+    """
+    modes = {part: part.training for part in model.modules()}
+    result = weighted(model.eval(), loss_fn, batches)
+    for part, mode in modes.items():
+        part.training = mode
+    return result
 
 
 @accumulate.mistake(

@@ -290,12 +290,12 @@ VIEWS = {
 
 
 @clip_grad_norm_.property(
-    "as many operations for 40 parameters as for 4",
+    "as many operations for 100 parameters as for 3",
     asks="As many torch operations for 100 parameters as for 3, views among them (only `detach` is not counted).",
 )
 def one_pass(answer: Answer, trial: Trial) -> None:
     counts = []
-    for number in (4, 40):
+    for number in (3, 100):
         params = with_gradients(trial, *[(2, 2)] * number)
         trial.given(f"{number} parameters of shape (2, 2), max_norm 0.1; operations are counted")
         with Ops() as ops:
@@ -307,7 +307,7 @@ def one_pass(answer: Answer, trial: Trial) -> None:
     )
     trial.true(
         not growing,
-        f"{sum(few.values())} operations for 4 parameters, and {sum(many.values())} for 40. These grow: "
+        f"{sum(few.values())} operations for 3 parameters, and {sum(many.values())} for 100. These grow: "
         + ", ".join(f"{name} ({few.get(name, 0)}, then {many[name]})" for name in growing[:4])
         + (
             ". A view launches nothing on a GPU, and Python runs for each all the same"
@@ -429,3 +429,14 @@ def adds_what_keeps_from_zero(answer: Answer, trial: Trial) -> None:
                 else [round(ratio, 4) for ratio in scaled],
             ),
         )
+    params = with_gradients(trial, *SHAPES)
+    trial.given("five parameters, max_norm 0")
+    trial.call(lambda: answer(list(params), 0.0, 2.0))
+    left = sum(bool(grad.any()) for grad in gradients_of(params))
+    trial.true(
+        not left,
+        f"For max_norm 0 the factor is 0, and {left} of 5 gradients are not 0.",
+        expected="gradients that are 0",
+        got=f"{left} gradients with other numbers",
+        observed="max_norm 0",
+    )

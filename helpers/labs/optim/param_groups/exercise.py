@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from helpers.check.compare import shown
@@ -59,8 +60,9 @@ def _names(group: dict, place: int, model: nn.Module, trial: Trial) -> list[str]
     params = group.get("params")
     trial.true(
         isinstance(params, list | tuple),
-        f"Group {place} holds its parameters in {_kind(params)}. What can be read only once is empty the second time; "
-        "a set has no order.",
+        f"Group {place} holds its parameters in {_kind(params)}"
+        + (", which has no order." if isinstance(params, set | frozenset) else ".")
+        + (" It can be read only once: the second time it is empty." if isinstance(params, Iterator) else ""),
         expected="a list under the key 'params'",
         got=params,
         observed=("params", type(params).__name__, sorted(map(str, group))),
@@ -91,8 +93,8 @@ def _require_split(answer: Answer, trial: Trial, *models: Named) -> None:
         want = [list(names) for names in _wanted(model)]
         trial.true(
             "?" not in sum(got, []),
-            "A group holds tensors that are no parameters of the model: buffers, copies, or what detach() and "
-            "state_dict() give. An optimizer moves the objects that it is given.",
+            "A group holds tensors that are no parameters of this model: buffers, copies, what detach() and state_dict() give, or "
+            "parameters of the model of an earlier call. An optimizer moves the objects that it is given.",
             expected="parameters of the model",
             got=got,
             observed=("strangers", got),
@@ -273,6 +275,9 @@ def leaves_the_model(answer: Answer, trial: Trial) -> None:
         description, build = MODELS[kind]
         model = build()
         trial.given(f"{description}, weight_decay={DECAY}; called twice, with a different model in between")
+        for param in model.parameters():
+            param.grad = torch.ones_like(param)
+        grads = [(param, param.grad) for param in model.parameters()]
         before = {name: (param, param.requires_grad) for name, param in model.named_parameters()}
         first = _all_names(answer, trial, model)
         _all_names(answer, trial, MODELS["linear"][1]())
@@ -290,6 +295,18 @@ def leaves_the_model(answer: Answer, trial: Trial) -> None:
             got=changed,
             observed="model changed",
         )
+        trial.true(
+            all(param.grad is grad and bool(grad.all()) for param, grad in grads),
+            "Making the groups changed gradients of the model.",
+            expected="each .grad as before",
+            observed="gradients changed",
+        )
+        trial.true(
+            all(module.training for module in model.modules()),
+            "Making the groups changed the mode of the model.",
+            expected="a model in training mode, as before",
+            observed="mode changed",
+        )
         second = _all_names(answer, trial, model)
         trial.true(
             first == second,
@@ -297,6 +314,15 @@ def leaves_the_model(answer: Answer, trial: Trial) -> None:
             expected=shown(first),
             got=second,
             observed="different at the second call",
+        )
+        trial.given(f"{description}; called with weight_decay={DECAY}, then with 3")
+        got = [group.get("weight_decay") for group in _groups(answer, trial, model, 3)]
+        trial.true(
+            got == [3, 0],
+            "A later call for the same model, with a different weight_decay, gives other decays.",
+            expected="[3, 0.0]",
+            got=got,
+            observed="an older decay",
         )
 
 

@@ -423,3 +423,27 @@ def vectors_frozen(model: nn.Module, weight_decay: float) -> list[dict]:
     for param in groups[1]["params"]:
         param.requires_grad_(False)
     return groups
+
+
+@param_groups.mistake(breaks="The model is left as it is")
+def gradients_cleared(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The gradients of the model are gone, perhaps by zero_grad(): to make groups is not to begin a step."""
+    model.zero_grad()
+    return _grouped(_trained(model), weight_decay, _by_ndim)
+
+
+@param_groups.mistake(breaks="The model is left as it is")
+def mode_changed(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The model is in a different mode than before, perhaps by eval(): groups are made from its parameters, in any mode."""
+    model.eval()
+    return _grouped(_trained(model), weight_decay, _by_ndim)
+
+
+@param_groups.mistake(breaks="a second call gives the same groups.")
+def groups_kept_for_the_model(model: nn.Module, weight_decay: float) -> list[dict]:
+    """A second call for the same model, with a different weight_decay, gave the decays of the first. Perhaps the groups are kept in a
+    table by model, or on it.
+    """
+    if not hasattr(model, "_groups_of"):
+        object.__setattr__(model, "_groups_of", _grouped(_trained(model), weight_decay, _by_ndim))
+    return model._groups_of

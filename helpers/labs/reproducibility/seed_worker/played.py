@@ -78,7 +78,8 @@ def started(answer: Callable[[int], None], trial: Trial, *args: int, **kwargs: i
 def drawn(dataset: Noisy, trial: Trial, count: int = DRAWS) -> tuple[float, ...]:
     """The first draws of a dataset; wrong if its `rng` is no Generator any more."""
     if not isinstance(dataset.rng, np.random.Generator):
-        kind = getattr(dataset.rng, "__name__", None) or type(dataset.rng).__name__
+        named = dataset.rng if hasattr(dataset.rng, "__name__") else type(dataset.rng)
+        kind = f"{named.__module__}.{named.__name__}" if hasattr(named, "__module__") else named.__name__
         trial.fail(
             f"After the hook dataset.rng is no numpy.random.Generator any more, but {kind}: "
             "the dataset calls rng.integers and rng.random.",

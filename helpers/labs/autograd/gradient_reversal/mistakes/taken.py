@@ -66,6 +66,17 @@ class _(Right):
 
 @gradient_reversal.variant(KeptForNothing)
 class _(Right):
+    """x alone, where the result is a copy."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x.clone()
+
+
+@gradient_reversal.variant(KeptForNothing)
+class _(Right):
     """The result, a copy of x."""
 
     @staticmethod

@@ -202,7 +202,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 @fetch.mistake()
 def short_batches_one_by_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
-    """For a batch of one index, or of none, __getitems__ was not called: it reads a batch of any length."""
+    """For a batch without indices, and perhaps for one of a single index, __getitems__ was not called: it reads a batch of any length."""
     if auto_collation and len(index) > 1 and hasattr(dataset, "__getitems__"):
         return collate_fn(dataset.__getitems__(index))
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])

@@ -77,13 +77,24 @@ class _(Serial):
 
 @loaders.mistake()
 class DropLastOfAStream(Serial):
-    """drop_last does not drop the short last batch of an IterableDataset. A BatchSampler cannot do it: the stream ends
-    where no sampler sees it.
+    """drop_last does not drop the short last batch of an IterableDataset. A BatchSampler over endless
+    indices cannot do it: the stream ends where no sampler sees it.
     """
 
     def from_stream(self) -> Iterator[Any]:
         self.drop_last = False
         return super().from_stream()
+
+
+@loaders.mistake(breaks="With batch_size=None single samples come, no batches.")
+class ListTakenForABatch(Serial):
+    """With batch_size=None a list that the sampler gave was taken for a batch of indices. Perhaps the type of the index decides: a
+    dataset may read many rows at once, by a list as index. batch_size says whether there are batches.
+    """
+
+    def from_table(self) -> Iterator[Any]:
+        for index in self.indices:
+            yield self.collate_fn(self.fetched(index) if isinstance(index, list) else self.dataset[index])
 
 
 @loaders.mistake()

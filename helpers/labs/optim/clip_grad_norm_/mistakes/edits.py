@@ -233,7 +233,7 @@ def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) 
 @on_grads.mistake()
 def nan_hidden(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """A NaN or inf in one gradient does not show as it should in the norm or in the other gradients: the weights take a step
-    that means nothing, and the log looks healthy. Perhaps nan_to_num, a where, fmin or a condition keeps it back.
+    that means nothing. Perhaps nan_to_num, a where, fmin or a condition keeps it back.
     """
     total = total_of(grads, norm_type).nan_to_num()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
@@ -453,4 +453,15 @@ def length_asked(params: Any, max_norm: float, norm_type: float = 2.0) -> Tensor
         return torch.tensor(0.0)
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
+    return total
+
+
+@on_grads.mistake(breaks="all by one factor: max_norm / (norm + 1e-6)")
+def zero_means_off(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
+    """For max_norm 0 the gradients stay as they are. Perhaps 0 counts as "no clipping", as an option of a trainer has it: here the
+    factor is 0, and who wants no clipping says inf.
+    """
+    total = total_of(grads, norm_type)
+    if max_norm > 0:
+        torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total

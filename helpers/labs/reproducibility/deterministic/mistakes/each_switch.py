@@ -99,8 +99,8 @@ def _() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def warn_only_lost() -> Iterator[None]:
-    """After the block `warn_only` is not as it was. `use_deterministic_algorithms(old)` has it as its second
-    argument: without it, who only wanted warnings now gets errors.
+    """After the block `warn_only` is not as it was. `use_deterministic_algorithms(old)` turns it off, where no
+    `warn_only=` is given: who only wanted warnings now gets errors.
     """
     before = switches()
     turn(ON)
@@ -320,7 +320,7 @@ def without(*names: str) -> Callable[[], contextlib.AbstractContextManager[None]
 @contextlib.contextmanager
 def cudnn_deterministic_forgotten() -> Iterator[None]:
     """`cudnn.deterministic` is off in the block. It is a switch of its own: it forbids the algorithms of cuDNN that
-    do not repeat themselves. No `benchmark` only keeps the choice among them the same.
+    do not repeat themselves. benchmark=False keeps the choice among them the same, and no more.
     """
     before = switches()
     turn(ON | {"cudnn.deterministic": before["cudnn.deterministic"]})

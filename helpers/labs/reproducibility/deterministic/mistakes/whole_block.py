@@ -68,8 +68,8 @@ def exceptions_swallowed() -> Iterator[None]:
 @deterministic.mistake()
 @contextlib.contextmanager
 def error_replaced() -> Iterator[None]:
-    """What comes out is a different error from the one that was raised in the block: who waits for a KeyError, or for
-    the stop button, never sees it.
+    """What comes out is a different error from the one that was raised in the block: who waits for the one that was
+    raised never sees it.
     """
     before = switches()
     turn(ON)
