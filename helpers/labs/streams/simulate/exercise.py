@@ -92,6 +92,11 @@ waits = asks(
         "s1 30, s1 record e, s2 10, s2 wait e, s2 20",
     ),
     case(
+        "two kernels before the record",
+        [(0, 30), (30, 40), (40, 45)],
+        "s1 30, s1 10, s1 record e, s2 wait e, s2 5",
+    ),
+    case(
         "the stream is free later",
         [(0, 10), (0, 50), (50, 70)],
         "s1 10, s1 record e, s2 50, s2 wait e, s2 20",
