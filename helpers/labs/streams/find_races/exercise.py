@@ -81,7 +81,7 @@ TWICE = "Two launches of one kernel are equal Ops, and two kernels all the same.
 MANY = "10,000 ops take 5 seconds at most, and memory that grows with their number, not with its square."
 
 
-# What a call leaves behind is found first: it spoils everything else.
+# What comes back, and what a call leaves behind: that spoils everything else, and is found first.
 
 _calls = itertools.count()
 FROM_CALL_TO_CALL = (
@@ -89,6 +89,11 @@ FROM_CALL_TO_CALL = (
     ("records", "s1 >x, s1 record e, s2 wait e, s2 x>", "s2 wait e, s1 >x, s2 x>"),
     ("host_syncs", "s1 >x, s1 host_sync, s2 x>", "s1 >x, s2 x>"),
 )
+
+
+@find_races.property("a set of pairs of indices comes back", asks=SET)
+def kind(answer: Answer, trial: Trial) -> None:
+    found_in(answer, trial, [case("one race", {(0, 1)}, "s1 >x, s2 x>")])
 
 
 @find_races.property("each call begins anew, and leaves the program as it is", asks=LEFT)

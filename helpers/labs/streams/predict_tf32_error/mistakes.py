@@ -269,7 +269,7 @@ predict_tf32_error.variant(away_is_a_bias)(laws(away=lambda n: math.sqrt(2) * NO
 
 @predict_tf32_error.mistake(breaks=FORMULA)
 def emulated(n: int, rounding: str, data: str) -> float:
-    """For n = 2**50 an error was raised. Perhaps a product was computed, and its error measured. A
-    prediction comes before: from the bits and the data, for any n.
+    """For n = 2**50 an error was raised. Perhaps a product was computed and its error measured, or known values were
+    looked up. A prediction comes before: from the bits and the data, for any n.
     """
     return relative_error(n, rounding, data, rows=max(8, min(64, 2**15 // n)))

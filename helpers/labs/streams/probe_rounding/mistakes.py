@@ -11,6 +11,7 @@ from torch import Tensor
 from helpers.check.spec import returned
 from helpers.labs.streams.probe_rounding.exercise import (
     DIFFERENTLY,
+    DRAWN,
     NONE,
     REACH,
     RULES,
@@ -202,6 +203,25 @@ def the_side_that_rounds():
             (set(words) - {"none"} or {"none"}).pop() if len(set(words) - {"none"}) < 2 else "unknown"
         )
     )
+
+
+@built.mistake(breaks=DIFFERENTLY)
+def the_side_that_does_not():
+    """Where one operand is in full float32, and the other is not, the word is "none". Perhaps the words of all products
+    were put together, and "none" looked for first. A device that treats its operands differently is "unknown".
+    """
+    return probing(
+        joined=lambda words: "none" if "none" in words else words[0] if len(set(words)) == 1 else "unknown"
+    )
+
+
+@probe_rounding.mistake(breaks=DRAWN)
+def global_generator(matmul: Matmul) -> str:
+    """A global generator has moved. Perhaps numbers were drawn without a generator of their own, or the global one was
+    seeded: whoever draws after the probe gets different numbers. Build the numbers, they are no matter of chance.
+    """
+    torch.randn(3)
+    return probing()(matmul)
 
 
 @built.mistake(breaks=DIFFERENTLY)

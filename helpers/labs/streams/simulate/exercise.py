@@ -59,6 +59,12 @@ HOST = "A host_sync holds the host until `stream` is free; the host's clock neve
 LEFT = "The list of ops is left as it is."
 
 
+@simulate.property("a list of pairs comes back, and the ops are left as they are", asks=(LIST, LEFT))
+def kind(answer: Answer, trial: Trial) -> None:
+    text = "s1 30, s1 record e, s2 wait e, s2 10, s1 host_sync"
+    times_in(answer, trial, [case("a program with an op of each kind", [(0, 30), (30, 40)], text)])
+
+
 queues = asks(
     simulate,
     "kernels of one stream run one after the other, those of two streams at the same time, from 0 on",

@@ -6,6 +6,7 @@ from helpers.labs.streams.simulate.exercise import (
     EARLY,
     HOST,
     LAST_RECORD,
+    LEFT,
     LIST,
     PASSED,
     SIDE_BY_SIDE,
@@ -555,3 +556,14 @@ def no_record_blocks(ops: list[Op]) -> Times:
             self.tails[op.stream] = max(ready, self.marks.get(op.event, float("inf")))
 
     return timeline(ops, Blocked)
+
+
+@simulate.mistake(breaks=LEFT)
+def empties_the_list(ops: list[Op]) -> Times:
+    """The list that was given has lost ops. Perhaps they were taken out with pop or remove. Read it with a `for`, or
+    work on a copy.
+    """
+    run = Timeline()
+    while ops:
+        run.issue(ops.pop(0))
+    return run.times

@@ -66,6 +66,31 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Forgetting)
 
 
+@find_races.variant(host_knows_one_stream)
+def _(program: list[Op]) -> Pairs:
+    class OnlyTheLast(HappensBefore):
+        def issue(self, index: int, op: Op) -> None:
+            if op.kind == "host_sync":
+                self.host = {op.stream: self.clocks.get(op.stream, {}).get(op.stream, 0)}
+            else:
+                super().issue(index, op)
+
+    return races(program, OnlyTheLast)
+
+
+@find_races.mistake(breaks=HOST)
+def host_not_copied(program: list[Op]) -> Pairs:
+    """What the stream is given after the host_sync counts as over, too. Perhaps the host holds the stream's clock itself,
+    which goes on with the stream. Join it into the host's own, or copy it.
+    """
+
+    class Alias(HappensBefore):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            self.host = clock
+
+    return races(program, Alias)
+
+
 @find_races.mistake(breaks=HOST)
 def known_streams_only(program: list[Op]) -> Pairs:
     """A stream that is used for the first time after a host_sync was not held back. Perhaps only the
