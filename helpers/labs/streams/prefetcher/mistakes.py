@@ -583,14 +583,6 @@ def one_batch_too_many_held(loader: Any, copy: Any, stream: Any) -> Iterator[Ten
     return feeding(loader, copy, stream, kept=kept)
 
 
-@prefetcher.mistake(breaks=CALLED)
-def pins_pageable_batches(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
-    """Where a batch is not page-locked, copy got a different tensor. Perhaps it was pinned first: that is one more copy
-    on the host for each batch.
-    """
-    return feeding(loader, lambda batch: copy(streams.pin_memory(batch)), stream)
-
-
 @prefetcher.mistake(breaks=YIELDS)
 def hands_out_a_clone(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
     """What is handed out is not what copy gave. Perhaps a clone: a kernel and memory more for each batch."""
