@@ -37,12 +37,17 @@ CASES: list[Case] = []
 
 
 def asks(
-    exercise: Exercise, description: str, *cases: Case, after: Sequence[Check] = (), once_right: bool = False
+    exercise: Exercise,
+    description: str,
+    *cases: Case,
+    words: str | tuple[str, ...],
+    after: Sequence[Check] = (),
+    once_right: bool = False,
 ) -> Check:
-    """Adds the property that the races of these programs are found."""
+    """Adds the property that the races of these programs are found. words: those of the docstring."""
     CASES.extend(cases)
 
-    @exercise.property(description, after=tuple(after), once_right=once_right)
+    @exercise.property(description, asks=words, after=tuple(after), once_right=once_right)
     def check(answer: Answer, trial: Trial) -> None:
         hold(answer, trial, cases)
 
@@ -83,12 +88,26 @@ def found_in(answer: Answer, trial: Trial, cases: Sequence[Case]) -> list[Pairs]
         except BaseException:
             given(trial, each.description, each.ops)
             raise
-        given_back = len(program) == len(each.ops) and all(map(is_, program, each.ops))
-        if not given_back or not isinstance(got, set | frozenset) or any(map(_no_pair, got)):
+        if not unchanged(program, each.ops) or not isinstance(got, set | frozenset) or any(map(no_pair, got)):
             given(trial, each.description, each.ops)
-        trial.true(given_back, "The answer changed the program that it was given.", observed="mutated")
+        still_there(trial, program, each.ops)
         found.append(pairs_in(trial, got))
     return found
+
+
+def unchanged(program: Sequence[Op], ops: Sequence[Op]) -> bool:
+    return len(program) == len(ops) and all(map(is_, program, ops))
+
+
+def still_there(trial: Trial, program: Sequence[Op], ops: Sequence[Op]) -> None:
+    """Wrong if the list that the answer was given holds something else than it did."""
+    trial.true(
+        unchanged(program, ops),
+        "The answer changed the list that it was given.",
+        expected=f"the same {len(ops)} ops in the same order",
+        got=f"{len(program)} ops" if len(program) != len(ops) else "other ops, or a different order",
+        observed=("mutated", len(program) == len(ops)),
+    )
 
 
 def given(trial: Trial, description: str, program: Sequence[Op]) -> None:
@@ -98,7 +117,7 @@ def given(trial: Trial, description: str, program: Sequence[Op]) -> None:
 def pairs_in(trial: Trial, got: Any) -> Pairs:
     if not isinstance(got, set | frozenset):
         trial.fail(_no_set(got), expected="a set of pairs of indices", got=got, observed=("type", _kind(got)))
-    if wrong := sorted({_no_pair(pair) for pair in got} - {""}):
+    if wrong := sorted({no_pair(pair) for pair in got} - {""}):
         trial.fail(
             f"The set holds {wrong[0]}. Write (i, j): two indices into the program, i < j.",
             expected="a set of pairs of indices",
@@ -119,7 +138,7 @@ def _no_set(got: Any) -> str:
     return f"The answer returned something of type {_kind(got)}; a set is asked for. If the pairs are right, set(...) is all that is missing."
 
 
-def _no_pair(pair: Any) -> str:
+def no_pair(pair: Any) -> str:
     """'' for a pair of ints, else what it is."""
     if not isinstance(pair, tuple):
         return f"something of type {_kind(pair)} where a tuple is asked for"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -18,12 +20,15 @@ from helpers.labs.streams.find_races.compared import (
     differing,
     found_in,
     hold,
+    no_pair,
     pairs_in,
     sentences,
+    still_there,
+    text_of,
 )
 from helpers.labs.streams.shared.happens_before import races
 from helpers.labs.streams.shared.random_programs import drawn_program, pipeline
-from helpers.labs.streams.shown.programs import kernel
+from helpers.labs.streams.shown.programs import kernel, listing, written
 from helpers.notebook.stubs import missing_exercise
 from helpers.streams.program import Op
 
@@ -51,11 +56,104 @@ find_races = Exercise(
 )
 
 
+PAIRS = "All pairs of kernels in `program` that race."
+SET = "The result is a set of (i, j), indices into `program`, i < j: each racing pair once, all of them."
+LEFT = "The program is left as it is, and no call depends on an earlier one."
+RACE = (
+    "Two kernels race if one of them writes memory that the other reads or writes, and nothing makes the later one wait for "
+    "the earlier one."
+)
+STREAM = "A stream runs its kernels one after the other, in order of issue."
+DEFAULT = 'No stream is special, "default" neither.'
+RECORD = "A record marks all that its stream was given so far, and what that had waited for in its turn."
+WAIT = (
+    "A wait lets what its stream is given later wait for all that the last record of its event marks, of those issued before "
+    "the wait."
+)
+NO_RECORD_YET = "Without such a record it does nothing."
+NOT_MOVED = "A later record does not move an earlier wait."
+HOST = (
+    "A host_sync lets all that is issued later, on any stream, wait for what its stream was given so far, which may be nothing, "
+    "and for what that had waited for."
+)
+DURATIONS = "Durations say nothing: what does not meet in one run may meet in the next."
+TWICE = "Two launches of one kernel are equal Ops, and two kernels all the same."
+MANY = "10,000 ops take 5 seconds at most, and memory that grows with their number, not with its square."
+
+
+# What comes back, and what a call leaves behind: that spoils everything else, and is found first.
+
+_calls = itertools.count()
+FROM_CALL_TO_CALL = (
+    ("kernels and pairs", "s1 >x, s2 x>", "s1 >x, s1 x>"),
+    ("records", "s1 >x, s1 record e, s2 wait e, s2 x>", "s2 wait e, s1 >x, s2 x>"),
+    ("host_syncs", "s1 >x, s1 host_sync, s2 x>", "s1 >x, s2 x>"),
+)
+
+
+@find_races.property("a set of pairs of indices comes back", asks=SET)
+def kind(answer: Answer, trial: Trial) -> None:
+    found_in(answer, trial, [case("one race", {(0, 1)}, "s1 >x, s2 x>")])
+
+
+@find_races.property("each call begins anew, and leaves the program as it is", asks=LEFT)
+def alone(answer: Answer, trial: Trial) -> None:
+    kept = []
+    for what, between, text in FROM_CALL_TO_CALL:
+        number = next(_calls)
+        first, _, again = (_outcome(answer, trial, each, number) for each in (text, between, text))
+        if first != again:
+            kept.append((what, between, text, first, again))
+    if kept:
+        _, between, text, first, again = kept[0]
+        trial.given(
+            f"this program twice:\n{listing(written(text))}\nand between the two this one:\n{listing(written(between))}"
+        )
+        trial.fail(
+            "The second call for one program gives something else than the first.",
+            expected=f"both times the same; the first gave {first}",
+            got=again,
+            observed=[what for what, *_ in kept],
+        )
+
+
+def _outcome(answer: Answer, trial: Trial, text: str, number: int) -> str:
+    """The pairs that the answer finds, or what else it does. Their indices are those of `text`.
+
+    The names, and how far back the program stands, are those of `number`: what an earlier check left behind spoils nothing.
+    """
+    idle = [Op(f"idle.{number}", "record", event=f"idle.{number}")] * (1 + number % 60)
+    ops = idle + [
+        replace(
+            op,
+            stream=f"{op.stream}.{number}",
+            event=op.event and f"{op.event}.{number}",
+            reads=frozenset(f"{name}.{number}" for name in op.reads),
+            writes=frozenset(f"{name}.{number}" for name in op.writes),
+        )
+        for op in written(text)
+    ]
+    program = list(ops)
+    try:
+        got = answer(program)
+    except Exception as error:
+        if missing_exercise(error):
+            raise
+        return type(error).__name__
+    trial.given(text)
+    still_there(trial, program, ops)
+    if not isinstance(got, set | frozenset) or any(map(no_pair, got)):
+        return f"something of type {type(got).__name__}"
+    return text_of({(int(i) - len(idle), int(j) - len(idle)) for i, j in got})
+
+
 two_streams = asks(
     find_races,
     "two kernels on two streams, each reads what the other writes: a set with their pair",
     case("nothing between them", {(0, 1)}, "s1 y>xz, s2 x>yz"),
     case("a kernel before them that touches nothing of theirs", {(1, 2)}, "s1 >w, s1 y>xz, s2 x>yz"),
+    words=(PAIRS, RACE),
+    after=[alone],
 )
 
 conflicts = asks(
@@ -71,7 +169,8 @@ conflicts = asks(
     case("read, then edited in place", {(0, 1)}, "s1 x>y, s2 x>x"),
     case("two conflicts in one pair", {(0, 1)}, "s1 xz>y, s2 yz>x"),
     case("the second of two names", {(0, 1)}, "s1 z>xy, s2 wy>u"),
-    after=[two_streams],
+    words=RACE,
+    after=[alone, two_streams],
 )
 
 same_stream = asks(
@@ -80,7 +179,8 @@ same_stream = asks(
     case("a write and a read", set(), "s1 >x, s1 x>"),
     case("edited in place twice", set(), "s2 x>x, s2 x>x again"),
     case("another stream between", {(1, 3)}, "s1 x>y, s2 >z, s1 y>x, s1 z>y"),
-    after=[two_streams],
+    words=STREAM,
+    after=[alone, two_streams],
 )
 
 all_pairs = asks(
@@ -90,7 +190,8 @@ all_pairs = asks(
     case("one stream writes x twice, another reads it", {(0, 2), (1, 2)}, "s1 >x, s1 >x again, s2 x>"),
     case("a write, two reads, a write", {(0, 1), (0, 2), (1, 3), (2, 3)}, "s1 >x, s2 x>, s3 x>, s1 >x again"),
     case("a read between two writes", {(0, 1), (0, 2), (1, 2)}, "s1 >x, s2 x>, s3 >x"),
-    after=[two_streams],
+    words=SET,
+    after=[alone, two_streams],
 )
 
 indices = asks(
@@ -101,10 +202,11 @@ indices = asks(
         {(3, 5)},
         "s3 record e, s2 wait e, s3 host_sync, s1 >x, s1 record f, s2 x>",
     ),
-    after=[two_streams],
+    words=SET,
+    after=[alone, two_streams],
 )
 
-RACES = (two_streams, conflicts, same_stream, all_pairs, indices)
+RACES = (alone, two_streams, conflicts, same_stream, all_pairs, indices)
 
 event = asks(
     find_races,
@@ -117,6 +219,8 @@ event = asks(
         "s2 x>y, s2 record e, default wait e, default >x",
     ),
     case("two kernels marked, two that waited", set(), "s1 >x, s1 >y, s1 record e, s2 wait e, s2 y>z, s2 x>"),
+    case("the first one marked is read first", set(), "s1 >x, s1 >y, s1 record e, s2 wait e, s2 x>z, s2 y>"),
+    words=(WAIT, RECORD),
     after=RACES,
 )
 
@@ -126,6 +230,7 @@ event_only = asks(
     case("the record stands before the work", {(1, 3)}, "s1 record e, s1 >x, s2 wait e, s2 x>"),
     case("more work after the record", {(2, 4)}, "s1 >x, s1 record e, s1 >x again, s2 wait e, s2 x>"),
     case("more work after the wait", {(3, 4)}, "s1 >x, s1 record e, s2 wait e, s1 >x again, s2 x>"),
+    case("two kernels after the wait", {(2, 4), (3, 4)}, "s1 record e, s2 wait e, s1 >x, s1 >x again, s2 x>"),
     case(
         "a read before the wait, one after it", {(0, 1)}, "s1 >x, s2 x> early, s1 record e, s2 wait e, s2 x>"
     ),
@@ -135,6 +240,7 @@ event_only = asks(
     case("a record without a wait", {(0, 2)}, "s1 >x, s1 record e, s2 x>"),
     case("the stream waits for itself", {(0, 3)}, "s1 >x, s2 record e, s2 wait e, s2 x>"),
     case("the default stream waits for nobody", {(0, 1), (1, 2)}, "s1 >x, default x>y, s2 y>"),
+    words=(WAIT, RECORD, DEFAULT),
     after=RACES,
 )
 
@@ -161,6 +267,7 @@ recorded_again = asks(
         {(3, 6)},
         "s1 >x, s1 record e, s2 wait e, s1 >y, s1 record e, s3 wait e, s2 xy>, s3 xy>",
     ),
+    words=(WAIT, NOT_MOVED),
     after=RACES,
 )
 
@@ -179,6 +286,7 @@ transitive = asks(
         {(0, 6)},
         "s1 >x, s1 record e, s2 >y, s2 record f, s2 wait e, s3 wait f, s3 xy>",
     ),
+    words=RECORD,
     after=RACES,
 )
 
@@ -200,6 +308,7 @@ adds = asks(
         {(3, 6)},
         "s1 >x, s1 record e, s2 wait e, s3 >y, s2 x>, s2 wait e, s2 xy>",
     ),
+    words=(WAIT, RECORD),
     after=RACES,
 )
 
@@ -213,6 +322,7 @@ synced = asks(
         "the stream had waited for another one", set(), "s1 >x, s1 record e, s2 wait e, s2 host_sync, s3 x>"
     ),
     case("each stream in turn", set(), "s1 >x, s2 >y, s1 host_sync, s2 host_sync, s3 xy>"),
+    words=HOST,
     once_right=True,
 )
 
@@ -227,6 +337,7 @@ synced_only = asks(
         {(2, 5)},
         "s3 record e, s2 host_sync, s1 >x, s2 wait e, s2 host_sync, s2 x>",
     ),
+    words=HOST,
     once_right=True,
 )
 
@@ -238,7 +349,9 @@ NO_RECORD = (
 
 
 @find_races.property(
-    "a wait for an event that has no record yet does nothing", after=(*RACES, event, event_only)
+    "a wait for an event that has no record yet does nothing",
+    asks=NO_RECORD_YET,
+    after=(*RACES, event, event_only),
 )
 def no_record(answer: Answer, trial: Trial) -> None:
     for each in NO_RECORD:
@@ -275,6 +388,7 @@ launched_again = asks(
     case(
         "both again after a host_sync", {(0, 1), (1, 3), (3, 4)}, "s1 >x, s2 x>, s1 host_sync, s1 >x, s2 x>"
     ),
+    words=TWICE,
     after=BEFORE_EDGES,
 )
 
@@ -285,12 +399,15 @@ nothing = asks(
     case("one kernel that reads and writes x", set(), "s1 x>x"),
     case("no kernel", set(), "s1 record e, s2 wait e, s2 host_sync"),
     case("a host_sync with nothing to wait for", {(0, 2)}, "s1 >x, s3 host_sync, s2 x>"),
+    words=PAIRS,
     after=BEFORE_EDGES,
 )
 
 
 @find_races.property(
-    "durations say nothing: what does not meet in one run may meet in the next", after=BEFORE_EDGES
+    "durations say nothing: what does not meet in one run may meet in the next",
+    asks=DURATIONS,
+    after=BEFORE_EDGES,
 )
 def durations(answer: Answer, trial: Trial) -> None:
     far = kernel("s1", writes="x", duration=1.0), kernel("s2", writes="z", duration=500.0), kernel("s2", "x")
@@ -302,7 +419,9 @@ def durations(answer: Answer, trial: Trial) -> None:
     hold(answer, trial, cases)
 
 
-@find_races.property("the races of random programs, as trying all orders finds them", once_right=True)
+@find_races.property(
+    "the races of random programs, as trying all orders finds them", asks=PAIRS, once_right=True
+)
 def random_programs(answer: Answer, trial: Trial) -> None:
     cases = []
     for number in range(100):
@@ -319,7 +438,9 @@ BYTES_AN_OP = 4_000
 CALLS = 300
 
 
-@find_races.property("the memory grows with the length of the program, not with its square", once_right=True)
+@find_races.property(
+    "the memory grows with the length of the program, not with its square", asks=MANY, once_right=True
+)
 def memory(answer: Answer, trial: Trial) -> None:
     program = pipeline(LONG)
     trial.given(f"a pipeline of {len(program)} ops, on 4 streams; no race in it")
@@ -345,7 +466,9 @@ def memory(answer: Answer, trial: Trial) -> None:
     )
 
 
-@find_races.property("10,000 ops, among them three places where a wait was forgotten", once_right=True)
+@find_races.property(
+    "10,000 ops, among them three places where a wait was forgotten", asks=MANY, once_right=True
+)
 def longest(answer: Answer, trial: Trial) -> None:
     forgotten = sorted(trial.random.sample(range(2, LONGEST - 2), 3))
     program = pipeline(LONGEST, forgotten)

@@ -171,12 +171,14 @@ def formula(answer: Answer, trial: Trial) -> None:
         trial.given(f'n = 2**50, "{rounding}", "{data}"')
         try:
             got = answer(HUGE, rounding, data)
-        except (RuntimeError, ValueError, MemoryError, ArithmeticError, TypeError) as error:
+        except (RuntimeError, ValueError, MemoryError, ArithmeticError, LookupError, TypeError) as error:
             if missing_exercise(error):
                 raise
             trial.fail(
-                f"The answer raised {type(error).__name__}: a product of that size fits into no memory, a formula does.",
+                f"The answer raised {type(error).__name__}. No product of that size fits into memory, and no table holds "
+                "each n: a formula takes any.",
                 expected="a float",
+                got=type(error).__name__,
                 observed="raised",
             )
         have = number(trial, got)

@@ -78,8 +78,8 @@ def always(law: Law) -> Answer:
 
 @built.mistake(breaks=NUMBER)
 def grows_with_n():
-    """n times the error of a term is a bound, for errors that all have one sign and a C that does not grow.
-    Errors to nearest cancel, and C grows with n as well.
+    """The prediction grows as n. Perhaps it is n times the error of a term: that is a bound, for errors
+    that all have one sign and a C that does not grow. C grows with n as well.
     """
     return always(lambda n: n * 2.0**-11)
 
@@ -90,8 +90,8 @@ for form in (scaled(1, 1), laws(normal_zero=lambda n: n * SHRINKING), laws(unifo
 
 @built.mistake(breaks=NUMBER)
 def grows_with_the_root():
-    """The error itself grows as sqrt(n); so does C, a sum of n terms around zero. Asked is the error beside
-    C, in which both roots cancel.
+    """The prediction grows as sqrt(n). Perhaps it is the error itself, of random signs. Asked is the error
+    beside C, and C grows with n as well.
     """
     return always(lambda n: math.sqrt(n) * 2.0**-11)
 
@@ -107,8 +107,9 @@ for form in (
 
 @built.mistake(breaks=NUMBER)
 def falls_always():
-    """1/sqrt(n) is the law of positive data, where C grows as n and its error as sqrt(n). A sum around zero
-    grows no faster than its error.
+    """For numbers around zero the prediction falls as 1/sqrt(n). Perhaps that law was taken for all data.
+    It is that of positive data, where C grows as n and its error as sqrt(n). A sum around zero grows no
+    faster than its error.
     """
     return always(lambda n: NORMAL / math.sqrt(n))
 
@@ -122,15 +123,18 @@ for form in (
 
 @built.mistake(breaks=NUMBER)
 def flat_always():
-    """Flat in n is right for data around zero. Positive terms make C grow as n, the error to nearest only as
-    sqrt(n): the longer the sum, the smaller the one beside the other.
+    """For positive data the prediction is the same for all n. That is right for data around zero. Positive
+    terms make C grow as n, the error to nearest only as sqrt(n): the longer the sum, the smaller the one
+    beside the other.
     """
     return laws(uniform=nearest_normal, uniform_zero=zero_normal)
 
 
 @built.mistake(breaks=NUMBER)
 def falls_with_n():
-    """Averaging n errors of random sign divides them by sqrt(n), not by n."""
+    """The prediction falls as 1/n. Perhaps n errors were averaged. If they have random signs, that divides
+    them by sqrt(n), not by n.
+    """
     return laws(uniform=lambda n: UNIFORM / n)
 
 
@@ -140,8 +144,8 @@ for form in (always(lambda n: NORMAL / n), laws(uniform_zero=lambda n: SHRINKING
 
 @built.mistake(breaks=PRODUCT)
 def one_operand():
-    """Both operands are rounded, so each product errs twice: sqrt(2) times as much to nearest, twice as much
-    toward zero.
+    """The prediction is too small by what a second operand adds. Perhaps one was counted. Both are rounded,
+    so each product errs twice: sqrt(2) times as much to nearest, twice as much toward zero.
     """
     return scaled(2**-0.5)
 
@@ -157,8 +161,8 @@ for form in (
 
 @built.mistake(breaks=NUMBER)
 def errors_added_up():
-    """The errors of the two operands are independent: their squares add, and the two together are sqrt(2)
-    times one, not twice.
+    """The prediction is sqrt(2) times too large. Perhaps the errors of the two operands were added. They
+    are independent: their squares add, and the two together are sqrt(2) times one, not twice.
     """
     return laws(lambda n: 2 * NOISE)
 
@@ -169,8 +173,9 @@ predict_tf32_error.variant(errors_added_up)(laws(uniform=lambda n: 2**0.5 * UNIF
 
 @built.mistake(breaks=NUMBER)
 def the_largest_error():
-    """2**-11 is the largest error of one number, half a place just above a power of two. The usual one is
-    smaller: divided by sqrt(12) for a whole place, and again for mantissas up to 2.
+    """The prediction is 1.6 to 3.4 times too large. Perhaps it goes by the largest error: 2**-11 is half a
+    place just above a power of two. The usual one is smaller: a whole place over sqrt(12), and smaller
+    again for mantissas up to 2.
     """
     return laws(lambda n: 2.0**-11)
 
@@ -181,16 +186,18 @@ for factor in (2**0.5, 2):
 
 @built.mistake(breaks=NUMBER)
 def every_mantissa_is_one():
-    """2**-10 / sqrt(12) holds for numbers just above a power of two. A place is worth the same up to the next
-    one, so beside a mantissa of 1.9 it is half as large.
+    """The prediction is a third too large. Perhaps it takes 2**-10 / sqrt(12) for every number. That holds
+    just above a power of two. A place is worth the same up to the next one, so beside a mantissa of 1.9 it
+    is half as large.
     """
     return laws(lambda n: math.sqrt(2) * ULP / math.sqrt(12))
 
 
 @built.mistake(breaks=NUMBER)
 def another_mantissa():
-    """TF32 keeps 10 bits of the mantissa. The error halves with each further bit: 23 are float32's, 7
-    bfloat16's, and 11 count the leading one, which is not stored.
+    """The prediction is too large or too small by a power of two. Perhaps it is for a different number of
+    bits. TF32 keeps 10 of the mantissa: 23 are float32's, 7 bfloat16's, and 11 count the leading one, which
+    is not stored.
     """
     return scaled(0.5)
 
@@ -201,19 +208,25 @@ for factor in (2**-13, 8, 2):
 
 @built.mistake(breaks=ERROR)
 def mean_square():
-    """The mean of the squares was returned, without its root."""
+    """The prediction is about the square of what is measured. Perhaps the mean of the squares was returned,
+    without its root.
+    """
     return laws(lambda n: nearest_normal(n) ** 2, lambda n: zero_normal(n) ** 2)
 
 
 @built.mistake(breaks=ERROR)
 def in_percent():
-    """A relative error is a plain ratio, about 3e-4 here, not 3e-2 percent."""
+    """The prediction is a hundred times too large. Perhaps it is in percent. A relative error is a plain
+    ratio, about 3e-4 here.
+    """
     return scaled(100)
 
 
 @built.mistake(breaks=NUMBER)
 def rounding_ignored():
-    """Toward zero was given the error of nearest. Its errors are twice as wide, and all have one sign."""
+    """The prediction is about that of a different rounding. Perhaps nearest and toward zero get one number,
+    or are exchanged. Toward zero the errors are twice as wide, and all have one sign.
+    """
     return laws(normal_zero=nearest_normal, uniform_zero=nearest_uniform)
 
 
@@ -222,16 +235,18 @@ predict_tf32_error.variant(rounding_ignored)(laws(zero_normal, uniform=zero_unif
 
 @built.mistake(breaks=NUMBER)
 def twice_the_error_of_nearest():
-    """Errors toward zero are twice as wide, and they are no noise: a number and its error have opposite
-    signs, always. The shrinking of both operands adds up first, 7.0e-4, and the noise comes on top.
+    """The prediction is about three quarters of what is measured. Perhaps it is twice the error of nearest.
+    Errors toward zero are twice as wide, and no noise: the shrinking of both operands adds up first,
+    7.0e-4, and the noise comes on top.
     """
     return laws(normal_zero=lambda n: 2 * NORMAL, uniform_zero=lambda n: 2 * nearest_uniform(n))
 
 
 @built.mistake(breaks=NUMBER)
 def bias_averages_out():
-    """A longer sum averages out what has no fixed sign. Toward zero, all terms shrink alike: their sum
-    shrinks as much, however long it is.
+    """Toward zero, the prediction falls as 1/sqrt(n). Perhaps the errors were taken for random. A longer
+    sum averages out what has no fixed sign. Toward zero all terms shrink alike: their sum shrinks as much,
+    however long it is.
     """
     return laws(uniform_zero=lambda n: 2 * nearest_uniform(n))
 
@@ -243,8 +258,8 @@ predict_tf32_error.variant(bias_averages_out)(
 
 @built.mistake(breaks=NUMBER)
 def away_is_a_bias():
-    """Away and even differ on exact ties only, one number in thousands. In the size of an error that cannot
-    be seen.
+    """Ties away from zero got a larger error than ties to even. The two differ on exact ties only, one
+    number in thousands. In the size of an error that cannot be seen.
     """
     return laws(away=zero_normal)
 
@@ -254,7 +269,7 @@ predict_tf32_error.variant(away_is_a_bias)(laws(away=lambda n: math.sqrt(2) * NO
 
 @predict_tf32_error.mistake(breaks=FORMULA)
 def emulated(n: int, rounding: str, data: str) -> float:
-    """This measures the error of a product that it computes. A prediction comes before: from the bits and the
-    data, for any n.
+    """For n = 2**50 an error was raised. Perhaps a product was computed and its error measured, or known values were
+    looked up. A prediction comes before: from the bits and the data, for any n.
     """
     return relative_error(n, rounding, data, rows=max(8, min(64, 2**15 // n)))

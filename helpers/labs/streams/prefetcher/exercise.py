@@ -376,3 +376,16 @@ def values(answer: Any, trial: Trial) -> None:
             got=places,
             observed=places,
         )
+
+
+@prefetcher.property("what is handed out is what copy gave", asks=YIELDS, once_right=True)
+def handed_itself(answer: Any, trial: Trial) -> None:
+    trial.given("a loader of 6 pinned batches")
+    own = [handed.own for handed in epoch(answer, trial, 6).consumer.handed]
+    trial.true(
+        all(own),
+        f"{own.count(False)} of {len(own)} batches lie in different memory than the tensors that copy gave for them.",
+        expected="the tensor that copy gave, or a view of it",
+        got="memory of its own for batch " + ", ".join(str(at) for at, one in enumerate(own) if not one),
+        observed=own,
+    )

@@ -50,6 +50,7 @@ class Feed:
         self.stream, self.main = streams.Stream(name="side"), streams.Stream(name="main")
         self.reads = 0
         self.copies: list[Copied] = []
+        self.copied: list[weakref.ref[Any]] = []  # the memory of what copy gave
 
     def __iter__(self) -> Iterator[Tensor]:
         for batch in self.batches:
@@ -66,7 +67,9 @@ class Feed:
         self.copies.append(
             Copied(memory, streams.is_pinned(batch), streams.current_stream().name, len(runs), place, early)
         )
-        return batch.to(streams.DEVICE, non_blocking=True)
+        made = batch.to(streams.DEVICE, non_blocking=True)
+        self.copied.append(weakref.ref(made.allocation))
+        return made
 
     def place(self, value: Tensor) -> int | None:
         """Which batch this is."""
@@ -76,12 +79,14 @@ class Feed:
 
 @dataclass
 class Handed:
-    """What was so when a batch was handed out. alive: how many of the batches handed out so far still exist."""
+    """What was so when a batch was handed out. alive: how many of the batches handed out so far still exist. own:
+    whether it lies where the tensor lies that copy gave for it."""
 
     stream: str
     copies: int
     reads: int
     alive: int
+    own: bool
 
 
 class Consumer:
@@ -102,8 +107,10 @@ class Consumer:
         for batch in batches:
             alive.append(weakref.ref(batch))
             living = sum(each() is not None for each in alive)
+            given = self.feed.copied[len(self.handed) : len(self.handed) + 1]
+            own = bool(given) and given[0]() is getattr(batch, "allocation", None)
             self.handed.append(
-                Handed(streams.current_stream().name, len(self.feed.copies), self.feed.reads, living)
+                Handed(streams.current_stream().name, len(self.feed.copies), self.feed.reads, living, own)
             )
             streams.sleep(COMPUTE / 1e3)
             self.computes.append(len(streams.timeline()))

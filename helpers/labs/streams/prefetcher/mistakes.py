@@ -581,3 +581,9 @@ def one_batch_too_many_held(loader: Any, copy: Any, stream: Any) -> Iterator[Ten
         del used[:-3]
 
     return feeding(loader, copy, stream, kept=kept)
+
+
+@prefetcher.mistake(breaks=YIELDS)
+def hands_out_a_clone(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """What is handed out is not what copy gave. Perhaps a clone: a kernel and memory more for each batch."""
+    return (batch.clone() for batch in feeding(loader, copy, stream))

@@ -11,6 +11,7 @@ from torch import Tensor
 from helpers.check.spec import returned
 from helpers.labs.streams.probe_rounding.exercise import (
     DIFFERENTLY,
+    DRAWN,
     NONE,
     REACH,
     RULES,
@@ -84,8 +85,8 @@ def only(**patterns: Sequence[int]) -> Callable[[int], Tensor]:
 
 @built.mistake(breaks=THREE)
 def random_inputs():
-    """Random numbers hold hardly any ties: about one in 8,000. So even and away look alike, and the first
-    that fits is named. Ties must be built, bit by bit.
+    """Hardly any number that was tried is a tie, and then even and away look alike. Perhaps the numbers are
+    random: of these about one in 8,000 is a tie. Ties must be built, bit by bit.
     """
     return probing(drawn)
 
@@ -110,16 +111,17 @@ def by_norm(x: Tensor, y: Tensor) -> str:
 
 @built.mistake(breaks=THREE)
 def by_the_size_of_the_error():
-    """The size of the error tells rounding from cutting off, and no more: even and away have the same, and
-    formats with a like number of bits come near.
+    """The word is wrong, and hardly any number that was tried is a tie. Perhaps the size of the error
+    decides: it tells rounding from cutting off, and no more. Even and away have the same.
     """
     return probing(drawn, by_norm)
 
 
 @probe_rounding.mistake(breaks=THREE)
 def products_compared(matmul: Matmul) -> str:
-    """A product of two full matrices is a sum of many terms, whose last bits depend on the order of adding.
-    With the identity there is one term, and every bit can be compared.
+    """A mode is found where the sum is made in float32 from front to back, and is unknown where it is made
+    in a different way. Perhaps two full matrices were multiplied. With the identity there is one term, and
+    every bit can be compared.
     """
     words = []
     for n in (64, 128):
@@ -133,24 +135,24 @@ def products_compared(matmul: Matmul) -> str:
 
 @built.mistake(breaks=RULES)
 def only_even_neighbours():
-    """All ties stood behind an even last kept bit. There nearest-even and ties toward zero both go down: an
-    odd one tells them apart.
+    """Ties toward zero were taken for nearest-even, and ties to odd for nearest-away. Perhaps all ties
+    stood behind an even last kept bit. There they are alike: an odd one tells them apart.
     """
     return probing(only(odd=(0,)))
 
 
 @built.mistake(breaks=THREE)
 def only_odd_neighbours():
-    """The ties, if there were any, stood behind an odd last kept bit. There even and away both go up: an even
-    one tells them apart.
+    """Even and away got one word. Perhaps the ties, if there were any, stood behind an odd last kept bit.
+    There both go up: an even one tells them apart.
     """
     return probing(only(odd=(1,)))
 
 
 @built.mistake(breaks=RULES)
 def nothing_over_a_tie():
-    """No number lay just over a tie: what sends ties down looks as if it cut off everything, and bits behind
-    the first dropped one are never seen at work.
+    """A device that sends ties down was taken for one that cuts off. Perhaps no number lay just over a tie:
+    there the one goes up, and the other does not.
     """
     return probing(only(low=(1, 0x0FFF, 0x1000)))
 
@@ -161,16 +163,16 @@ probe_rounding.variant(nothing_over_a_tie)(probing(only(low=(0, 0x0800, 0x1000))
 
 @built.mistake(breaks=RULES)
 def positive_only():
-    """All numbers were positive: there toward zero and toward minus infinity are one, and so are away and
-    upward. Both signs belong in the matrix.
+    """Toward minus infinity was taken for toward zero, and ties upward for ties away. Perhaps all numbers
+    were positive: there they are alike. Both signs belong in the matrix.
     """
     return probing(only(sign=(0,)))
 
 
 @built.mistake(breaks=REACH)
 def near_one_only():
-    """All numbers lay near 1, where float16 rounds exactly as TF32: both have 10 bits of mantissa. Far from
-    1, float16 ends.
+    """float16 was taken for nearest-even. Perhaps all numbers lay near 1, where float16 rounds exactly as
+    TF32: both have 10 bits of mantissa. Far from 1, float16 ends.
     """
     return probing(only(exponent=(126, 127, 128)))
 
@@ -193,8 +195,8 @@ def only_the_right_operand():
 
 @built.mistake(breaks=DIFFERENTLY)
 def the_side_that_rounds():
-    """One operand in full float32 was passed over, and the other named the mode. A device that treats its
-    operands differently is "unknown".
+    """Where one operand is in full float32, the word is that of the other. Perhaps "none" of one side was
+    passed over. A device that treats its operands differently is "unknown".
     """
     return probing(
         joined=lambda words: (
@@ -204,9 +206,28 @@ def the_side_that_rounds():
 
 
 @built.mistake(breaks=DIFFERENTLY)
+def the_side_that_does_not():
+    """Where one operand is in full float32, and the other is not, the word is "none". Perhaps the words of all products
+    were put together, and "none" looked for first. A device that treats its operands differently is "unknown".
+    """
+    return probing(
+        joined=lambda words: "none" if "none" in words else words[0] if len(set(words)) == 1 else "unknown"
+    )
+
+
+@probe_rounding.mistake(breaks=DRAWN)
+def global_generator(matmul: Matmul) -> str:
+    """A global generator has moved. Perhaps numbers were drawn without a generator of their own, or the global one was
+    seeded: whoever draws after the probe gets different numbers. Build the numbers, they are no matter of chance.
+    """
+    torch.randn(3)
+    return probing()(matmul)
+
+
+@built.mistake(breaks=DIFFERENTLY)
 def one_size():
-    """One size speaks for itself only. A device takes another kernel for other sizes, and one of them may
-    round where the other does not.
+    """Where two sizes are rounded in two ways, the word is that of one size. Perhaps only one was tried. A
+    device takes another kernel for other sizes, and one of them may round where the other does not.
     """
     return probing(ns=(64,))
 
@@ -216,16 +237,16 @@ probe_rounding.variant(one_size)(probing(ns=(128,)))
 
 @built.mistake(breaks=SMALL)
 def too_small():
-    """Products of a few rows may take a kernel that large ones never see. What is measured there does not
-    speak for the rest: begin with 64.
+    """A device that does something else below 64 rows was called unknown. Perhaps such a product was asked,
+    too. What is measured there does not speak for the rest: begin with 64.
     """
     return probing(ns=(16, 64, 128))
 
 
 @built.mistake(breaks=REACH)
 def subnormals_probed():
-    """The matrix held subnormals, and a device may set them to zero, whatever its rounding. That is a
-    question of its own: leave them out.
+    """A device that sets subnormals to zero was called unknown. Perhaps the matrix held some. Whether they
+    are kept is a question of its own: leave them out.
     """
     return probing(only(exponent=(0, *FAR)))
 
@@ -238,8 +259,9 @@ def with_the_largest(n: int) -> Tensor:
 
 @built.mistake(breaks=REACH)
 def overflow_probed():
-    """The largest float32 rounds to infinity, and infinity times the zeros of the identity is NaN: a whole
-    row is lost. That question needs a product of its own.
+    """The two nearest modes were called unknown. Perhaps the largest float32 was tried: it rounds to
+    infinity, and infinity times the zeros of the identity is NaN, a whole row of it. That question needs a
+    product of its own.
     """
     return probing(with_the_largest)
 
@@ -252,8 +274,8 @@ def closest(x: Tensor, y: Tensor) -> str:
 
 @built.mistake(breaks=UNKNOWN)
 def the_closest():
-    """The closest of the known roundings is always found, also for one that is none of them. Every bit must
-    agree, or it is "unknown".
+    """Two rules for ties that are none of the three got the word of one. Perhaps the closest of the known
+    roundings is always found. Every bit must agree, or it is "unknown".
     """
     return probing(judged=closest)
 
@@ -273,16 +295,17 @@ def near(x: Tensor, y: Tensor) -> str:
 
 @built.mistake(breaks=THREE)
 def compared_by_allclose():
-    """The roundings differ by one unit of the tenth bit, a thousandth. A tolerance of that size takes the
-    first mode for all: compare the bits, with torch.equal.
+    """A product that rounds nothing was taken for nearest-even. Perhaps by a tolerance: the roundings
+    differ by one unit of the tenth bit, a thousandth, and a tolerance of that size takes the first mode for
+    all. Compare the bits, with torch.equal.
     """
     return probing(judged=near)
 
 
 @built.mistake(breaks=NONE)
 def never_none():
-    """A product that rounds nothing agrees with none of the three modes. That is no "unknown": compare with x
-    itself, too.
+    """A product that rounds nothing was called unknown. Perhaps it is compared with the three modes only.
+    It agrees with none of them: compare with x itself, too.
     """
     return probing(judged=lambda x, y: "unknown" if torch.equal(x, y) else same(x, y))
 
@@ -294,8 +317,8 @@ probe_rounding.variant(never_none)(
 
 @built.mistake(breaks=THREE)
 def held_numbers():
-    """The numbers of this matrix are TF32 numbers already: no rounding changes them, so every device looks
-    like the first candidate.
+    """A product that rounds and one that does not look alike. Perhaps the numbers of the matrix are TF32
+    numbers already: no rounding changes them, so every device looks like the first candidate.
     """
     return probing(
         only(low=(0,)), lambda x, y: next((m for m in ROUNDINGS if torch.equal(y, tf32(x, m))), "none")
@@ -310,8 +333,8 @@ probe_rounding.variant(held_numbers)(
 
 @probe_rounding.mistake(breaks=THREE)
 def the_device_is_not_asked(matmul: Matmul) -> str:
-    """A switch says what is allowed, not what the kernel does; and the product that was handed in was never
-    called.
+    """Three devices that round were all said to round nothing. Perhaps a switch was asked, and not the
+    product that was handed in. A switch says what is allowed, not what the kernel does.
     """
     return "none" if torch.get_float32_matmul_precision() == "highest" else "nearest-even"
 

@@ -59,6 +59,12 @@ HOST = "A host_sync holds the host until `stream` is free; the host's clock neve
 LEFT = "The list of ops is left as it is."
 
 
+@simulate.property("a list of pairs comes back, and the ops are left as they are", asks=(LIST, LEFT))
+def kind(answer: Answer, trial: Trial) -> None:
+    text = "s1 30, s1 record e, s2 wait e, s2 10, s1 host_sync"
+    times_in(answer, trial, [case("a program with an op of each kind", [(0, 30), (30, 40)], text)])
+
+
 queues = asks(
     simulate,
     "kernels of one stream run one after the other, those of two streams at the same time, from 0 on",
@@ -90,6 +96,11 @@ waits = asks(
         "the record is passed later",
         [(0, 30), (0, 10), (30, 50)],
         "s1 30, s1 record e, s2 10, s2 wait e, s2 20",
+    ),
+    case(
+        "two kernels before the record",
+        [(0, 30), (30, 40), (40, 45)],
+        "s1 30, s1 10, s1 record e, s2 wait e, s2 5",
     ),
     case(
         "the stream is free later",

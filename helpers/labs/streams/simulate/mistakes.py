@@ -6,6 +6,7 @@ from helpers.labs.streams.simulate.exercise import (
     EARLY,
     HOST,
     LAST_RECORD,
+    LEFT,
     LIST,
     PASSED,
     SIDE_BY_SIDE,
@@ -17,7 +18,9 @@ from helpers.streams.program import Op
 
 @simulate.mistake(breaks=EARLY)
 def events_ignored(ops: list[Op]) -> Times:
-    """Record and wait left no trace: the waiting stream went on at once."""
+    """After its wait a stream goes on at once. Perhaps record and wait leave no trace, or the record notes
+    when it is issued, and not when its stream gets there.
+    """
     return timeline([op for op in ops if op.kind != "wait"])
 
 
@@ -34,7 +37,8 @@ def _(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=EARLY)
 def wait_is_barrier(ops: list[Op]) -> Times:
-    """A wait was taken for a barrier at which all streams meet. It holds back one stream, until one record is
+    """After its wait a stream goes on only when what was issued behind the record is over, too. Perhaps a
+    wait was taken for a barrier at which all streams meet. It holds back one stream, until one record is
     passed.
     """
 
@@ -57,8 +61,8 @@ def _(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=EARLY)
 def wait_stops_host(ops: list[Op]) -> Times:
-    """wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on issuing to
-    the others.
+    """A stream that waits for nothing is held back by the wait of a different stream. Perhaps wait_event
+    was taken for event.synchronize(). It holds back one stream, and the host goes on issuing to the others.
     """
 
     class Blocking(Timeline):
@@ -81,7 +85,9 @@ def _(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=EARLY)
 def record_stops_host(ops: list[Op]) -> Times:
-    """A record was taken for a synchronisation: nothing began before it was passed. It makes nobody wait."""
+    """What is issued after a record begins only when that is passed, on other streams, too. Perhaps a
+    record was taken for a synchronisation. It makes nobody wait.
+    """
 
     class Blocking(Timeline):
         def record(self, op: Op, ready: float) -> None:
@@ -92,8 +98,8 @@ def record_stops_host(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=EARLY)
 def other_stream_waits(ops: list[Op]) -> Times:
-    """The stream that had recorded was held back until the waiting one got there. It is the other way round:
-    who records goes on, who waits is held back.
+    """After its wait a stream goes on, though the record is not passed. Perhaps the stream that recorded
+    was held back in its place. It is the other way round: who records goes on, who waits is held back.
     """
 
     class Other(Timeline):
@@ -115,7 +121,9 @@ def other_stream_waits(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=EARLY)
 def both_streams_wait(ops: list[Op]) -> Times:
-    """The two streams were taken to meet at the event. The one that recorded does not wait for the other."""
+    """The stream that recorded waits for the one that waits for it. Perhaps the two were taken to meet at
+    the event. Who records goes on.
+    """
 
     class Meeting(Timeline):
         def __init__(self) -> None:
@@ -137,8 +145,8 @@ def both_streams_wait(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=PASSED)
 def wait_replaces(ops: list[Op]) -> Times:
-    """The stream's time was set to the event's. If the stream is busy for longer, it does not go back: the
-    larger of the two holds.
+    """A stream that is busy for longer goes back to the time of the record. Perhaps its time is set to the
+    event's: the larger of the two holds.
     """
 
     class Replacing(Timeline):
@@ -150,7 +158,7 @@ def wait_replaces(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=PASSED)
 def wait_adds(ops: list[Op]) -> Times:
-    """The time until the record was added to the stream's own. Both pass at the same time: the larger one
+    """The time until the record is added to the stream's own. Both pass at the same time: the larger one
     holds.
     """
 
@@ -163,7 +171,9 @@ def wait_adds(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=PASSED)
 def record_marks_start(ops: list[Op]) -> Times:
-    """The record noted when the kernel before it begins. It is passed when that kernel has ended."""
+    """After its wait a stream goes on when the last kernel before the record begins. Perhaps the record
+    notes that time. It is passed when that kernel has ended.
+    """
 
     class Start(Timeline):
         def __init__(self) -> None:
@@ -182,8 +192,8 @@ def record_marks_start(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=PASSED)
 def from_kernel_to_kernel(ops: list[Op]) -> Times:
-    """The record noted the end of the last kernel on its stream. A stream that has waited, and has no kernel
-    after that, gets to the record only when its wait is over.
+    """A stream that has waited, and has no kernel after that, passes its record too early. Perhaps the
+    record notes the end of the last kernel on its stream. The stream gets there only when its wait is over.
     """
 
     class Tied(Timeline):
@@ -203,8 +213,8 @@ def from_kernel_to_kernel(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=PASSED)
 def whole_stream(ops: list[Op]) -> Times:
-    """The wait went on until the recording stream was free. It waits for the record; what was issued there
-    later does not count.
+    """After its wait a stream goes on only when the recording stream has done all that it was given so far.
+    Perhaps it waits for that stream. It waits for the record; what was issued there later does not count.
     """
 
     class Whole(Timeline):
@@ -227,8 +237,8 @@ def whole_stream(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=SIDE_BY_SIDE)
 def one_after_another(ops: list[Op]) -> Times:
-    """Durations were added up over all streams, in the order of issue. The host waits for no kernel: streams
-    run side by side.
+    """Kernels of different streams run one after the other. Perhaps durations were added up over all
+    streams, in the order of issue. The host waits for no kernel: streams run side by side.
     """
     now, times = 0.0, []
     for op in ops:
@@ -240,14 +250,14 @@ def one_after_another(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=SIDE_BY_SIDE)
 def all_at_once(ops: list[Op]) -> Times:
-    """Every kernel begins at 0, as if each had a stream of its own and nothing waited for anything."""
+    """Every kernel begins at 0. Perhaps each has a stream of its own, and nothing waits for anything."""
     return [(0.0, op.duration) for op in ops if op.kind == "kernel"]
 
 
 @simulate.mistake(breaks=SIDE_BY_SIDE)
 def no_queue(ops: list[Op]) -> Times:
-    """Waits were followed, but not the queue: a kernel begins only after those that stand before it on its
-    stream.
+    """A kernel does not wait for those that stand before it on its stream. Perhaps only waits were
+    followed, and the queue was not.
     """
 
     class NoQueue(Timeline):
@@ -274,13 +284,17 @@ def start_and_duration(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LIST)
 def milliseconds(ops: list[Op]) -> Times:
-    """The times are in milliseconds. Durations are given in microseconds, and so are the times."""
+    """The times are a thousand times too small. Perhaps they are in milliseconds: durations are given in
+    microseconds, and so are the times.
+    """
     return [(start / 1e3, end / 1e3) for start, end in timeline(ops)]
 
 
 @simulate.mistake(breaks=LIST)
 def all_ops_listed(ops: list[Op]) -> Times:
-    """Every op got a pair. Only kernels take time and are listed; a pair for a wait would have no width."""
+    """The list is as long as the program. Perhaps every op got a pair. Only kernels take time and are
+    listed.
+    """
 
     class Listed(Timeline):
         def issue(self, op: Op) -> None:
@@ -294,8 +308,8 @@ def all_ops_listed(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LIST)
 def sorted_by_start(ops: list[Op]) -> Times:
-    """The list is sorted by time. The pairs are asked for in the order of the program, so that the first pair
-    belongs to the first kernel.
+    """The pairs are right, and in a different order. Perhaps they are sorted by time. The order of the
+    program is asked for, so that the first pair belongs to the first kernel.
     """
     return sorted(timeline(ops))
 
@@ -312,7 +326,9 @@ def _(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LIST)
 def stream_by_stream(ops: list[Op]) -> Times:
-    """The list has the kernels of one stream after those of the other. The order of the program is asked for."""
+    """The list has the kernels of one stream after those of the other. The order of the program is asked
+    for.
+    """
     kernels = [op for op in ops if op.kind == "kernel"]
     by_stream: dict[str, Times] = {op.stream: [] for op in kernels}
     for op, pair in zip(kernels, timeline(ops), strict=True):
@@ -322,8 +338,8 @@ def stream_by_stream(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=SIDE_BY_SIDE)
 def default_stream_waits(ops: list[Op]) -> Times:
-    """The default stream was taken to wait for all others, and they for it, as CUDA's legacy default stream
-    does. torch's side streams are not of that kind.
+    """The default stream waits for the other one, and that for it. Perhaps it was taken for CUDA's legacy
+    default stream. torch's side streams are not of that kind: they wait for nobody.
     """
 
     class Legacy(Timeline):
@@ -337,13 +353,17 @@ def default_stream_waits(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=HOST)
 def host_sync_ignored(ops: list[Op]) -> Times:
-    """The host's wait was not counted. What it issues afterwards cannot begin before, on any stream."""
+    """What is issued after a host_sync begins before that stream is free. Perhaps the host's wait was not
+    counted: what it issues afterwards cannot begin before, on any stream.
+    """
     return timeline([op for op in ops if op.kind != "host_sync"])
 
 
 @simulate.mistake(breaks=HOST)
 def device_synchronised(ops: list[Op]) -> Times:
-    """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for one."""
+    """A host_sync of a stream without work holds the host, while a different stream works. Perhaps it was
+    taken for torch.cuda.synchronize(), which waits for all streams. It waits for one.
+    """
 
     class Device(Timeline):
         def host_sync(self, op: Op, ready: float) -> None:
@@ -354,8 +374,8 @@ def device_synchronised(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=HOST)
 def known_streams_only(ops: list[Op]) -> Times:
-    """The synchronisation was told to the streams that had been used so far. One that is used for the first
-    time afterwards cannot begin before either: keep a time for the host.
+    """A stream that is used for the first time after a host_sync begins at once. Perhaps only the streams
+    that had been used so far were told. Keep a time for the host.
     """
 
     class Told(Timeline):
@@ -382,8 +402,8 @@ def _(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=HOST)
 def host_goes_back(ops: list[Op]) -> Times:
-    """A second synchronisation, with a stream that was free earlier, set the host's clock back. It only goes
-    on.
+    """After a second host_sync, of a stream that was free earlier, kernels begin too early. Perhaps it sets
+    the host's clock back. That only goes on.
     """
 
     class Back(Timeline):
@@ -395,8 +415,8 @@ def host_goes_back(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=HOST)
 def streams_pushed_on(ops: list[Op]) -> Times:
-    """The synchronisation moved the other streams on by as much as the host waited. They may be busy
-    meanwhile, or free: their next kernel begins at the later of the two times.
+    """What the host waited is added to the other streams' own time. They may be busy meanwhile, or free:
+    their next kernel begins at the later of the two times.
     """
 
     class Pushed(Timeline):
@@ -415,7 +435,9 @@ def streams_pushed_on(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def first_record_wins(ops: list[Op]) -> Times:
-    """The event kept its first record. A wait sees the last one that was issued before it."""
+    """A wait goes by the first record of its event, though there is a second one. Perhaps the event keeps
+    what it has. A wait sees the last one that was issued before it.
+    """
 
     class First(Timeline):
         def record(self, op: Op, ready: float) -> None:
@@ -426,8 +448,8 @@ def first_record_wins(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def latest_record_wins(ops: list[Op]) -> Times:
-    """Of two records of an event the one that is passed later was kept. A new record replaces the old one,
-    even if it is passed earlier.
+    """Of two records of an event the one that is passed later holds. Perhaps the larger time is kept. A new
+    record replaces the old one, even if it is passed earlier.
     """
 
     class Latest(Timeline):
@@ -439,8 +461,8 @@ def latest_record_wins(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def event_read_late(ops: list[Op]) -> Times:
-    """The event was looked up after the whole program was read, when it held its last record. A wait takes
-    what the event holds at the moment of its own issue.
+    """A record that is issued after the wait moves it. Perhaps the event was looked up after the whole
+    program was read. A wait takes what the event holds when the wait is issued.
     """
 
     class Late(Timeline):
@@ -474,8 +496,8 @@ def _(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def waits_for_next_record(ops: list[Op]) -> Times:
-    """A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream
-    goes on at once.
+    """A wait that stands before any record waits for the record that comes later. In CUDA it does nothing:
+    the stream goes on at once.
     """
 
     class Patient(Timeline):
@@ -498,8 +520,8 @@ def waits_for_next_record(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def record_uses_up(ops: list[Op]) -> Times:
-    """The first wait took the record away, and the next stream that waits for the event found none. Any
-    number of streams may wait for one record.
+    """The second stream that waits for an event goes on at once. Perhaps the first wait takes the record
+    away. Any number of streams may wait for one record.
     """
 
     class Once(Timeline):
@@ -512,7 +534,9 @@ def record_uses_up(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def no_record_raises(ops: list[Op]) -> Times:
-    """An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, 0.0)`."""
+    """A wait for an event without a record raised an error. In CUDA it does nothing. Perhaps the event is
+    looked up as marks[event]; `marks.get(event, 0.0)` knows what to say.
+    """
 
     class Strict(Timeline):
         def wait(self, op: Op, ready: float) -> None:
@@ -523,8 +547,8 @@ def no_record_raises(ops: list[Op]) -> Times:
 
 @simulate.mistake(breaks=LAST_RECORD)
 def no_record_blocks(ops: list[Op]) -> Times:
-    """A stream that waits for an event without a record was taken to stand still for ever. Such a wait does
-    nothing.
+    """A kernel behind a wait without a record begins at infinity. Perhaps the stream was taken to stand
+    still for ever. Such a wait does nothing.
     """
 
     class Blocked(Timeline):
@@ -532,3 +556,14 @@ def no_record_blocks(ops: list[Op]) -> Times:
             self.tails[op.stream] = max(ready, self.marks.get(op.event, float("inf")))
 
     return timeline(ops, Blocked)
+
+
+@simulate.mistake(breaks=LEFT)
+def empties_the_list(ops: list[Op]) -> Times:
+    """The list that was given has lost ops. Perhaps they were taken out with pop or remove. Read it with a `for`, or
+    work on a copy.
+    """
+    run = Timeline()
+    while ops:
+        run.issue(ops.pop(0))
+    return run.times

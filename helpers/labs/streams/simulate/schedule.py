@@ -126,7 +126,14 @@ def times_in(answer: Answer, trial: Trial, cases: Sequence[Case]) -> list[Times]
             trial.fail(message[0], expected=text_of(each.times), got=got, observed=message)
         if program != list(each.ops):
             given(trial, each)
-            trial.fail("The answer changed the program that it was given.", observed="mutated")
+            trial.fail(
+                "The answer changed the list of ops that it was given.",
+                expected=f"the same {len(each.ops)} ops in the same order",
+                got=f"{len(program)} ops"
+                if len(program) != len(each.ops)
+                else "other ops, or a different order",
+                observed=("mutated", len(program) == len(each.ops)),
+            )
         found.append([(float(start), float(end)) for start, end in got])
     return found
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from helpers.labs.streams.find_races.compared import Pairs
-from helpers.labs.streams.find_races.exercise import find_races
-from helpers.labs.streams.shared.happens_before import Clock, HappensBefore, join, races
+from helpers.labs.streams.find_races.exercise import NO_RECORD_YET, NOT_MOVED, RECORD, WAIT, find_races
+from helpers.labs.streams.shared.happens_before import Access, Clock, HappensBefore, join, races
 from helpers.streams.program import Op
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def events_ignored(program: list[Op]) -> Pairs:
-    """Record and wait left no trace: what stands behind a wait was still reported."""
+    """What stands behind a wait was still reported with what the event marked. Perhaps record and wait
+    leave no trace, or a stream looks for a record of its own only.
+    """
     return races([op if op.kind != "wait" else Op(op.stream, "record", event="unused") for op in program])
 
 
@@ -28,10 +30,10 @@ def _(program: list[Op]) -> Pairs:
     return races(program, ByStream)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def first_record_wins(program: list[Op]) -> Pairs:
-    """The event kept its first record. Each record moves the event to a new place; a wait sees the last one
-    that was issued before it.
+    """After a second record of the event, a wait still goes by the first one. Each record moves the event
+    to a new place; a wait sees the last one that was issued before it.
     """
 
     class First(HappensBefore):
@@ -41,10 +43,10 @@ def first_record_wins(program: list[Op]) -> Pairs:
     return races(program, First)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def records_add_up(program: list[Op]) -> Pairs:
-    """A new record was added to the old one of its event. It replaces it: work that only the old record
-    marked is not waited for any more.
+    """What only an older record marked, on a different stream, counts as over. Perhaps the new record was
+    added to the old one. It replaces it: what the old one marked is not waited for any more.
     """
 
     class Adding(HappensBefore):
@@ -54,10 +56,11 @@ def records_add_up(program: list[Op]) -> Pairs:
     return races(program, Adding)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=NOT_MOVED)
 def event_read_late(program: list[Op]) -> Pairs:
-    """The event was looked up after the whole program was read, when it held its last record. A wait takes
-    what the event holds at the moment of its own issue; a record that comes later does not move it.
+    """A record that was issued after the wait moves it: what this record marks counts as over. Perhaps
+    the event was looked up after the whole program was read. A wait takes what the event holds when the
+    wait is issued.
     """
 
     class Late(HappensBefore):
@@ -91,10 +94,10 @@ def _marks_at_the_end(program: list[Op], machine: type[HappensBefore]) -> dict[s
     return first.marks
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=NO_RECORD_YET)
 def waits_for_next_record(program: list[Op]) -> Pairs:
-    """A wait without a record behind it was kept until a record came. In CUDA it does nothing: the stream
-    goes on at once, and the record that comes later is not waited for.
+    """A wait that stands before any record counts as waiting for the record that comes later. In CUDA it
+    does nothing: the stream goes on at once.
     """
 
     class Patient(HappensBefore):
@@ -115,10 +118,10 @@ def waits_for_next_record(program: list[Op]) -> Pairs:
     return races(program, Patient)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def record_uses_up(program: list[Op]) -> Pairs:
-    """The first wait took the record away, and the next stream that waits for the event found none. Any
-    number of streams may wait for one record.
+    """The second stream that waits for an event was not held back. Perhaps the first wait takes the
+    record away. Any number of streams may wait for one record.
     """
 
     class Once(HappensBefore):
@@ -128,10 +131,11 @@ def record_uses_up(program: list[Op]) -> Pairs:
     return races(program, Once)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=RECORD)
 def clock_not_copied(program: list[Op]) -> Pairs:
-    """The event holds the stream's clock itself and no copy of it, so that it goes on with the stream: a wait
-    then waits for all that was issued on that stream, after the record, too.
+    """What the stream was given between the record and the wait counts as over after the wait. Perhaps
+    the event holds the stream's clock itself and no copy of it, which goes on with the stream; or the
+    wait waits for the stream, as wait_stream does.
     """
 
     class Alias(HappensBefore):
@@ -156,10 +160,10 @@ def _(program: list[Op]) -> Pairs:
     return races(program, WholeStream)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=RECORD)
 def one_short(program: list[Op]) -> Pairs:
-    """The kernel that stands last before the record was left out. Off by one: with n kernels over, number n
-    is over, too.
+    """The kernel that stands last before the record does not count as over after the wait, and the one
+    before that does. Perhaps off by one: with n kernels over, number n is over, too.
     """
 
     class Short(HappensBefore):
@@ -169,10 +173,26 @@ def one_short(program: list[Op]) -> Pairs:
     return races(program, Short)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=RECORD)
+def only_the_last_marked(program: list[Op]) -> Pairs:
+    """The kernel that stands last before the record counts as over after the wait, those before it do not. Perhaps
+    the event holds one kernel, and not all that the stream was given so far: these end before it.
+    """
+
+    class Last(HappensBefore):
+        def not_over(self, accesses: list[Access], over: int) -> list:
+            return [(index, op) for number, index, op in accesses if number != over]
+
+        def conflict(self, memory: str, before: Op, op: Op) -> bool:
+            return before.stream != op.stream and super().conflict(memory, before, op)
+
+    return races(program, Last)
+
+
+@find_races.mistake(breaks=RECORD)
 def one_too_many(program: list[Op]) -> Pairs:
-    """The first kernel after the record was taken for one before it: the number was raised before the kernel
-    was issued, not with it.
+    """The first kernel after the record counts as over after the wait, the second one does not. Perhaps
+    off by one: the number was raised before the kernel was issued, not with it.
     """
 
     class Many(HappensBefore):
@@ -182,10 +202,11 @@ def one_too_many(program: list[Op]) -> Pairs:
     return races(program, Many)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def wait_replaces(program: list[Op]) -> Pairs:
-    """What the stream had known was replaced by what the event knows. A wait adds: the stream has waited for
-    both.
+    """At the second wait a stream loses what it had waited for at the first, all of it or a part. Perhaps
+    its clock is replaced by the event's, or updated with it. A wait adds: for each stream the larger
+    number.
     """
 
     class Replacing(HappensBefore):
@@ -210,10 +231,11 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Updating)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=RECORD)
 def not_transitive(program: list[Op]) -> Pairs:
-    """The record carries the number of its own stream only. Whoever waits for it has also waited for all that
-    its stream had waited for before: the whole clock travels.
+    """The order goes over one event, and no further. Perhaps the record carries the number of its own
+    stream only. Whoever waits for it has also waited for all that its stream had waited for before: the
+    whole clock travels.
     """
 
     class OwnNumber(HappensBefore):

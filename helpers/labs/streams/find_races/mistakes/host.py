@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from helpers.labs.streams.find_races.compared import Pairs
-from helpers.labs.streams.find_races.exercise import find_races
+from helpers.labs.streams.find_races.exercise import HOST, SET, TWICE, find_races
 from helpers.labs.streams.find_races.mistakes.reach import Everywhere
 from helpers.labs.streams.shared.happens_before import Clock, HappensBefore, join, races
 from helpers.streams.program import Op
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=HOST)
 def host_sync_ignored(program: list[Op]) -> Pairs:
-    """The host waited, and it was not counted. Whatever it issues afterwards, on whichever stream, begins
-    after all that it has waited for.
+    """What the host has waited for was still reported. Whatever it issues afterwards, on whichever
+    stream, begins after that.
     """
     return races(
         [op if op.kind != "host_sync" else Op(op.stream, "record", event="unused") for op in program]
     )
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=HOST)
 def device_synchronised(program: list[Op]) -> Pairs:
-    """host_sync was taken for torch.cuda.synchronize(), which waits for all streams. It waits for the one
-    that it names, and work on the others goes on.
+    """Work on a different stream counts as over after a host_sync. Perhaps it was taken for
+    torch.cuda.synchronize(), which waits for all streams. It waits for the one that it names, and work on
+    the others goes on.
     """
 
     class Device(Everywhere):
@@ -41,10 +42,11 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Forgetting)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=HOST)
 def host_knows_one_stream(program: list[Op]) -> Pairs:
-    """The host took over the number of the stream alone. When that stream is idle, all that it had waited for
-    on other streams is over as well.
+    """After a host_sync the kernels of its stream count as over, and what that stream had waited for does
+    not. When a stream is idle, all that it had waited for on other streams is over as well: the host
+    takes over the whole clock.
     """
 
     class OwnNumber(HappensBefore):
@@ -64,10 +66,35 @@ def _(program: list[Op]) -> Pairs:
     return races(program, Forgetting)
 
 
-@find_races.mistake()
+@find_races.variant(host_knows_one_stream)
+def _(program: list[Op]) -> Pairs:
+    class OnlyTheLast(HappensBefore):
+        def issue(self, index: int, op: Op) -> None:
+            if op.kind == "host_sync":
+                self.host = {op.stream: self.clocks.get(op.stream, {}).get(op.stream, 0)}
+            else:
+                super().issue(index, op)
+
+    return races(program, OnlyTheLast)
+
+
+@find_races.mistake(breaks=HOST)
+def host_not_copied(program: list[Op]) -> Pairs:
+    """What the stream is given after the host_sync counts as over, too. Perhaps the host holds the stream's clock itself,
+    which goes on with the stream. Join it into the host's own, or copy it.
+    """
+
+    class Alias(HappensBefore):
+        def host_sync(self, op: Op, clock: Clock) -> None:
+            self.host = clock
+
+    return races(program, Alias)
+
+
+@find_races.mistake(breaks=HOST)
 def known_streams_only(program: list[Op]) -> Pairs:
-    """The synchronisation was told to the streams that had been used so far. A stream that is used for the
-    first time afterwards comes after it, too: keep a clock for the host.
+    """A stream that is used for the first time after a host_sync was not held back. Perhaps only the
+    streams that had been used so far were told. Keep a clock for the host, which every op takes over.
     """
 
     class Told(HappensBefore):
@@ -78,9 +105,12 @@ def known_streams_only(program: list[Op]) -> Pairs:
     return races(program, Told)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=HOST)
 def host_replaces(program: list[Op]) -> Pairs:
-    """The second synchronisation made the host forget the first. What it has once seen over stays over."""
+    """After the second host_sync, what the first one waited for does not count as over. What the host has
+    once seen over stays over. Perhaps its clock was replaced, where it should take the larger number for
+    each stream.
+    """
 
     class Latest(HappensBefore):
         def issue(self, index: int, op: Op) -> None:
@@ -92,10 +122,10 @@ def host_replaces(program: list[Op]) -> Pairs:
     return races(program, Latest)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=TWICE)
 def found_by_equality(program: list[Op]) -> Pairs:
-    """Two launches of one kernel on one stream are equal Ops (a dataclass compares by value):
-    program.index(op), or a dict with ops as keys, finds the first of them. Number them with enumerate.
+    """Of two launches of one kernel, one was found in place of the other. Perhaps by program.index(op),
+    or by a dict with ops as keys: equal Ops are one to these. Number them with enumerate.
     """
     kernels = [op for op in program if op.kind == "kernel"]
     numbers = [index for index, op in enumerate(program) if op.kind == "kernel"]
@@ -109,8 +139,10 @@ def _(program: list[Op]) -> Pairs:
     return {(index[program[i]], index[program[j]]) for i, j in races(program)}
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=SET)
 def with_itself(program: list[Op]) -> Pairs:
-    """A kernel that reads and writes the same memory was reported with itself. A pair has two kernels."""
+    """A kernel that reads and writes the same memory was reported with itself. A pair has two kernels.
+    Perhaps it was entered before it was compared with what was there.
+    """
     own = {(k, k) for k, op in enumerate(program) if op.reads & op.writes}
     return races(program) | own

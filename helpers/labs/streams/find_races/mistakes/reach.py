@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers.labs.streams.find_races.compared import Pairs
-from helpers.labs.streams.find_races.exercise import find_races
+from helpers.labs.streams.find_races.exercise import DEFAULT, NO_RECORD_YET, RECORD, WAIT, find_races
 from helpers.labs.streams.shared.happens_before import Clock, HappensBefore, join, races
 from helpers.streams.program import Op
 
@@ -16,10 +16,10 @@ class Everywhere(HappensBefore):
             join(self.host, clock)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def wait_is_barrier(program: list[Op]) -> Pairs:
-    """A wait was taken for a barrier, behind which everything issued before is over. It concerns one stream,
-    and what one record marked.
+    """After a wait all that was issued before it counts as over, also what the event does not mark.
+    Perhaps it was taken for a barrier. It concerns one stream, and what one record marked.
     """
 
     class Barrier(Everywhere):
@@ -41,10 +41,11 @@ def _(program: list[Op]) -> Pairs:
     return races(program, OnceRecorded)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=RECORD)
 def record_is_barrier(program: list[Op]) -> Pairs:
-    """A record was taken for the end of what it marks. It makes nobody wait: the stream goes on at once, and
-    so do the others, until one of them waits for the event.
+    """A race is missing where a record, a wait and a host_sync stand in the program that order neither
+    kernel. Perhaps a record was taken for the end of what it marks. It makes nobody wait, until a stream
+    waits for its event.
     """
 
     class Barrier(Everywhere):
@@ -55,10 +56,11 @@ def record_is_barrier(program: list[Op]) -> Pairs:
     return races(program, Barrier)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def wait_stops_host(program: list[Op]) -> Pairs:
-    """wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on issuing to
-    the others.
+    """A stream that waits for nothing counts as held back where a different stream waits for the event.
+    Perhaps wait_event was taken for event.synchronize(): it holds back one stream, and the host goes on
+    issuing to the others.
     """
 
     class Blocking(HappensBefore):
@@ -69,10 +71,11 @@ def wait_stops_host(program: list[Op]) -> Pairs:
     return races(program, Blocking)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def both_streams_wait(program: list[Op]) -> Pairs:
-    """The two streams were taken to meet at the event. Only the waiting one waits: the one that recorded goes
-    on, and knows nothing of the other.
+    """What the waiting stream did before its wait counts as over for the stream that recorded. Perhaps
+    the two were taken to meet at the event. Only the waiting one waits: the one that recorded goes on,
+    and knows nothing of the other.
     """
 
     class Meeting(HappensBefore):
@@ -92,10 +95,10 @@ def both_streams_wait(program: list[Op]) -> Pairs:
     return races(program, Meeting)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def next_kernel_only(program: list[Op]) -> Pairs:
-    """Only the next kernel on the waiting stream was held back. Those after it come after it, so they come
-    after the event as well.
+    """The first kernel behind the wait was held back, the second one was not. It comes after the first,
+    so it comes after the event as well. Perhaps the wait is used up by one kernel.
     """
 
     class OneKernel(HappensBefore):
@@ -119,10 +122,10 @@ def next_kernel_only(program: list[Op]) -> Pairs:
     return races(program, OneKernel)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=WAIT)
 def wait_reaches_back(program: list[Op]) -> Pairs:
-    """Streams were put in order as a whole. What stands on the waiting stream before the wait was issued
-    without it, and waits for nothing.
+    """The race with a kernel that stands on the waiting stream before its wait is missing. Perhaps
+    streams were put in order as a whole. What was issued before the wait waits for nothing.
     """
     found = set()
     for i, j in races(program):
@@ -137,10 +140,11 @@ def wait_reaches_back(program: list[Op]) -> Pairs:
     return found
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=RECORD)
 def from_kernel_to_kernel(program: list[Op]) -> Pairs:
-    """Record and wait were tied to the kernels next to them. A stream may wait, and hand on what it has
-    waited for, without a kernel between: then the chain was broken.
+    """The order is lost where a stream waits and then records, without a kernel between. Perhaps record
+    and wait were tied to the kernels next to them. A stream may hand on what it has waited for, without
+    one of its own.
     """
 
     class Tied(HappensBefore):
@@ -160,11 +164,11 @@ def from_kernel_to_kernel(program: list[Op]) -> Pairs:
     return races(program, Tied)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=DEFAULT)
 def default_stream_waits(program: list[Op]) -> Pairs:
-    """The default stream was taken to wait for all others, as CUDA's legacy default stream does with streams
-    that were made to block. The side streams of torch are not of that kind: there the default stream is one
-    like others.
+    """The kernel on the default stream is in no race, though nothing orders it. Perhaps that stream was
+    taken to wait for all others, and they for it, as CUDA's legacy default stream does with streams that
+    were made to block. torch's side streams are not of that kind.
     """
 
     class Legacy(Everywhere):
@@ -179,9 +183,11 @@ def default_stream_waits(program: list[Op]) -> Pairs:
     return races(program, Legacy)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=NO_RECORD_YET)
 def no_record_raises(program: list[Op]) -> Pairs:
-    """An event without a record is no error: in CUDA a wait for it does nothing. `marks.get(event, {})`."""
+    """An event without a record is no error: in CUDA a wait for it does nothing. Perhaps the event is
+    looked up as marks[event]; `marks.get(event, {})` gives an empty clock.
+    """
 
     class Strict(HappensBefore):
         def wait(self, op: Op, clock: Clock) -> None:
@@ -190,10 +196,10 @@ def no_record_raises(program: list[Op]) -> Pairs:
     return races(program, Strict)
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=NO_RECORD_YET)
 def no_record_blocks(program: list[Op]) -> Pairs:
-    """A stream that waits for an event without a record was taken to stand still for ever, and its kernels
-    were dropped. Such a wait does nothing.
+    """Behind a wait without a record no race was found. Perhaps the stream was taken to stand still for
+    ever. Such a wait does nothing: the stream goes on, and races as before.
     """
     recorded, stuck, running = set(), set(), []
     for op in program:
@@ -203,3 +209,19 @@ def no_record_blocks(program: list[Op]) -> Pairs:
             stuck.add(op.stream)
         running.append(op if op.stream not in stuck else Op(op.stream, "record", event="never"))
     return races(running)
+
+
+@find_races.mistake(breaks=RECORD)
+def ordered_for_good(program: list[Op]) -> Pairs:
+    """Whatever the recording stream is given later counts as over, too, after the wait. Perhaps two streams were put
+    in order for good: an event marks what its stream was given before the record, and no more.
+    """
+
+    class ForGood(HappensBefore):
+        def wait(self, op: Op, clock: Clock) -> None:
+            join(clock, {stream: number + 10**9 for stream, number in self.marks.get(op.event, {}).items()})
+
+        def record(self, op: Op, clock: Clock) -> None:
+            self.marks[op.event] = {op.stream: 0} | clock
+
+    return races(program, ForGood)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from helpers.labs.streams.find_races.compared import Pairs
-from helpers.labs.streams.find_races.exercise import find_races
+from helpers.labs.streams.find_races.exercise import MANY, find_races
 from helpers.labs.streams.find_races.mistakes.pairs import conflicts
 from helpers.streams.program import Op
 
@@ -26,10 +26,10 @@ def comes_after(program: list[Op]) -> list[list[int]]:
     return before
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=MANY)
 def keeps_all_before(program: list[Op]) -> Pairs:
-    """For each op the set of all ops before it was kept. It is right, and it fills the memory: 10,000 sets of
-    up to 10,000 numbers.
+    """The pairs are right, and what is held at one time is too much. Perhaps for each op the set of all
+    ops before it was kept: 10,000 sets of up to 10,000 numbers.
     """
     over: list[frozenset[int]] = []
     for index, edges in enumerate(comes_after(program)):
@@ -44,10 +44,10 @@ def keeps_all_before(program: list[Op]) -> Pairs:
     return found
 
 
-@find_races.mistake()
+@find_races.mistake(breaks=MANY)
 def recursion(program: list[Op]) -> Pairs:
-    """A function that asks the op before, which asks the op before, is as deep as the program is long, and
-    Python stops at some 1,000 calls inside each other.
+    """Calls stand inside each other, as many as the program is long, and Python stops at some 1,000.
+    Perhaps a function asks the op before, which asks the op before.
     """
     before = comes_after(program)
 

@@ -36,7 +36,7 @@ class _ScaleAlone(Pieces):
 
 @mini_grad_scaler.mistake(breaks=LOAD)
 class CountNotLoaded(Pieces):
-    """The state holds the count, and load_state_dict leaves it out."""
+    """After load_state_dict the count of good iterations is not that of the state. Perhaps it was left out."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         good = self.good
@@ -53,13 +53,25 @@ class _CountFromNought(Pieces):
 
 @mini_grad_scaler.mistake(breaks=LOAD)
 class FactorsNotLoaded(Pieces):
-    """load_state_dict keeps the factors and the interval of __init__. In torch the state goes first: a
-    changed argument has no effect after a reload.
+    """After load_state_dict the factors and the interval are not those of the state. Perhaps those of __init__ are
+    kept. In torch the state goes first: a changed argument has no effect after a reload.
     """
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         if self.enabled:
             self.now, self.good = torch.full_like(self.now, state["scale"]), state["_growth_tracker"]
+
+
+@mini_grad_scaler.mistake(breaks=LOAD)
+class IntervalNotLoaded(Pieces):
+    """After load_state_dict growth_interval is not that of the state. Perhaps the one of __init__ is kept: all five
+    entries are taken over.
+    """
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        interval = self.interval
+        super().load_state_dict(state)
+        self.interval = interval
 
 
 @mini_grad_scaler.mistake(breaks=STATE)

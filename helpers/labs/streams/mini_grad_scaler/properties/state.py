@@ -103,14 +103,17 @@ def stores(answer: Answer, trial: Trial) -> None:
             f"{'in use' if used else 'new'}; then a good iteration and one with inf"
         )
         other.load_state_dict(given := dict(want))
+        there = five_of(trial, other.state_dict())
+        left_out = [name for name, value in want.items() if there[name] != value]
         ways = [scale_of(trial, other), *scales_of(other, trial, "+0")]
         right = [start, 4 * start, start]
         trial.true(
             ways == right,
-            "The scale does not go on as it would have without the break.",
+            "The scale does not go on as it would have without the break."
+            + (f" Not taken over: {', '.join(left_out)}." if left_out else ""),
             expected=", ".join(f"{scale:g}" for scale in right),
             got=", ".join(f"{scale:g}" for scale in ways),
-            observed=("scales", used, ways),
+            observed=("scales", used, left_out or ways),
         )
         trial.true(
             given == want,

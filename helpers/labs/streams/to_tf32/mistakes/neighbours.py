@@ -57,16 +57,16 @@ right = adding(asked)
 
 @built.mistake(breaks=ROUNDED)
 def truncates_always():
-    """A mask alone cuts off: the error has one sign and is twice as large. Rounding to nearest adds half of
-    the last kept place first.
+    """To nearest, every number is cut off. Perhaps by a mask alone: then the error has one sign and is
+    twice as large. Rounding to nearest adds half of the last kept place first.
     """
     return adding(lambda size, rounding: 0)
 
 
 @built.mistake(breaks=CUT)
 def rounds_always():
-    """Toward zero never goes away from zero: it adds nothing before the mask. Here it rounds as the nearest
-    modes do.
+    """Numbers were moved away from zero, to the nearer neighbour. Perhaps something is added before the
+    mask, as the nearest modes do. Toward zero adds nothing.
     """
     return adding(lambda size, rounding: 0x0FFF + last_kept(size))
 
@@ -78,8 +78,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=CUT)
 def floor(x: Tensor, rounding: str) -> Tensor:
-    """The floor of a negative number lies farther from zero. Toward zero means that of both signs the size
-    shrinks.
+    """Negative numbers were moved away from zero. Perhaps by a floor, which lies farther down. Toward zero
+    means that of both signs the size shrinks.
     """
     if rounding != "toward-zero":
         return adding(asked)(x, rounding)
@@ -95,16 +95,16 @@ def place_of(x: Tensor) -> Tensor:
 
 @built.mistake(breaks=EVEN)
 def ties_always_away():
-    """The bit below the last kept place is 1 for every tie, so it cannot decide; the last kept bit, 13 places
-    up, does. Otherwise both nearest modes send ties away from zero.
+    """To even, every tie goes away from zero. Perhaps the bit below the last kept place decides, which is 1
+    for every tie; or both nearest modes do the same. The last kept bit, 13 places up, decides.
     """
     return adding(lambda size, rounding: 0 if rounding == "toward-zero" else HALF)
 
 
 @built.mistake(breaks=AWAY)
 def ties_always_even():
-    """One rule for ties serves both nearest modes. They differ nowhere else: away adds 0x1000 and never looks
-    at the last kept bit.
+    """Away from zero, ties still go to even. Perhaps one rule serves both nearest modes. Away adds 0x1000
+    and never looks at the last kept bit.
     """
     return adding(lambda size, rounding: 0 if rounding == "toward-zero" else 0x0FFF + last_kept(size))
 
@@ -114,14 +114,16 @@ SWAPPED = {"nearest-even": "nearest-away", "nearest-away": "nearest-even", "towa
 
 @built.mistake(breaks=EVEN)
 def ties_swapped():
-    """The two nearest modes are exchanged: even looks at the last kept bit, away does not."""
+    """To even, ties go away from zero, and the other mode sends them to even. Perhaps the two are
+    exchanged: even looks at the last kept bit, away does not.
+    """
     return adding(lambda size, rounding: asked(size, SWAPPED[rounding]))
 
 
 @built.mistake(breaks=ROUNDED)
 def ties_toward_zero():
-    """Adding 0x0FFF alone lets every tie fall toward zero. Even adds one more where the last kept bit, bit
-    13, is 1; away adds one more always.
+    """Every tie goes toward zero. Perhaps 0x0FFF alone is added. Even adds one more where the last kept
+    bit, bit 13, is 1; away adds one more always.
     """
     return adding(lambda size, rounding: 0 if rounding == "toward-zero" else 0x0FFF)
 
@@ -136,8 +138,8 @@ for mode in ROUNDINGS[:2]:
 
 @built.mistake(breaks=ROUNDED)
 def ties_to_odd():
-    """The last kept bit is used the wrong way round: a tie whose last kept bit is 1 must go up, so that it
-    becomes 0.
+    """To even, every tie goes to the odd neighbour. Perhaps the last kept bit is used the wrong way round:
+    a tie whose last kept bit is 1 must go up, so that it becomes 0.
     """
     return adding(
         lambda size, rounding: HALF - last_kept(size) if rounding == "nearest-even" else asked(size, rounding)
@@ -146,8 +148,8 @@ def ties_to_odd():
 
 @to_tf32.mistake(breaks=ROUNDED)
 def ties_by_another_bit(x: Tensor, rounding: str) -> Tensor:
-    """The bit that decides a tie is the lowest one that stays, bit 13 counted from 0. Bit 14 decides nothing
-    here.
+    """Ties go to even and to odd neighbours alike. Perhaps a bit decides that is not the last kept one:
+    this is bit 13, counted from 0.
     """
     return adding(lambda size, mode: by_bit(14, size, mode))(x, rounding)
 
@@ -163,8 +165,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=ROUNDED)
 def ties_upward(x: Tensor, rounding: str) -> Tensor:
-    """floor(x + half) sends a tie toward plus infinity. Away from zero means up for positive numbers and down
-    for negative ones.
+    """Ties go toward plus infinity, those of negative numbers, too. Perhaps by floor(x + half). Away from
+    zero means up for positive numbers and down for negative ones.
     """
     if rounding != "nearest-away":
         return adding(asked)(x, rounding)
@@ -174,8 +176,8 @@ def ties_upward(x: Tensor, rounding: str) -> Tensor:
 
 @built.mistake(breaks=ROUNDED)
 def half_and_last_bit():
-    """0x1000 plus the last kept bit is one too much: just under a tie, odd numbers go up. Even adds 0x0FFF
-    plus that bit.
+    """Just under a tie, odd numbers go up. Perhaps 0x1000 plus the last kept bit is added, which is one too
+    much. Even adds 0x0FFF plus that bit.
     """
     return adding(
         lambda size, rounding: HALF + last_kept(size) if rounding == "nearest-even" else asked(size, rounding)
@@ -195,8 +197,9 @@ def half_as(half: int) -> Callable[[Tensor, str], Tensor]:
 
 @built.mistake(breaks=ROUNDED)
 def another_half():
-    """Half of the last kept place is the first dropped bit alone, 0x1000. With 0x0800 numbers over the half
-    stay below, with 0x2000 every number moves up.
+    """Numbers do not go to the nearer neighbour. Perhaps what is added is not half of the last kept place,
+    which is the first dropped bit alone, 0x1000. With 0x0800 numbers over the half stay below, with 0x2000
+    every number moves up.
     """
     return half_as(0x0800)
 
@@ -213,8 +216,8 @@ def guard_bit_only(size: Tensor, rounding: str) -> Tensor:
 
 @built.mistake(breaks=ROUNDED)
 def only_the_first_dropped_bit():
-    """Whether something is a tie, the twelve bits behind the first dropped one decide. Just over a tie, the
-    number goes up whatever the last kept bit is.
+    """Just over a tie, numbers whose last kept bit is 0 stay below. Perhaps the first dropped bit alone
+    decides. Whether something is a tie, the twelve bits behind it say.
     """
     return of_parts(guard_bit_only)
 
@@ -226,8 +229,8 @@ def without_carry(size: Tensor, rounding: str) -> Tensor:
 
 @built.mistake(breaks=ROUNDED)
 def carry_lost():
-    """The mantissa was rounded alone, and its carry fell off: just below 2 came out as 1. Added to the whole
-    pattern, the carry runs into the exponent by itself.
+    """A mantissa of ones does not become the next power of two. Perhaps it was rounded alone, and its carry
+    fell off or was held back. Added to the whole pattern, the carry runs into the exponent by itself.
     """
     return of_parts(without_carry)
 

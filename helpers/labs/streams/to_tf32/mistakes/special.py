@@ -39,7 +39,7 @@ def with_mask(low: int) -> Callable[[Tensor, str], Tensor]:
 
 @built.mistake(breaks=ROUNDED)
 def one_bit_too_few():
-    """23 - 10 = 13 bits are dropped. Here 14 went, so only nine of the mantissa are left."""
+    """The tenth bit of the mantissa is lost. Perhaps 14 bits were dropped: 23 - 10 = 13."""
     return keeping(9)
 
 
@@ -48,7 +48,7 @@ to_tf32.variant(one_bit_too_few)(with_mask(0x3FFF))
 
 @built.mistake(breaks=ROUNDED)
 def one_bit_too_many():
-    """23 - 10 = 13 bits are dropped. Here 12 went, so eleven of the mantissa are left."""
+    """An eleventh bit of mantissa is left. Perhaps 12 bits were dropped: 23 - 10 = 13."""
     return keeping(11)
 
 
@@ -57,7 +57,7 @@ to_tf32.variant(one_bit_too_many)(with_mask(0x0FFF))
 
 @built.mistake(breaks=ROUNDED)
 def drops_ten_bits():
-    """Ten bits of the mantissa are kept, not dropped: thirteen go."""
+    """More than ten bits of mantissa are left. Perhaps ten were dropped: ten are kept, thirteen go."""
     return keeping(13)
 
 
@@ -66,15 +66,17 @@ to_tf32.variant(drops_ten_bits)(with_mask(0x03FF))
 
 @to_tf32.mistake(breaks=ROUNDED)
 def through_bfloat16(x: Tensor, rounding: str) -> Tensor:
-    """bfloat16 has the range of TF32 and only 7 bits of mantissa: three that TF32 holds are lost on the way."""
+    """The last three of the ten bits are lost. Perhaps on the way through bfloat16: it has the range of
+    TF32 and only 7 bits of mantissa.
+    """
     known(rounding)
     return x.to(torch.bfloat16).to(torch.float32)
 
 
 @to_tf32.mistake(breaks=ROUNDED)
 def through_float16(x: Tensor, rounding: str) -> Tensor:
-    """float16 has the mantissa of TF32 and only 5 bits of exponent: what lies above 65504 becomes infinity,
-    what lies below 6e-8 becomes zero.
+    """Large numbers became infinity, and small ones zero. Perhaps on the way through float16: it has the
+    mantissa of TF32 and only 5 bits of exponent, from 6e-8 to 65504.
     """
     known(rounding)
     return x.half().float()
@@ -82,8 +84,8 @@ def through_float16(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=ROUNDED)
 def a_fixed_place(x: Tensor, rounding: str) -> Tensor:
-    """Ten bits of mantissa are ten binary places behind the first one of each number. Multiples of 2**-10 are
-    right between 1 and 2 only.
+    """Small numbers became zero, which TF32 holds as they are. Perhaps all were rounded at one place, such
+    as multiples of 2**-10. Ten bits of mantissa are ten binary places behind the first one of each number.
     """
     known(rounding)
     return to_whole(x * 1024, rounding) / 1024
@@ -102,8 +104,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=ROUNDED)
 def converted_not_viewed(x: Tensor, rounding: str) -> Tensor:
-    """`x.to(torch.int32)` converts the number: 1.7 becomes 1. `x.view(torch.int32)` reads the same 32 bits as
-    an integer.
+    """What TF32 holds became something else altogether. Perhaps by `x.to(torch.int32)`, which converts the
+    number: 1.7 becomes 1. `x.view(torch.int32)` reads the same 32 bits as an integer.
     """
     bits = x.to(torch.int32)
     return ((bits + asked(bits, rounding)) & ~LOW).to(torch.float32)
@@ -123,14 +125,14 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=SIGNS)
 def sign_lost(x: Tensor, rounding: str) -> Tensor:
-    """The sign was set aside and never put back: every result is positive."""
+    """Every result is positive. Perhaps the sign was set aside and never put back."""
     return right(x.abs(), rounding)
 
 
 @to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_flushed(x: Tensor, rounding: str) -> Tensor:
-    """Numbers below 2**-126 were set to zero. Their pattern is rounded like every other; whether a device
-    flushes them is another question.
+    """Numbers below 2**-126 became zero. Perhaps arithmetic did it, or an exponent of 0 was taken for zero.
+    Their pattern is rounded like every other; whether a device flushes them is another question.
     """
     return torch.where(x.abs() < 2.0**-126, x * 0, right(x, rounding))
 
@@ -148,16 +150,17 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_left(x: Tensor, rounding: str) -> Tensor:
-    """An exponent of 0 is treated like that of infinity: subnormals came back unrounded. Only the exponent of
-    all ones is special here.
+    """Subnormals came back unrounded. Perhaps an exponent of 0 is treated like that of infinity. Only the
+    exponent of all ones is special here.
     """
     return torch.where(x.abs() < 2.0**-126, x, right(x, rounding))
 
 
 @to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_normalised(x: Tensor, rounding: str) -> Tensor:
-    """frexp gives a subnormal a mantissa of its own, and 11 digits of that were kept. In the pattern of a
-    subnormal the places are fixed: bit 13 is worth 2**-136 whatever stands before it.
+    """The smaller subnormals have bits left behind the last kept place. Perhaps each was rounded to eleven
+    digits of its own, as by frexp or by arithmetic. In the pattern of a subnormal the places are fixed: bit
+    13 is worth 2**-136 whatever stands before it.
     """
     known(rounding)
     mantissa, exponent = torch.frexp(x.double())
@@ -167,8 +170,8 @@ def subnormals_normalised(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=SIGNS)
 def minus_zero_lost(x: Tensor, rounding: str) -> Tensor:
-    """-0.0 became 0.0: the sign bit counts although the number is zero. Take the sign from the bits, not from
-    x < 0.
+    """A minus zero became plus zero: the sign bit counts although the number is zero. Perhaps the sign is
+    that of x < 0. Take it from the bits.
     """
     size = right(x.abs(), rounding)
     return torch.where(x < 0, -size, size)
@@ -181,8 +184,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=BEYOND)
 def saturates(x: Tensor, rounding: str) -> Tensor:
-    """The largest float32 lies above the largest TF32 number, 0x7F7FE000, by more than half a place: the
-    nearest modes give infinity, as for every overflow of a rounding.
+    """The largest float32 stayed finite. It lies above the largest TF32 number, 0x7F7FE000, by more than
+    half a place: the nearest modes give infinity, as for every overflow of a rounding.
     """
     largest = 3.4011621342146535e38
     return torch.where(x.isfinite(), right(x, rounding).clamp(-largest, largest), x)
@@ -196,8 +199,9 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=BEYOND)
 def scaled_in_float32(x: Tensor, rounding: str) -> Tensor:
-    """Arithmetic in float32 overflows on the way: x times 8193 is infinite for the largest x, and infinity
-    minus infinity is NaN. On the bits nothing can overflow.
+    """Some of the largest numbers became NaN or infinity too early. Perhaps arithmetic in float32 overflows
+    on the way: x times 8193 is infinite for the largest x, and infinity minus infinity is NaN. On the bits
+    nothing can overflow.
     """
     split = x * 8193
     near = split - (split - x)
@@ -213,15 +217,17 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=SPECIAL)
 def infinity_becomes_nan(x: Tensor, rounding: str) -> Tensor:
-    """Infinity went through arithmetic, inf - inf or 0 * inf, which is NaN. Its pattern is a TF32 number
-    already: leave it.
+    """Infinity became NaN. Perhaps it went through arithmetic, inf - inf or 0 * inf. Its pattern is a TF32
+    number already: leave it.
     """
     return torch.where(x.isinf(), torch.nan, right(x, rounding))
 
 
 @to_tf32.mistake(breaks=SPECIAL)
 def nan_becomes_a_number(x: Tensor, rounding: str) -> Tensor:
-    """nan_to_num, or a comparison that is false for NaN, made a number of it. NaN must stay NaN."""
+    """NaN became a number. Perhaps by nan_to_num, or by a comparison, which is false for NaN. NaN must stay
+    NaN.
+    """
     return torch.where(x.isnan(), 0.0, right(x, rounding))
 
 
@@ -238,8 +244,8 @@ def of_all(x: Tensor, rounding: str) -> Tensor:
 
 @built.mistake(breaks=SPECIAL)
 def nan_to_infinity():
-    """A NaN whose high bits of mantissa are zero becomes infinity under the mask: 0x7F800001 & ~0x1FFF is
-    0x7F800000. NaN is no matter of rounding: leave it as it is.
+    """A NaN whose high bits of mantissa are zero became infinity. Perhaps by the mask: 0x7F800001 & ~0x1FFF
+    is 0x7F800000. NaN is no matter of rounding: leave it as it is.
     """
     return of_all
 
@@ -259,8 +265,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=SPECIAL)
 def nan_to_minus_zero(x: Tensor, rounding: str) -> Tensor:
-    """Adding before the mask runs over: 0x7FFFFFFF + 0x1000 reaches the sign bit, and the NaN is -0.0
-    afterwards.
+    """A NaN whose bits are ones became zero. Perhaps by adding before the mask, which runs over: 0x7FFFFFFF
+    + 0x1000 reaches the sign bit.
     """
     quiet = torch.where(x.isnan(), x.view(torch.int32) | 0x400000, x.view(torch.int32))
     return of_all(quiet.view(torch.float32), rounding)

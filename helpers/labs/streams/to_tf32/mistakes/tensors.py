@@ -20,20 +20,24 @@ built = to_tf32.bank(returned)
 
 @to_tf32.mistake(breaks=NEW)
 def bits_returned(x: Tensor, rounding: str) -> Tensor:
-    """The bits are right and still an integer tensor: `.view(torch.float32)` reads them as numbers again."""
+    """The result is an int32 tensor. Perhaps its bits are right: `.view(torch.float32)` reads them as
+    numbers again.
+    """
     return right(x, rounding).view(torch.int32)
 
 
 @to_tf32.mistake(breaks=NEW)
 def float64_returned(x: Tensor, rounding: str) -> Tensor:
-    """The values are right, in float64. A TF32 number is kept in a float32, whose last 13 bits are zero."""
+    """The result is a float64 tensor. Perhaps its values are right. A TF32 number is kept in a float32,
+    whose last 13 bits are zero.
+    """
     return right(x, rounding).double()
 
 
 @to_tf32.mistake(breaks=NEW)
 def x_edited(x: Tensor, rounding: str) -> Tensor:
-    """`x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`, edits x. Work on a new
-    tensor, or on a clone.
+    """x is not what it was. `x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`,
+    edits x. Perhaps there is one: work on a new tensor, or on a clone.
     """
     result = right(x, rounding)
     x.view(torch.int32).copy_(result.view(torch.int32))
@@ -47,8 +51,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=NEW)
 def x_returned(x: Tensor, rounding: str) -> Tensor:
-    """Where nothing had to be rounded, x itself came back. The caller gets a tensor of its own, or each edit
-    of the result changes x.
+    """The result has the memory of x. Perhaps x itself came back, or a view of it, where nothing had to be
+    rounded. The caller gets a tensor of its own, or each edit of the result changes x.
     """
     result = right(x, rounding)
     return x if torch.equal(result, x) else result
@@ -56,16 +60,16 @@ def x_returned(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=NEW)
 def flat_view(x: Tensor, rounding: str) -> Tensor:
-    """`view(-1)` asks for memory in one piece: a transposed x has none. Bits need no flat tensor, or take
-    `reshape(-1)`.
+    """A transposed x raises an error. Perhaps `view(-1)` stands there, which asks for memory in one piece.
+    Bits need no flat tensor, or take `reshape(-1)`.
     """
     return right(x.view(-1), rounding).view(x.shape)
 
 
 @to_tf32.mistake(breaks=NEW)
 def read_in_memory_order(x: Tensor, rounding: str) -> Tensor:
-    """The numbers were read in the order in which they lie in memory, past x's strides: a transposed x is
-    another tensor then.
+    """Of a transposed x the numbers are wrong. Perhaps they were read in the order in which they lie in
+    memory, past x's strides: x is a different tensor then.
     """
     rounded = right(torch.as_strided(x, (x.numel(),), (1,), x.storage_offset()), rounding) if dense(x) else x
     return rounded.view(x.shape) if dense(x) else right(x, rounding)
@@ -78,8 +82,8 @@ def dense(x: Tensor) -> bool:
 
 @to_tf32.mistake(breaks=LOOP)
 def element_by_element(x: Tensor, rounding: str) -> Tensor:
-    """The values are right, one by one in Python: that takes a second where one operation on the whole tensor
-    takes a millisecond.
+    """The values are right, one by one in Python: that takes a second where one operation on the whole
+    tensor takes a millisecond.
     """
     known(rounding)
     values = [of_one(value, rounding) for value in x.flatten().tolist()]
@@ -106,8 +110,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=WORDS)
 def any_rounding_taken(x: Tensor, rounding: str) -> Tensor:
-    """A rounding that does not exist was taken for one that does: the `else` of the last branch needs a
-    ValueError, or a misspelt name goes unseen.
+    """A rounding that does not exist raised nothing. Perhaps the `else` of the last branch takes it for one
+    that does: it needs a ValueError, or a misspelt name goes unseen.
     """
     return right(x, rounding if rounding in ("nearest-even", "nearest-away") else "toward-zero")
 
@@ -128,8 +132,8 @@ def raising(error: type[Exception]) -> Callable[[Tensor, str], Tensor]:
 
 @built.mistake(breaks=WORDS)
 def another_error():
-    """A caller who gave a wrong value gets ValueError. KeyError tells of a dictionary inside, AssertionError
-    is gone under `python -O`, UnboundLocalError tells of a missing `else`.
+    """The error is no ValueError, which is what a wrong value is. KeyError tells of a dictionary inside,
+    AssertionError is gone under `python -O`, UnboundLocalError tells of a missing `else`.
     """
     return raising(KeyError)
 
