@@ -184,7 +184,7 @@ class PartWithoutANode(Diagnosis):
     """
 
     def constant(self) -> bool:
-        return super().constant() or not all(part.grad_fn.next_functions for part in self.parts)
+        return not all(part.grad_fn.next_functions for part in self.parts) or super().constant()
 
 
 @bank.mistake(breaks="What is wrong with a training step before its backward, as a set of words.")

@@ -58,6 +58,7 @@ GLOBAL = ("random RNG", "numpy RNG", "torch RNG")
     "each index comes once",
     asks=(
         "Shuffles the chunks and the indices within each chunk, anew in each epoch.",
+        "There may be no chunks.",
         "Iterating gives each index once, as a Python int.",
         "The list `lengths` stays as it is.",
     ),

@@ -170,6 +170,23 @@ def buffers(answer: Any, trial: Trial) -> None:
         floats = set(want) - parameters_of(module) - INTEGERS
         called(answer, trial, module, fn)
         says(trial, module, want, floats, "the buffer")
+    shared = buffer(2, generator=trial.generator)
+    module = node(buffers={"m": shared}, children={"twin": node(buffers={"n": shared})})
+    want = wanted(module, to_double)
+    called(answer, trial, module, to_double)
+    says(trial, module, want, set(want), "a buffer that has two names")
+
+
+@convert.property("two parameters at one address are two", asks=(WHAT, DATA))
+def one_address(answer: Any, trial: Trial) -> None:
+    flat = torch.randn(4, generator=trial.generator)
+    module = node(
+        {"whole": nn.Parameter(flat), "part": nn.Parameter(flat[:2]), "none": nn.Parameter(torch.zeros(0))},
+        children={"other": node({"none": nn.Parameter(torch.zeros(0))})},
+    )
+    want = wanted(module, to_double)
+    called(answer, trial, module, to_double)
+    says(trial, module, want, set(want), "a parameter at the address of a different one")
 
 
 @convert.property("fn decides on integers: they are handed to it as any other tensor", asks=ASKED)
@@ -211,7 +228,8 @@ def gradients(answer: Any, trial: Trial) -> None:
 
 
 @convert.property(
-    "entries that are None are skipped, and stay", asks="Entries that are None are skipped, and stay."
+    "entries that are None are skipped, and all stay in their order",
+    asks=("Entries that are None are skipped, and stay.", "Entries keep their order."),
 )
 def none_skipped(answer: Any, trial: Trial) -> None:
     g = trial.generator

@@ -283,6 +283,9 @@ def unknown(answer: Any, trial: Trial) -> None:
                 ("conv.beta", 3, True, ""),
                 ("conv_offset.bias", 1, True, "body."),
                 ("conv.offset.bias", 4, True, ""),
+                ("old_gamma", 1, True, ""),
+                ("gamma2", 1, False, "body."),
+                ("my_conv_offset.weight", 2, True, ""),
             )
         ],
         which=True,

@@ -317,7 +317,7 @@ def _(answer: Any, trial: Trial) -> None:
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    for training in (True, False):
+    for training in (False, True):
         model, loss_fn, batches = new_model(trial).train(training), loss_with(smoothing=0.1), ragged(trial)
         model.part.train(not training)
         modes = ("training", "eval") if training else ("eval", "training")

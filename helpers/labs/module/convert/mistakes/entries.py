@@ -283,3 +283,36 @@ def _(module: nn.Module, fn: Fn) -> nn.Module:
     for part in module.modules():
         part._apply(fn, recurse=False)
     return module
+
+
+@conversions.mistake(breaks="Buffers become what `fn` gives")
+class SharedBufferOnce(Convert):
+    """A buffer with two names was converted under one of them. Perhaps named_buffers() was gone through, which gives it once:
+    remove_duplicate=False gives both, and so does a walk over the modules.
+    """
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+        for path, value in list(module.named_buffers()):
+            where, _, name = path.rpartition(".")
+            self.buffer(module.get_submodule(where), name, value)
+
+
+@conversions.mistake(breaks="`fn` on every parameter, gradient and buffer of the tree.")
+class OneAddressOnce(Convert):
+    """Of two parameters at one address only one was converted. Perhaps data_ptr() told them apart: a view, and everything empty, has
+    the address of a different tensor. Compare objects.
+    """
+
+    def __call__(self, module: nn.Module, fn: Fn) -> Any:
+        self.seen: set[int] = set()
+        return super().__call__(module, fn)
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.data_ptr() not in self.seen:
+            self.seen.add(param.data_ptr())
+            self.kept = getattr(self, "kept", []) + [param.data]  # so that no address is used again
+            super().parameter(part, name, param)

@@ -171,8 +171,8 @@ class _(Convert):
 
 @conversions.mistake()
 class CopiedBack(Convert):
-    """With fn = double the dtype did not change, though fn's numbers arrive: perhaps copy_ wrote them into the old tensors. It
-    casts to the dtype of where it writes.
+    """With fn = double no parameter changed its dtype. Perhaps copy_ wrote fn's numbers into the old tensors: it casts to the
+    dtype of where it writes. Or fn was asked, and its result was dropped.
     """
 
     @torch.no_grad()

@@ -9,7 +9,7 @@ from torch import nn
 
 from helpers.labs.module.renamed.exercise import renamed
 from helpers.labs.module.renamed.mistakes.versions import AtTheRoot, LoadStateDictOverridden
-from helpers.labs.module.renamed.right import MOVED, Base, Right
+from helpers.labs.module.renamed.right import MOVED, UNTIL, Base, Right
 
 
 @renamed.mistake()
@@ -463,4 +463,17 @@ class ParameterReplaced(Right):
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         if prefix + "gamma" in state_dict:
             self.weight = nn.Parameter(state_dict[prefix + "gamma"])
+        super().move(state_dict, prefix, version)
+
+
+@renamed.mistake(breaks="A damaged file raises RuntimeError")
+class NamesThatEndAlike(Right):
+    """A key of a damaged file was taken for an old name that it only resembles, and loaded. Perhaps endswith() or `in` looked for the
+    old names: `old_gamma` is no `gamma`. Compare whole keys: prefix + "gamma".
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        for key in [key for key in state_dict if key.startswith(prefix) and key.endswith("_gamma")]:
+            if version < UNTIL["gamma"]:
+                state_dict[prefix + "weight"] = state_dict.pop(key)
         super().move(state_dict, prefix, version)
