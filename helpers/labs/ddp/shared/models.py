@@ -10,9 +10,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.check.compare import difference
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.ranks.checking import on_ranks, per_rank
-from helpers.ranks.in_threads import Event, Run, note
+from helpers.ranks.in_threads import Deadlock, Disagreement, Event, Run, note
 
 UNIT = 8  # bytes of a number in these modules: float64
 
@@ -146,9 +146,19 @@ class Inputs:
 
 
 def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, **options: Any) -> Run:
-    """fn(answer) on ranks that are threads; each gets a copy of the answer, as processes do."""
+    """fn(answer) on ranks that are threads; each gets a copy of the answer, as processes do.
+
+    Where they wait for ever or disagree, what each rank has sent until then is observed, too.
+    """
     copies = per_rank(answer, ranks)
-    return on_ranks(trial, lambda: fn(copies[dist.get_rank()]), ranks=ranks, **options)
+    try:
+        return on_ranks(trial, lambda: fn(copies[dist.get_rank()]), ranks=ranks, **options)
+    except Mismatch as found:
+        ended = found.__context__
+        if isinstance(ended, (Deadlock, Disagreement)):
+            sent = [all_reduces(event for event in ended.log if event.rank == rank) for rank in range(ranks)]
+            found.observed = (*found.observed, sent)
+        raise
 
 
 def described(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
