@@ -154,3 +154,11 @@ def _gradients_arrive(trial: Trial, got: Tensor, want: Tensor, outs: list[Tensor
     ):
         trial.true(slope is not None, f"Output {place} gets no gradient.", got="None", observed="None")
         trial.equal(slope, right, f"The gradient of output {place}", observed="value")
+
+
+def _told(value: object) -> str:
+    """What stands there in place of x."""
+    name = type(value).__name__
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
+        return f"a {name} of {len(value)} tensors of shape {tuple(value[0].shape)}, which is not x"
+    return f"a different {name}"
