@@ -23,6 +23,7 @@ KINDS = {
     "own": "this rank's own gradient, as if there were no other rank",
     "part": "this rank's own gradient divided by the number of ranks: what the other ranks have is missing",
     "twice": "the mean, divided by the number of ranks once more",
+    "too often": "the mean, divided by the number of ranks twice or more often besides",
 }
 
 
@@ -123,6 +124,7 @@ class Inputs:
                 ("own", own),
                 ("part", [g / self.ranks for g in own]),
                 ("twice", [g / self.ranks for g in want]),
+                *(("too often", [g / self.ranks**times for g in want]) for times in (2, 3, 4, 5)),
                 *more(rank),
             ]
             for i, grad in enumerate(grads):
@@ -163,7 +165,7 @@ def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, 
 
 def described(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
     """Which kinds of wrong gradients, and where: plain data, the same for buckets cut otherwise."""
-    where = "some"
+    where: Any = sorted({i for _, i in wrong})
     if len(wrong) == ranks * weights:
         where = "all"
     elif set(wrong) == {(rank, i) for rank in range(1, ranks) for i in range(weights)}:
