@@ -16,7 +16,7 @@ shard_indices = Exercise(
     "07.shard_indices",
     "Each rank takes its share",
     objective="Deal the samples of an epoch to the ranks: equally many each, every sample somewhere, the same order on "
-    "all ranks and another one in each epoch.",
+    "all ranks and a different one in each epoch.",
     minutes=20,
     difficulty="easy",
     hints=[

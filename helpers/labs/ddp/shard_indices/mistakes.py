@@ -374,7 +374,7 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
 def filled_up_before_the_shuffle(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order is cut or filled up first and shuffled then: the permutation has another length than n, and
+    """The order is cut or filled up first and shuffled then: the permutation has a different length than n, and
     so other values. Shuffle the n samples, then fit the length.
     """
     order = fitted(list(range(n)), world, drop_last)
