@@ -74,6 +74,9 @@ def in_threads(
     registry._set_thread_isolation_mode(True)  # each thread has its own table of groups by name
     try:
         play.run(on_rank)
+    except (Deadlock, Disagreement) as ended:
+        ended.log = play.log
+        raise
     finally:
         c10d._world = world
         registry._set_thread_isolation_mode(False)

@@ -19,7 +19,12 @@ import torch
 
 
 class Deadlock(RuntimeError):
-    """Every rank that has not returned waits. waits: (rank, kind of call, the other rank or None) of each."""
+    """Every rank that has not returned waits. waits: (rank, kind of call, the other rank or None) of each.
+
+    log: what happened until then, in order.
+    """
+
+    log: list[Event] = []
 
     def __init__(self, text: str, waits: list[tuple[int, str, int | None]]) -> None:
         super().__init__(text)
@@ -27,7 +32,12 @@ class Deadlock(RuntimeError):
 
 
 class Disagreement(RuntimeError):
-    """Ranks that meet in a call differ in it. what: "operation", "shape", "dtype", "size", "root" or "reduction"."""
+    """Ranks that meet in a call differ in it. what: "operation", "shape", "dtype", "size", "root" or "reduction".
+
+    log: what happened until then, in order.
+    """
+
+    log: list[Event] = []
 
     def __init__(self, text: str, what: str) -> None:
         super().__init__(text)

@@ -1,8 +1,7 @@
 """The docstring is the contract: every sentence of it is held by a property that quotes it, or stands under "Not checked:".
 
 A sentence that begins with the name of an argument and a colon describes the input and asks nothing, unless it holds a
-word that demands. A sentence that stands in several docstrings of one exercise is quoted as many times. Exercises that are
-still to be done stand in without_asks.yaml, a list that only shrinks.
+word that demands. A sentence that stands in several docstrings of one exercise is quoted as many times.
 """
 
 from __future__ import annotations
@@ -10,11 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-import yaml
 
 import helpers
 from helpers.check.protocol import Result
@@ -23,7 +19,6 @@ from helpers.display.report import Report
 from helpers.exercise import Exercise, reported
 
 EXERCISES = helpers.exercises()
-TO_DO = yaml.safe_load(Path(__file__).with_name("without_asks.yaml").read_text(encoding="utf-8"))
 KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NOT_CHECKED = "Not checked:"
 DEMANDING = re.compile(
@@ -103,45 +98,9 @@ def missing(exercise: Exercise) -> list[str]:
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_every_sentence_of_the_docstring_is_held(exercise: Exercise) -> None:
-    lacking = missing(exercise)
-    if exercise.id in TO_DO:
-        assert lacking, f"{exercise.id} is done: take it off tests/check/without_asks.yaml"
-    else:
-        assert lacking == [], (
-            f'a property that `asks` it, or "{NOT_CHECKED}" before what no property can hold'
-        )
-
-
-def wrong_in_the_list(to_do: Sequence[str], exercises: dict[str, Exercise], length: int) -> list[str]:
-    """What may not be in the list of those that are still to be done."""
-    found = [f"{length} stand there, no more and no less, not {len(to_do)}"] if len(to_do) != length else []
-    found += [] if sorted(set(to_do)) == to_do else ["in order, each once"]
-    found += [f"{id}: there is no such exercise" for id in to_do if id not in exercises]
-    found += [f"{id}: a lab that came after the list" for id in to_do if id[:2] > "10"]
-    found += [
-        f"{id}: it quotes its docstring (`labbook new` begins so), and then all of it"
-        for id in to_do
-        if id in exercises and any(prop.asks for prop in exercises[id].properties)
-    ]
-    return found
-
-
-def test_the_list_only_shrinks() -> None:
-    assert wrong_in_the_list(TO_DO, EXERCISES, 7) == [], (
-        "what was done stays done: lower the number with the list, never raise it"
+    assert missing(exercise) == [], (
+        f'a property that `asks` it, or "{NOT_CHECKED}" before what no property can hold'
     )
-
-
-def test_no_new_exercise_comes_into_the_list() -> None:
-    new = Exercise("05.new", "New", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
-    new.property("the double", asks="The double of x: same shape, same dtype.")(lambda answer, trial: None)
-    old = Exercise("05.old", "Old", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
-    old.property("the double")(lambda answer, trial: None)
-    both = {"05.new": new, "05.old": old}
-    assert wrong_in_the_list(["05.old"], both, 1) == []
-    assert "05.new: it quotes" in wrong_in_the_list(["05.new"], both, 1)[0]
-    assert "1 stand there" in wrong_in_the_list(["05.new", "05.old"], both, 1)[0]
-    assert "1 stand there" in wrong_in_the_list([], both, 1)[0]
 
 
 DOCSTRING = """The double of x: same shape, same dtype.

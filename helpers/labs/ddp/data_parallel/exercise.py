@@ -31,19 +31,32 @@ data_parallel = Exercise(
 
 
 @data_parallel.property(
-    "scatter cuts a tensor along its first dimension as torch.chunk does, maybe into fewer pieces"
+    "scatter cuts a tensor along its first dimension as torch.chunk does, maybe into fewer pieces",
+    asks=(
+        "The parts of x for at most n replicas, in a list or a tuple.",
+        "A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n.",
+    ),
 )
 def pieces(answer: Answer, trial: Trial) -> None:
-    for rows, n in ((9, 3), (10, 4), (6, 5), (2, 4), (5, 1), (7, 3)):
-        x = drawn(trial, rows, 4)
-        trial.given(f"scatter(x, {n}), x of shape ({rows}, 4)")
+    for shape, n in (
+        ((9, 4), 3),
+        ((10, 4), 4),
+        ((6, 4), 5),
+        ((2, 4), 4),
+        ((5, 4), 1),
+        ((7, 4), 3),
+        ((8,), 3),
+    ):
+        x = drawn(trial, *shape)
+        x = (10 * x).long() if len(shape) == 1 else x  # labels, say
+        trial.given(f"scatter(x, {n}), x of shape {shape}, {x.dtype}")
         got = listed(trial, trial.call(answer[0], x, n), "scatter")
         wants = x.chunk(n)
         sizes = [tuple(piece.shape) if isinstance(piece, Tensor) else type(piece).__name__ for piece in got]
         right = [tuple(want.shape) for want in wants]
         trial.true(
             sizes == right,
-            "The pieces are others than torch.chunk's.",
+            "The pieces have different shapes than torch.chunk's.",
             expected=right,
             got=sizes,
             observed=sizes,
@@ -58,7 +71,7 @@ def _row_in(x: Tensor, row: Tensor) -> int:
     return next((place for place, own in enumerate(x) if torch.equal(own, row.detach())), -1)
 
 
-@data_parallel.property("gradients of the pieces reach x")
+@data_parallel.property("gradients of the pieces reach x", asks="Gradients of the pieces reach x.")
 def gradient_of_x(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 7, 4).requires_grad_()
     trial.given("scatter(x, 3), x of shape (7, 4), requires_grad=True; random numbers come in at each piece")
@@ -74,7 +87,36 @@ def gradient_of_x(answer: Answer, trial: Trial) -> None:
     trial.equal(x.grad, torch.cat(upstream), "The gradient of x", observed="value")
 
 
-@data_parallel.property("gather joins outputs along the first dimension, in order; gradients reach them")
+@data_parallel.property(
+    "what is no tensor goes to all replicas, the same object",
+    asks="Anything else, lists and tuples too, goes to all n replicas as it is: neither cut nor copied.",
+)
+def others_as_they_are(answer: Answer, trial: Trial) -> None:
+    rows = [drawn(trial, 3, 4) for _ in range(6)]
+    values = {
+        "0.5": 0.5,
+        "None": None,
+        "'mean'": "mean",
+        "a list of 6 tensors": rows,
+        "a tuple of 6 tensors": tuple(rows),
+    }
+    for name, value in (values | {"a dict with a tensor": {"mask": rows[0]}}).items():
+        trial.given(f"scatter({name}, 3)")
+        got = listed(trial, answer[0](value, 3), "scatter")
+        kinds = ["x" if each is value else _told(each) for each in got]
+        trial.true(
+            kinds == ["x"] * 3,
+            "What is no tensor does not go to all replicas as it is.",
+            expected="x, x, x",
+            got=", ".join(kinds) or "nothing",
+            observed=(name, kinds),
+        )
+
+
+@data_parallel.property(
+    "gather joins outputs along the first dimension, in order; gradients reach them",
+    asks=("The outputs joined along dim 0, in their order.", "Gradients reach outs."),
+)
 def joined(answer: Answer, trial: Trial) -> None:
     for sizes, rest in (((2, 2), (4, 3)), ((3, 3, 1), (2,)), ((4,), (2,)), ((2, 1), ())):
         outs = [drawn(trial, size, *rest).requires_grad_() for size in sizes]
@@ -85,7 +127,10 @@ def joined(answer: Answer, trial: Trial) -> None:
         _gradients_arrive(trial, got, want, outs)
 
 
-@data_parallel.property("gather makes a vector of outputs without dimensions")
+@data_parallel.property(
+    "gather makes a vector of outputs without dimensions",
+    asks=("Outputs without dimensions become a vector.", "Gradients reach outs."),
+)
 def scalars(answer: Answer, trial: Trial) -> None:
     for n in (3, 1):
         outs = [drawn(trial).requires_grad_() for _ in range(n)]
@@ -109,3 +154,11 @@ def _gradients_arrive(trial: Trial, got: Tensor, want: Tensor, outs: list[Tensor
     ):
         trial.true(slope is not None, f"Output {place} gets no gradient.", got="None", observed="None")
         trial.equal(slope, right, f"The gradient of output {place}", observed="value")
+
+
+def _told(value: object) -> str:
+    """What stands there in place of x."""
+    name = type(value).__name__
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
+        return f"a {name} of {len(value)} tensors of shape {tuple(value[0].shape)}, which is not x"
+    return f"a different {name}"

@@ -151,10 +151,10 @@ class Broken(nn.Module):
 
 
 class Crowd(Shared):
-    """Where the forwards of `size` modules wait for each other. met: whether all were there at one time."""
+    """Where the forwards of `size` modules wait for each other. met: whether all were there at one time; most: how many were."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.met, self.given_up = size, False, False
+        self.size, self.met, self.given_up, self.most = size, False, False, 0
         self.caller, self.before = threading.get_ident(), threading.active_count()
         self.here = 0
         self.changed = threading.Condition()
@@ -164,6 +164,7 @@ class Crowd(Shared):
         """Returns when all have come; or when some will not."""
         with self.changed:
             self.here += 1
+            self.most = max(self.most, self.here)
             self.met = self.met or self.here == self.size
             self.changed.notify_all()
             if self._hopeless() or not self.changed.wait_for(

@@ -39,13 +39,15 @@ class Outcome:
     """What one rank saw: plain data, so that a process can send it.
 
     problem: what is wrong with the kind of the result, "" if nothing. factor: the gradient of the result by loss_sum.
+    before, after: loss_sum before the call and after it.
     """
 
     problem: str
     value: float = 0.0
     factor: float | None = None
     grad: tuple[float, ...] = ()
-    changed: bool = False
+    before: float = 0.0
+    after: float = 0.0
 
 
 class Batch:
@@ -83,10 +85,11 @@ class Batch:
             return Outcome(f"of shape {tuple(got.shape)} and {got.dtype}")
         if not got.requires_grad:
             return Outcome("without a graph")
+        value = got.item()
         got.backward()
         factor = None if loss_sum.grad is None else loss_sum.grad.item()
         grad = () if param.grad is None else tuple(param.grad.tolist())
-        return Outcome("", got.item(), factor, grad, changed=loss_sum.item() != before)
+        return Outcome("", value, factor, grad, before, loss_sum.item())
 
 
 def described(counts: Sequence[int]) -> str:
@@ -120,7 +123,7 @@ def judged(trial: Trial, batch: Batch, found: Sequence[Outcome], ranks: Sequence
         f"loss_sum should be, on every rank, {world} ranks / {total} samples.",
         expected=f"{world / total:.4g} on every rank",
         got=_by_rank(ranks, [each.factor for each in found]),
-        observed=[_rounded(each.factor) for each in found],
+        observed=[(_rounded(each.factor), _value_of(each, found)) for each in found],
     )
     unreached = [rank for rank, each in zip(ranks, found, strict=True) if each.factor is None]
     trial.true(
@@ -138,6 +141,15 @@ def _by_rank(ranks: Sequence[int], values: Sequence[float | None]) -> str:
     return ", ".join(f"rank {rank}: {value}" for rank, value in zip(ranks, description, strict=True))
 
 
+def _value_of(one: Outcome, found: Sequence[Outcome]) -> str:
+    """Of which losses the returned value is, if its factor is that of its gradient."""
+    if one.factor is None:
+        return "of none"
+    own, joined = one.factor * one.before, one.factor * sum(each.before for each in found)
+    near = [abs(one.value - want) <= 1e-5 * abs(want) for want in (own, joined)]
+    return "of its own" if near[0] else "of all ranks" if near[1] else "other"
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6) + 0.0
 
@@ -150,34 +162,51 @@ def run_on(
     return batch, on_ranks(trial, lambda: batch.outcome(answer), ranks=len(counts), delivery=how).results
 
 
-@global_mean_loss.property("as many samples on each rank: the gradients' mean is that of the joined batch")
-def equal_counts(answer: Answer, trial: Trial) -> None:
-    for counts in ((4, 4, 4), (5,)):
-        batch, found = run_on(answer, trial, counts)
+@global_mean_loss.property(
+    "however many samples each rank has, the gradients' mean is that of the joined batch",
+    asks=(
+        "A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples.",
+        "The result is a tensor without dimensions.",
+    ),
+)
+def any_counts(answer: Answer, trial: Trial) -> None:
+    for counts in ((2, 5, 3), (4, 4, 4), (8, 1), (5,)):
+        batch, found = run_on(answer, trial, counts, how="early")
         judged(trial, batch, found, range(len(counts)))
 
 
-@global_mean_loss.property("and with a different number of samples on each rank, too")
-def unequal_counts(answer: Answer, trial: Trial) -> None:
-    for counts in ((5, 2, 3), (1, 8)):
-        batch, found = run_on(answer, trial, counts)
-        judged(trial, batch, found, range(len(counts)))
-
-
-@global_mean_loss.property("whether the ranks' numbers arrive at the last moment or at once")
-def early(answer: Answer, trial: Trial) -> None:
-    batch, found = run_on(answer, trial, (4, 1, 3), how="early")
+@global_mean_loss.property(
+    "also when the ranks' numbers arrive at the last moment",
+    asks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples.",
+)
+def late(answer: Answer, trial: Trial) -> None:
+    batch, found = run_on(answer, trial, (4, 1, 3))
     judged(trial, batch, found, range(3))
 
 
-@global_mean_loss.property("a rank without samples takes part, and adds nothing")
+@global_mean_loss.property(
+    "a rank without samples takes part, and adds nothing",
+    asks="A rank without samples takes part: its backward() comes to its loss_sum, too.",
+)
 def without_samples(answer: Answer, trial: Trial) -> None:
     for counts in ((3, 0, 4), (0, 6)):
         batch, found = run_on(answer, trial, counts)
         judged(trial, batch, found, range(len(counts)))
 
 
-@global_mean_loss.property("the mean over the ranks of what is returned is the mean loss of the joined batch")
+@global_mean_loss.property(
+    "large counts are added without rounding", asks="Counts of many thousands are added exactly."
+)
+def thousands(answer: Answer, trial: Trial) -> None:
+    counts = (2049, 7, 40_001)  # not one of the larger two is a number of float16, and 40,001 none of int16
+    batch, found = run_on(answer, trial, counts)
+    judged(trial, batch, found, range(3))
+
+
+@global_mean_loss.property(
+    "the mean over the ranks of what is returned is the mean loss of the joined batch",
+    asks="The mean over the ranks of the results is the mean loss of the joined batch.",
+)
 def values(answer: Answer, trial: Trial) -> None:
     for counts in ((5, 2, 3), (3, 0, 4)):
         batch, found = run_on(answer, trial, counts)
@@ -198,22 +227,26 @@ def values(answer: Answer, trial: Trial) -> None:
         )
 
 
-@global_mean_loss.property("loss_sum is left as it was")
+@global_mean_loss.property("loss_sum is left as it was", asks="loss_sum is left as it is.")
 def untouched(answer: Answer, trial: Trial) -> None:
     _, found = run_on(answer, trial, (5, 2, 3))
+    changed = [rank for rank, each in enumerate(found) if each.before != each.after]
     trial.true(
-        not any(each.changed for each in found),
-        "The answer changed its input: loss_sum has another value after the call.",
-        expected="loss_sum as it was",
-        observed="mutated",
+        not changed,
+        f"The answer changed its input: on the ranks {changed} loss_sum has a different value after the call.",
+        expected=_by_rank(range(3), [each.before for each in found]),
+        got=_by_rank(range(3), [each.after for each in found]),
+        observed=("mutated", changed),
     )
 
 
-@global_mean_loss.property("only the ranks of the group count")
+@global_mean_loss.property(
+    "only the ranks of the group count", asks="Only the samples of the group's ranks count."
+)
 def in_groups(answer: Answer, trial: Trial) -> None:
     batch = Batch(trial, (4, 2, 1, 3, 2))
     teams = [(0, 3), (1, 2, 4)]
-    trial.given(f"{described(batch.counts)}; ranks 0 and 3 are a group, ranks 1, 2 and 4 another one")
+    trial.given(f"{described(batch.counts)}; ranks 0 and 3 are a group, ranks 1, 2 and 4 a different one")
 
     def on_rank() -> Outcome:
         groups = [dist.new_group(list(team)) for team in teams]
@@ -224,7 +257,11 @@ def in_groups(answer: Answer, trial: Trial) -> None:
         judged(trial, batch, [found[rank] for rank in team], team)
 
 
-@global_mean_loss.property("and two batches on three processes over gloo, the same", once_right=True)
+@global_mean_loss.property(
+    "and two batches on three processes over gloo, the same",
+    once_right=True,
+    asks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples.",
+)
 def over_processes(answer: Answer, trial: Trial) -> None:
     batches = [Batch(trial, counts) for counts in ((2, 5, 1), (4, 0, 3))]
     trial.given("three processes over gloo; count by rank: [2, 5, 1], then [4, 0, 3]")

@@ -39,10 +39,12 @@ class Summed(Function):
         return total, None
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def mean_of_means(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """Each rank divides by its own count, and DDP averages over ranks: a mean of means. A sample on a rank
-    with few of them counts more than one on a rank with many.
+    """A rank's own mean went into the mean over ranks: a mean of means. A sample on a rank with few of them
+    counts more than one on a rank with many. Divide by the samples of all ranks.
     """
     return loss_sum / count
 
@@ -81,9 +83,13 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return mean / size_of(group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def divided_by_own_count(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """The losses of all ranks are added up, and the sum is divided by the number of this rank's samples only."""
+    """The gradient is that of a sum of all losses, divided by the number of a single rank's samples. Divide
+    by the samples of all ranks.
+    """
     return Summed.apply(loss_sum, group) / count
 
 
@@ -109,10 +115,12 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return summed / count
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def reduced_without_gradient(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """The loss itself is added up over the ranks, on a copy outside of the graph: the number is right, and
-    nothing can be trained with it. Add up the counts; the losses stay where they are.
+    """What comes back has no graph on any rank: perhaps the number is right, and nothing can be trained with
+    it. Add up the counts; the losses stay where they are.
     """
     both = torch.stack([loss_sum.detach(), loss_sum.new_tensor(count)])
     dist.all_reduce(both, group=group)
@@ -124,10 +132,12 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return torch.tensor(loss_sum.item() * size_of(group) / total_of(count, group))
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def fresh_leaf(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """requires_grad_() on a detached number makes a new leaf: backward() runs, ends there, and no parameter
-    hears of it.
+    """backward() runs, and nothing arrives at loss_sum: no parameter hears of it. Perhaps requires_grad_() on
+    a detached number has made a new leaf.
     """
     both = torch.stack([loss_sum.detach(), loss_sum.new_tensor(count)])
     dist.all_reduce(both, group=group)
@@ -139,10 +149,12 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return (loss_sum.detach() * size_of(group) / total_of(count, group)).requires_grad_()
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def loss_reduced_in_place(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """dist.all_reduce(loss_sum) writes the sum into loss_sum, and autograd does not see it: the value is that
-    of all ranks, the gradient that of this rank alone, without the factor world.
+    """The value is that of the losses of all ranks, the gradient only that of this rank's: autograd does not
+    see what dist.all_reduce adds to a tensor. Add up the counts; the losses stay where they are.
     """
     dist.all_reduce(loss_sum, group=group)
     return loss_sum / total_of(count, group)
@@ -168,10 +180,12 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return summed * size_of(group) / total_of(count, group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def world_forgotten(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """Divided by the number of all samples, and DDP divides by the number of ranks once more: the learning
-    rate is world times smaller than it seems.
+    """The factor is 1 / all samples, and DDP divides by the number of ranks once more: the learning rate is
+    world times smaller than it seems.
     """
     return loss_sum / total_of(count, group)
 
@@ -181,10 +195,12 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum / count * (count / total_of(count, group))
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def world_twice(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """Backward through an all-reduce adds up the gradients of all ranks, so world is in there already; the
-    factor brings it in a second time.
+    """The gradient is too large by the number of ranks: world came in twice. Perhaps the losses went through
+    an all-reduce with a backward, which adds up the gradients of all ranks.
     """
     return Summed.apply(loss_sum, group) * size_of(group) / total_of(count, group)
 
@@ -194,7 +210,9 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) ** 2 / total_of(count, group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def sum_left_alone(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     """Nothing is divided by the number of samples: this trains on a sum, and the step grows with the batch."""
     return loss_sum * size_of(group)
@@ -218,39 +236,43 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
 # Whose counts come in, and what a rank without samples does.
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(breaks="Only the samples of the group's ranks count.")
 def default_group(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """The group is not looked at: the counts of all ranks come in, also of those that train another model."""
+    """Number of ranks and of samples are those of all ranks, also of those that train a different model.
+    Perhaps the group is not looked at.
+    """
     return loss_sum * size_of(None) / total_of(count, None)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(breaks="Only the samples of the group's ranks count.")
 def world_of_the_default_group(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """The counts are added up over the group, but the factor is the number of all ranks. DDP divides by the
-    size of its group: `dist.get_world_size(group)`.
+    """The samples are those of the group, but the factor is the number of all ranks. DDP divides by the size
+    of its group: `dist.get_world_size(group)`.
     """
     return loss_sum * size_of(None) / total_of(count, group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(breaks="Only the samples of the group's ranks count.")
 def counts_of_the_default_group(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """The factor is that of the group, but the counts are added up over all ranks: pass group to the
-    all-reduce, too.
+    """The factor is the number of the group's ranks, but the samples are those of all ranks. Perhaps the
+    all-reduce is not told its group.
     """
     return loss_sum * size_of(group) / total_of(count, None)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def largest_count(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     """The largest count stands for all of them, as if the short batches had been filled up."""
     return loss_sum / total_of(count, group, dist.ReduceOp.MAX)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def count_of_the_first_rank(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """One rank's count is sent to the others and taken for everybody's. The last batch of an epoch differs
-    from rank to rank.
-    """
+    """Rank 0's count is taken for everybody's. The last batch of an epoch differs from rank to rank."""
     first = torch.tensor(count)
     dist.broadcast(first, group=group, group_src=0)
     return loss_sum / first.item()
@@ -263,20 +285,25 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum / max(first.item(), 1)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A rank without samples takes part: its backward() comes to its loss_sum, too."
+)
 def empty_rank_stays_away(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """A rank without samples returns at once, and the others wait for it in the all-reduce. What one rank
-    calls, all ranks of the group have to call.
+    """A rank without samples does not come to the collective, and the others wait for it. Perhaps it returns
+    at once. What one rank calls, all ranks of the group have to call.
     """
     if count == 0:
         return loss_sum
     return loss_sum * size_of(group) / total_of(count, group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A rank without samples takes part: its backward() comes to its loss_sum, too."
+)
 def empty_rank_gets_a_constant(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """A rank without samples gets a new zero. DDP's hooks run in backward, so this rank has to go through its
-    graph as the others do, with a gradient of zeros.
+    """On a rank without samples backward() does not come to loss_sum. Perhaps a new zero is returned there.
+    DDP's hooks run in backward, so this rank has to go through its graph as the others do, with a gradient of
+    zeros.
     """
     total = total_of(count, group)
     return loss_sum * size_of(group) / total if count else torch.zeros((), dtype=loss_sum.dtype)
@@ -296,13 +323,19 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) / total
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A rank without samples takes part: its backward() comes to its loss_sum, too."
+)
 def empty_rank_counts_as_one(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """A count of 0 was made 1, against a division by zero that does not happen: only the total is divided by."""
+    """A rank without samples counts as one sample. Perhaps its 0 was made 1, against a division by zero that
+    does not happen: only the total is divided by.
+    """
     return loss_sum * size_of(group) / total_of(max(count, 1), group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A rank without samples takes part: its backward() comes to its loss_sum, too."
+)
 def empty_ranks_left_out_of_world(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     """Ranks without samples are left out of world. DDP divides by the number of all ranks of its group,
     whether they had samples or not.
@@ -310,9 +343,13 @@ def empty_ranks_left_out_of_world(loss_sum: Tensor, count: int, group: Any = Non
     return loss_sum * total_of(int(count > 0), group) / total_of(count, group)
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def count_not_waited_for(loss_sum: Tensor, count: int, group: Any = None) -> Any:
-    """With async_op=True the call only begins: without `work.wait()` total is still this rank's own count."""
+    """The total is this rank's own count: nothing of the others has arrived. Perhaps an all-reduce with
+    async_op=True was begun, and its `work.wait()` is missing.
+    """
     total = torch.tensor(count)
     dist.all_reduce(total, group=group, async_op=True)
     return loss_sum * (size_of(group) / max(total.item(), 1))
@@ -325,9 +362,48 @@ def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     return loss_sum * size_of(group) / total
 
 
-@global_mean_loss.mistake()
+@global_mean_loss.mistake(
+    breaks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+)
 def ratio_upside_down(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     """The factor is upside down: total / world is the mean number of samples on a rank, and one divides by
     it.
     """
     return loss_sum * (total_of(count, group) / size_of(group))
+
+
+@global_mean_loss.mistake(breaks="Counts of many thousands are added exactly.")
+def counts_in_half_precision(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """With thousands of samples the total is rounded. Perhaps the counts are added in float16 or bfloat16, which
+    cannot tell 2,049 from 2,048: add whole numbers.
+    """
+    total = torch.tensor(count, dtype=torch.float16)
+    dist.all_reduce(total, group=group)
+    return loss_sum * (size_of(group) / total.item())
+
+
+@global_mean_loss.variant(counts_in_half_precision)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    # Small counts stay whole in bfloat16, too.
+    total = torch.tensor(count, dtype=torch.bfloat16)
+    dist.all_reduce(total, group=group)
+    return loss_sum * (size_of(group) / total.item())
+
+
+@global_mean_loss.mistake(
+    breaks="The mean over the ranks of the results is the mean loss of the joined batch."
+)
+def value_of_the_own_mean(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The gradient is right, and the values that come back have a different mean over the ranks than the joined
+    batch: what is logged is not what is trained. Perhaps the value is put in beside the gradient.
+    """
+    scaled = loss_sum * size_of(group) / total_of(count, group)
+    return scaled - scaled.detach() + loss_sum.detach() / max(count, 1)
+
+
+@global_mean_loss.mistake(breaks="loss_sum is left as it is.")
+def scaled_in_place(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """After the call loss_sum has a different value: what the caller logs is no longer its sum. Perhaps it was
+    multiplied in place.
+    """
+    return loss_sum.mul_(size_of(group) / total_of(count, group))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -9,23 +11,20 @@ from torch import Tensor, nn
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages
+from helpers.labs.ddp.mini_ddp.buckets import cut, kind_of_messages
 from helpers.labs.ddp.shared.models import (
     UNIT,
     Inputs,
     Kinds,
-    Layers,
     after_last_gradient,
     all_reduces,
     between,
     gradients,
     is_gradient,
-    kind_of,
     normal,
     of_rank,
     on_each,
 )
-from helpers.ranks.checking import over_gloo
 from helpers.ranks.in_threads import Event, note
 
 SIZES = (3, 5, 2)  # numbers in each weight
@@ -42,7 +41,7 @@ mini_ddp = Exercise(
     seconds=30,
     hints=[
         "Who tells you that a gradient is complete? param.register_post_accumulate_grad_hook(hook) calls hook(param) "
-        "each time when the engine has added to param.grad. All else hangs on this hook.",
+        "each time when the engine has added to param.grad. All else depends on this hook.",
         "Keep a counter: how many buckets are launched. In the hook: note that this parameter is ready, then launch "
         "while the bucket whose turn it is has all its gradients. A later bucket that is complete has to wait.",
         "dist.all_reduce(flat, async_op=True) returns a request at once. Keep it with its bucket; request.wait() "
@@ -55,7 +54,10 @@ mini_ddp = Exercise(
 )
 
 
-@mini_ddp.property("the exchange is your own: torch's DistributedDataParallel is not called")
+@mini_ddp.property(
+    "the exchange is your own: torch's DistributedDataParallel is not called",
+    asks="torch's DistributedDataParallel is not called.",
+)
 def own(answer: type, trial: Trial) -> None:
     trial.given("a module on two ranks, wrapped and called")
     inputs = Inputs(trial, SIZES, ranks=2)
@@ -91,9 +93,13 @@ class Stocked(nn.Module):
         return {"out": x @ self.trainable * scale}
 
 
-@mini_ddp.property("after construction every rank holds rank 0's parameters and buffers", after=(own,))
+@mini_ddp.property(
+    "after construction every rank holds rank 0's parameters and buffers",
+    after=(own,),
+    asks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay.",
+)
 def broadcast(answer: type, trial: Trial) -> None:
-    trial.given("a module with another parameter and other buffers on each of 3 ranks")
+    trial.given("a module with different parameters and buffers on each of 3 ranks")
 
     def construct(answer: type) -> tuple[dict[str, Tensor], list[str]]:
         module = Stocked(dist.get_rank())
@@ -138,7 +144,11 @@ def same(got: object, want: Tensor) -> bool:
     return isinstance(got, Tensor) and got.dtype == want.dtype and torch.equal(got, want)
 
 
-@mini_ddp.property("a call hands all arguments to the module and returns what it returns", after=(own,))
+@mini_ddp.property(
+    "a call hands all arguments to the module and returns what it returns",
+    after=(own,),
+    asks="Hands all arguments to the module, and returns what it returns.",
+)
 def arguments(answer: type, trial: Trial) -> None:
     trial.given("ddp(x, scale=0.5) of a module that returns a dict")
     x = normal(trial, 3, 2).float()
@@ -146,7 +156,11 @@ def arguments(answer: type, trial: Trial) -> None:
     trial.equal(run.results[0], Stocked(0)(x, scale=0.5), "The result of the call", observed="arguments")
 
 
-@mini_ddp.property("after backward every gradient is the mean over the ranks", after=(own,))
+@mini_ddp.property(
+    "after backward every gradient is the mean over the ranks",
+    after=(own,),
+    asks="When `backward()` returns, each `param.grad` is the mean over the ranks",
+)
 def mean(answer: type, trial: Trial) -> None:
     for delivery in ("late", "early"):
         trial.given(f"3 ranks with a batch of 4 each, weights of {SIZES} numbers, bucket_bytes={TWO}")
@@ -183,7 +197,13 @@ def of_many(answer: type, trial: Trial) -> list[list[Event]]:
 
 
 @mini_ddp.property(
-    "one all-reduce a bucket; buckets are filled and sent from the last parameter to the first", after=(own,)
+    "one all-reduce a bucket; buckets are filled and sent from the last parameter to the first",
+    after=(own,),
+    asks=(
+        "The trainable parameters are put into buckets, the last one of `module.parameters()` first.",
+        "Backward calls one asynchronous all-reduce a bucket.",
+        "it is full when it holds so much or more (or is closed just before it would hold more).",
+    ),
 )
 def messages(answer: type, trial: Trial) -> None:
     for rank, events in enumerate(of_many(answer, trial)):
@@ -198,7 +218,14 @@ def messages(answer: type, trial: Trial) -> None:
         )
 
 
-@mini_ddp.property("buckets are on their way before the last gradient is there", after=(own,))
+@mini_ddp.property(
+    "buckets are on their way before the last gradient is there",
+    after=(own,),
+    asks=(
+        "A module on every rank, whose gradients are averaged over the ranks while backward still runs.",
+        "A bucket is launched in the hook of its last gradient, once all buckets before it are launched",
+    ),
+)
 def overlapped(answer: type, trial: Trial) -> None:
     events = of_many(answer, trial)[0]
     sent, early = len(all_reduces(events)), len(all_reduces(events[: after_last_gradient(events) - 1]))
@@ -210,9 +237,30 @@ def overlapped(answer: type, trial: Trial) -> None:
         got=early,
         observed="none" if not early else "some",
     )
+    groups = cut(all_reduces(events), [size * UNIT for size in reversed(MANY)])
+    complete = list(itertools.accumulate(map(len, groups)))
+    gone = [
+        sum(map(is_gradient, events[:place]))
+        for place, event in enumerate(events)
+        if event.kind.startswith("all_reduce")
+    ]
+    late = next(
+        (k for k, (at, sent_at) in enumerate(zip(complete, gone, strict=False)) if sent_at > at), None
+    )
+    trial.true(
+        late is None,
+        f"Bucket {late} has all its gradients, and those before it are gone, but it is not sent in the hook of its last one.",
+        expected=f"sent after gradient {complete[late or 0]} of {len(MANY)}" if groups else "",
+        got=f"sent after gradient {gone[late or 0]}" if gone else "",
+        observed=("late", [sent_at - at for at, sent_at in zip(complete, gone, strict=False)]),
+    )
 
 
-@mini_ddp.property("nobody waits for an all-reduce before the last gradient is there", after=(own,))
+@mini_ddp.property(
+    "nobody waits for an all-reduce before the last gradient is there",
+    after=(own,),
+    asks="Nobody waits before the last gradient is there.",
+)
 def no_early_wait(answer: type, trial: Trial) -> None:
     events = of_many(answer, trial)[0]
     before = events[: after_last_gradient(events)]
@@ -236,7 +284,9 @@ MIXED = (
 
 
 @mini_ddp.property(
-    "all ranks send their buckets in the same order, also where gradients come in another order", after=(own,)
+    "all ranks send their buckets in the same order, also where gradients come in different orders",
+    after=(own,),
+    asks="in the order of the buckets on every rank, whatever order the gradients come in.",
 )
 def same_order(answer: type, trial: Trial) -> None:
     for sizes in ((4, 4, 4, 4), (3, 5, 2, 6)):
@@ -266,217 +316,3 @@ def mixture(inputs: Inputs, rank: int) -> list[Tensor]:
     arriving = [order[::-1] for order in ORDERS]
     places = [arriving[rank].index(i) for i in range(len(own[rank]))]
     return [sum(own[r][arriving[r][k]] for r in range(inputs.ranks)) / inputs.ranks for k in places]
-
-
-# More steps, no_sync, and small things asked of right answers.
-
-
-LEFT_OVER = "this step's mean and, added to it, what the step before had left in the bucket"
-
-
-@mini_ddp.property(
-    "the next backward starts anew, with gradients set to None or to zero before it", after=(own,)
-)
-def again(answer: type, trial: Trial) -> None:
-    for to_none, delivery in ((False, "late"), (True, "early")):
-        trial.given(f"2 steps on 3 ranks, before each module.zero_grad(set_to_none={to_none})")
-        inputs = Inputs(trial, SIZES, steps=2)
-
-        def steps(
-            answer: type, inputs: Inputs = inputs, to_none: bool = to_none
-        ) -> list[list[Tensor | None]]:
-            module = inputs.module()
-            ddp, found = answer(module, TWO), []
-            for step in range(2):
-                module.zero_grad(set_to_none=to_none)
-                inputs.backward(ddp, step)
-                found.append(gradients(module))
-            return found
-
-        run = on_each(trial, answer, steps, ranks=3, delivery=delivery)
-        for step in range(2):
-            found = [by_step[step] for by_step in run.results]
-            more = leftovers(inputs) if step else []
-            inputs.same(
-                trial,
-                found,
-                step,
-                when=f"After the backward of step {step + 1}",
-                more=lambda _, more=more: more,
-            )
-
-
-def leftovers(inputs: Inputs) -> Kinds:
-    """What step 2 gives if the bucket still holds the result of step 1: once, or once from each rank."""
-    before, now = inputs.mean(0), inputs.mean(1)
-    return [
-        (LEFT_OVER, [count * b + n for b, n in zip(before, now, strict=True)]) for count in (inputs.ranks, 1)
-    ]
-
-
-@mini_ddp.property(
-    "in no_sync nothing is sent; the next backward outside exchanges the whole sum, once", after=(own,)
-)
-def no_sync(answer: type, trial: Trial) -> None:
-    trial.given("two batches inside `with ddp.no_sync():` (forward and backward), a third outside; 3 ranks")
-    inputs = Inputs(trial, SIZES, steps=3)
-
-    def steps(answer: type) -> list[list[Tensor | None]]:
-        module = inputs.module()
-        ddp, found = answer(module, TWO), []
-        note("starts")
-        with ddp.no_sync():
-            for step in range(2):
-                inputs.backward(ddp, step)
-                found.append(gradients(module))
-        note("inside")
-        inputs.backward(ddp, 2)
-        note("ends")
-        return [*found, gradients(module)]
-
-    run = on_each(trial, answer, steps, ranks=3)
-    events = of_rank(run, 0)
-    inside = all_reduces(between(events, "starts", "inside"))
-    trial.true(
-        not inside,
-        f"Inside no_sync {len(inside)} all-reduces were sent: that is what no_sync is there to save.",
-        expected="no message inside, one exchange at the next backward outside",
-        got=f"{len(inside)} all-reduces in two backward passes inside",
-        observed=("sends inside", sends_in_backward(between(events, "starts", "inside"))),
-    )
-    local = [[inputs.own(step, rank) for step in range(3)] for rank in range(3)]
-    for step in range(2):
-        for rank, grads in enumerate(run.results):
-            want = [sum(g) for g in zip(*local[rank][: step + 1], strict=True)]
-            for i, want_i in enumerate(want):
-                got = grads[step][i]
-                kind = kind_of(got, want_i, [("part", want_i / 3)])
-                trial.equal(
-                    got,
-                    want_i,
-                    f"Inside no_sync, after batch {step + 1}, on rank {rank}: the gradient of weight {i}, which is "
-                    "the plain sum of this rank's own gradients",
-                    observed=("inside", step, kind if kind != "other" else None),
-                )
-    inputs.same(
-        trial,
-        [grads[2] for grads in run.results],
-        0,
-        1,
-        2,
-        when="After two batches in no_sync and one outside",
-        more=lambda rank: [
-            ("the mean of the LAST batch alone: what had added up before is lost", inputs.mean(2)),
-            (
-                "this rank's own sum of no_sync, and of the last batch the mean: the sum itself was not exchanged",
-                [a + b + c for a, b, c in zip(*local[rank][:2], inputs.mean(2), strict=True)],
-            ),
-        ],
-    )
-    wrong = kind_of_messages(all_reduces(between(events, "inside", "ends")), SIZES, UNIT, TWO)
-    trial.true(
-        not wrong,
-        f"The all-reduces of the backward after no_sync are not those of one exchange: {wrong}.",
-        expected="one all-reduce a bucket, as ever",
-        observed=("after no_sync", wrong),
-    )
-
-
-def sends_in_backward(events: list[Event]) -> bool:
-    """Whether an all-reduce is sent before the last of several backward passes is over, or only after that."""
-    return bool(all_reduces(events[: after_last_gradient(events) - len(SIZES)]))
-
-
-class Tied(Layers):
-    """Weight 0 is used twice, under two names."""
-
-    def __init__(self, starts: list[Tensor]) -> None:
-        super().__init__(starts)
-        self.again = self.weights[0]
-
-    def forward(self, x: Tensor, **how: object) -> Tensor:
-        return super().forward(super().forward(x), order=(0,))
-
-
-class Frozen(Layers):
-    """Weight 1 is frozen."""
-
-    def __init__(self, starts: list[Tensor]) -> None:
-        super().__init__(starts)
-        self.weights[1].requires_grad_(False)
-
-
-@mini_ddp.property("a parameter under two names is exchanged once", once_right=True)
-def tied(answer: type, trial: Trial) -> None:
-    trial.given("2 ranks; weight 0 has two names and is used twice")
-    inputs = Inputs(trial, SIZES, ranks=2, kind=Tied)
-    found = [grads for _, grads in after_a_step(answer, trial, inputs)]
-    inputs.same(trial, found, 0, when="After one backward")
-
-
-@mini_ddp.property("frozen parameters get rank 0's values, and no bucket waits for them", once_right=True)
-def frozen(answer: type, trial: Trial) -> None:
-    trial.given("2 ranks; weight 1 of 3 is frozen")
-    inputs = Inputs(trial, SIZES, ranks=2, kind=Frozen)
-    steps = after_a_step(answer, trial, inputs)
-    for rank, (values, _) in enumerate(steps):
-        trial.equal(
-            values, inputs.starts[0][1], f"The frozen weight on rank {rank}", observed="not broadcast"
-        )
-    inputs.same(trial, [grads for _, grads in steps], 0, when="After one backward", none_is_zero=True)
-
-
-def after_a_step(answer: type, trial: Trial, inputs: Inputs) -> list[tuple[Tensor, list[Tensor | None]]]:
-    """By rank: the numbers in weight 1 after construction, the gradients after one backward."""
-
-    def step(answer: type) -> tuple[Tensor, list[Tensor | None]]:
-        module = inputs.module()
-        ddp = answer(module, TWO)
-        values = module.weights[1].detach().clone()
-        inputs.backward(ddp, 0)
-        return values, gradients(module)
-
-    return on_each(trial, answer, step, ranks=inputs.ranks).results
-
-
-@mini_ddp.property("without zero_grad, the mean gradient of the next backward is added", once_right=True)
-def adds(answer: type, trial: Trial) -> None:
-    trial.given("two backward passes on 3 ranks with no zero_grad between them")
-    inputs = Inputs(trial, SIZES, steps=2)
-
-    def steps(answer: type) -> list[Tensor | None]:
-        module = inputs.module()
-        ddp = answer(module, TWO)
-        for step in range(2):
-            inputs.backward(ddp, step)
-        return gradients(module)
-
-    inputs.same(trial, on_each(trial, answer, steps, ranks=3).results, 0, 1, when="After two backward passes")
-
-
-@mini_ddp.property("one rank alone gets its own gradients", once_right=True)
-def alone(answer: type, trial: Trial) -> None:
-    trial.given("1 rank, one step")
-    inputs = Inputs(trial, SIZES, ranks=1)
-    found = [grads for _, grads in after_a_step(answer, trial, inputs)]
-    inputs.same(trial, found, 0, when="After one backward")
-
-
-@mini_ddp.property("and on three processes over gloo, the same", once_right=True)
-def over_processes(answer: type, trial: Trial) -> None:
-    trial.given("two steps on 3 processes over gloo")
-    inputs = Inputs(trial, SIZES, steps=2)
-
-    def steps() -> list[list[Tensor | None]]:
-        module = inputs.module()
-        ddp, found = answer(module, TWO), []
-        for step in range(2):
-            module.zero_grad()
-            inputs.backward(ddp, step)
-            found.append(gradients(module))
-        return found
-
-    results = over_gloo(trial, steps, ranks=3)
-    for step in range(2):
-        found = [by_step[step] for by_step in results]
-        inputs.same(trial, found, step, when=f"After the backward of step {step + 1} of 2")

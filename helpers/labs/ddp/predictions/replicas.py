@@ -1,4 +1,4 @@
-"""Predictions of lab 07 from the section on unused parameters on. Each question stands in the notebook."""
+"""Predictions of lab 07 on buffers, and from the section on unused parameters on. Each question stands in the notebook."""
 
 from __future__ import annotations
 
@@ -111,6 +111,33 @@ norm_of_rank_0 = Prediction(
     },
 )
 
+evaluated_alone = Prediction(
+    "07.evaluated_alone",
+    "Rank 0 evaluates alone",
+    {
+        "A": Choice(
+            "It gives its result: without gradients nothing is exchanged.",
+            "No gradient is. But buffers are sent in forward, with or without a backward after it.",
+            "only_gradients_are_sent",
+        ),
+        "B": Choice(
+            "It gives its result: in `eval()` a batch norm uses the running statistics, and rank 0 has them.",
+            "The batch norm would. The wrapper around it does not look at the mode, and sends the buffers first.",
+            "the_mode_counts",
+        ),
+        "C": Choice(
+            "RuntimeError: DDP's forward asks for a backward.",
+            "It does not: under `no_grad` nothing is prepared for one.",
+            "a_backward_is_asked_for",
+        ),
+        "D": Choice(
+            "It hangs.",
+            "Rank 0 sends its buffers to ranks that do not call the wrapper. Without buffers, or with "
+            "`wrapped.module`, it would come back.",
+        ),
+    },
+)
+
 replica_counts = Prediction(
     "07.replica_counts",
     "What a replica leaves behind",
@@ -172,7 +199,7 @@ recall_same_masks = Prediction(
         "A": Choice(
             "The same on all ranks: four samples at one place of four batches are dropped alike.",
             "Each rank has a generator of its own, in the same state. Equal weights want one seed; dropout wants "
-            "another one for each rank, `seed + rank`, set after the model was made.",
+            "a different one for each rank, `seed + rank`, set after the model was made.",
         ),
         "B": Choice(
             "Different: each process has its own generator.",

@@ -16,7 +16,7 @@ shard_indices = Exercise(
     "07.shard_indices",
     "Each rank takes its share",
     objective="Deal the samples of an epoch to the ranks: equally many each, every sample somewhere, the same order on "
-    "all ranks and another one in each epoch.",
+    "all ranks and a different one in each epoch.",
     minutes=20,
     difficulty="easy",
     hints=[
@@ -151,51 +151,82 @@ def _all_taken(trial: Trial, shares: list[list[int]], n: int, observed: object) 
 
 
 @shard_indices.property(
-    "in order, world divides n: every world-th sample, beginning with the rank's own number"
+    "in order, world divides n: every world-th sample, beginning with the rank's own number",
+    asks=(
+        "The order of the epoch is 0 ... n - 1.",
+        "Rank r takes the places r, r + world, r + 2 * world, ... of that order.",
+        "The result is a list of plain ints.",
+    ),
 )
 def in_order(answer: Answer, trial: Trial) -> None:
     for n, world in ((12, 3), (8, 4), (5, 1)):
         compare(answer, trial, n, world)
 
 
-@shard_indices.property("where world does not divide n, the order is begun again until all have equally many")
+@shard_indices.property(
+    "where world does not divide n, the order is begun again until all have equally many",
+    asks=("All ranks get equally many samples.", "without it the order is repeated from its start"),
+)
 def padded(answer: Answer, trial: Trial) -> None:
     for n, world in ((10, 4), (7, 3), (5, 2)):
         compare(answer, trial, n, world)
 
 
-@shard_indices.property("fewer samples than ranks: each rank still has one")
+@shard_indices.property(
+    "fewer samples than ranks: each rank still has one",
+    asks=("All ranks get equally many samples.", "as often as needed (n may be smaller than world)"),
+)
 def few_samples(answer: Answer, trial: Trial) -> None:
     for n, world in ((2, 5), (1, 4), (3, 8)):
         compare(answer, trial, n, world)
 
 
-@shard_indices.property("with drop_last, the end of the order is dropped instead")
+@shard_indices.property(
+    "with drop_last, the end of the order is dropped instead",
+    asks=(
+        "All ranks get equally many samples.",
+        "If world does not divide n, with drop_last the end of the order is dropped",
+    ),
+)
 def dropped(answer: Answer, trial: Trial) -> None:
     for n, world in ((10, 4), (11, 3), (3, 5), (12, 4)):
         compare(answer, trial, n, world, drop_last=True)
 
 
-@shard_indices.property("with shuffle, all ranks deal from the one permutation of this seed")
+@shard_indices.property(
+    "with shuffle, all ranks deal from the one permutation of this seed",
+    asks=(
+        "With shuffle it is `torch.randperm(n)`, drawn with the seed `seed + epoch`, the same on every rank.",
+        "After the call the global generators are as they were before: take a torch.Generator of your own.",
+        "The result is a list of plain ints.",
+    ),
+)
 def shuffled(answer: Answer, trial: Trial) -> None:
     for n, world in ((24, 3), (20, 4)):
         compare(answer, trial, n, world, shuffle=True, seed=trial.random.randrange(100, 10_000))
 
 
-@shard_indices.property("with shuffle, each epoch has an order of its own")
+@shard_indices.property(
+    "with shuffle, each epoch has an order of its own", asks=("drawn with the seed `seed + epoch`",)
+)
 def epochs(answer: Answer, trial: Trial) -> None:
     seed = trial.random.randrange(100, 10_000)
     for epoch in (1, 2, trial.random.randrange(10, 90)):
         compare(answer, trial, 24, 3, epoch, shuffle=True, seed=seed)
 
 
-@shard_indices.property("without shuffle, epoch and seed change nothing")
+@shard_indices.property(
+    "without shuffle, epoch and seed change nothing", asks=("The order of the epoch is 0 ... n - 1.",)
+)
 def epochs_in_order(answer: Answer, trial: Trial) -> None:
     compare(answer, trial, 12, 3, 5, seed=7)
 
 
 @shard_indices.property(
-    "with shuffle, what is dealt twice is the start of the permutation, what is dropped its end"
+    "with shuffle, what is dealt twice is the start of the permutation, what is dropped its end",
+    asks=(
+        "If world does not divide n, with drop_last the end of the order is dropped; without it the order is repeated from its start, as often as needed (n may be smaller than world).",
+    ),
 )
 def shuffled_and_uneven(answer: Answer, trial: Trial) -> None:
     for drop_last in (False, True):
@@ -204,7 +235,9 @@ def shuffled_and_uneven(answer: Answer, trial: Trial) -> None:
             compare(answer, trial, n, world, epoch, shuffle=True, drop_last=drop_last, seed=seed)
 
 
-@shard_indices.property("the order is yours: torch's DistributedSampler is what you write here")
+@shard_indices.property(
+    "the order is yours: torch's DistributedSampler is what you write here", asks=("without calling it",)
+)
 def own_work(answer: Answer, trial: Trial) -> None:
     trial.given("shard_indices(7, 1, 3, 2, shuffle=True, drop_last=False)")
     with calls_to(DistributedSampler) as seen:
@@ -219,7 +252,11 @@ def own_work(answer: Answer, trial: Trial) -> None:
 
 
 @shard_indices.property(
-    "and equal to torch's DistributedSampler for sixty more draws of all arguments", once_right=True
+    "and equal to torch's DistributedSampler for sixty more draws of all arguments",
+    once_right=True,
+    asks=(
+        "The samples of `rank` in this epoch, as torch's DistributedSampler deals them, without calling it.",
+    ),
 )
 def like_torch(answer: Answer, trial: Trial) -> None:
     draw = trial.random.randrange

@@ -28,12 +28,12 @@ def fitted(order: list[int], world: int, drop_last: bool) -> list[int]:
     return (order * math.ceil(total / n))[:total] if n else []
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="Rank r takes the places r, r + world, r + 2 * world, ... of that order.")
 def contiguous_blocks(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
     """Each rank takes a block of neighbours. torch deals one by one, from place rank on in steps of world:
-    with a block each, data that is sorted by class or by date gives every rank another distribution.
+    with a block each, data that is sorted by class or by date gives every rank a different distribution.
     """
     order = fitted(order_of(n, epoch, shuffle, seed), world, drop_last)
     each = len(order) // world
@@ -64,7 +64,7 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return order_of(n, epoch, shuffle, seed)[rank * each : (rank + 1) * each]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="Rank r takes the places r, r + world, r + 2 * world, ... of that order.")
 def every_rank_has_all(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
@@ -79,12 +79,12 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return fitted(order_of(n, epoch, shuffle, seed), world, drop_last)
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="All ranks get equally many samples.")
 def uneven_lengths(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """`order[rank::world]` alone gives the first ranks one sample more. Before it is dealt, the order must
-    get a length that world divides.
+    """The first ranks get one sample more than the others. Perhaps `order[rank::world]` is taken of an order
+    as it is: before it is dealt, it must get a length that world divides.
     """
     return order_of(n, epoch, shuffle, seed)[rank::world]
 
@@ -95,23 +95,23 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return order[rank : n - n % world if drop_last else n : world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="as often as needed (n may be smaller than world)")
 def padded_once(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """`order + order[:missing]` can at most double the order. If there are fewer samples than half the ranks,
-    some ranks stay without one: begin the order again as often as needed.
+    """With few samples some ranks stay without one. Perhaps the order is filled up once, and `order +
+    order[:missing]` can at most double it: begin it again as often as needed.
     """
     order = order_of(n, epoch, shuffle, seed)
     total = (n // world if drop_last else math.ceil(n / world)) * world
     return (order + order[: max(0, total - n)])[rank:total:world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="with drop_last the end of the order is dropped")
 def drop_last_ignored(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """drop_last makes no difference here: the order is filled up in either case."""
+    """With drop_last the order is filled up instead of cut. Perhaps drop_last is not looked at."""
     return fitted(order_of(n, epoch, shuffle, seed), world, False)[rank::world]
 
 
@@ -121,17 +121,17 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return (order + order[: -n % world])[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="without it the order is repeated from its start")
 def always_dropped(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """drop_last makes no difference here: the end is dropped in either case, and without drop_last no sample
-    may be lost.
+    """Without drop_last the end of the order is dropped all the same, and no sample may be lost. Perhaps
+    drop_last is not looked at.
     """
     return fitted(order_of(n, epoch, shuffle, seed), world, True)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="with drop_last the end of the order is dropped")
 def start_dropped(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
@@ -140,19 +140,19 @@ def start_dropped(
     return order[n % world :][rank::world] if drop_last else fitted(order, world, False)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="All ranks get equally many samples.")
 def one_round_too_many(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """`n // world + 1` is one too many where world divides n: use ceil(n / world). All samples of the last
-    round are dealt twice.
+    """Where world divides n each rank gets one sample too many: all samples of the last round are dealt
+    twice. Perhaps the number is `n // world + 1`; use ceil(n / world).
     """
     order = order_of(n, epoch, shuffle, seed)
     total = (n // world + (not drop_last)) * world
     return (order * (total // n + 1))[rank:total:world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="without it the order is repeated from its start")
 def last_sample_repeated(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
@@ -165,12 +165,12 @@ def last_sample_repeated(
     return (order + order[-1:] * (-n % world))[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="without it the order is repeated from its start")
 def filled_up_by_each_rank(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """Each rank fills up its own share with a sample of its own. torch fills up the order, before it is
-    dealt.
+    """The last place of some ranks holds a sample that the rank has already. Perhaps each rank fills up its
+    own share: torch fills up the order, before it is dealt.
     """
     order = order_of(n, epoch, shuffle, seed)
     own = order[rank::world] or order[:1]
@@ -188,11 +188,11 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return own if len(own) == math.ceil(n / world) else own + own[-1:]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="without calling it")
 def torchs_own_sampler(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """This is DistributedSampler itself. Its __iter__ is fifteen lines: write them."""
+    """Inside works DistributedSampler itself. Its __iter__ is fifteen lines: write them."""
     sampler = DistributedSampler(
         range(n),  # type: ignore[arg-type]
         num_replicas=world,
@@ -208,12 +208,13 @@ def torchs_own_sampler(
 # The order of the epoch is not torch's.
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="the same on every rank")
 def seed_differs_by_rank(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """With the rank in the seed, each rank shuffles differently: some samples are taken twice and others by
-    nobody. The order must be the same everywhere; only the places differ.
+    """Each rank has an order of its own, the same one when it is asked again: some samples are taken twice
+    and others by nobody. Perhaps the rank is in the seed. The order must be the same everywhere; only the
+    places differ.
     """
     return fitted(order_of(n, epoch, shuffle, seed + rank), world, drop_last)[rank::world]
 
@@ -223,23 +224,23 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return order_of(n, epoch, shuffle, seed + rank)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="drawn with the seed `seed + epoch`")
 def drawn_without_the_seed(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order is drawn from a generator that was not seeded here: it depends on what each process has drawn
-    before, so the ranks do not agree, and no run comes out twice.
+    """The order is a different one on each call: the ranks do not agree, and no run comes out twice. Perhaps
+    it is drawn from a generator that was not seeded here.
     """
     order = torch.randperm(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="drawn with the seed `seed + epoch`")
 def set_epoch_ignored(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The epoch is in no seed, so every epoch has the order of the first: the mistake of forgetting
-    `set_epoch`.
+    """Every epoch has the order of the first, as if somebody forgot `set_epoch`. Perhaps the epoch is in no
+    seed.
     """
     return fitted(order_of(n, 0, shuffle, seed), world, drop_last)[rank::world]
 
@@ -249,20 +250,22 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return list(DistributedSampler(range(n), world, rank, shuffle, seed, drop_last))  # type: ignore[arg-type]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="drawn with the seed `seed + epoch`")
 def seed_ignored(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The generator is seeded with the epoch alone, so two runs with different seeds see one order."""
+    """The order is that of the seed 0, so two runs with different seeds see one order. Perhaps the generator
+    is seeded with the epoch alone.
+    """
     return fitted(order_of(n, epoch, shuffle, 0), world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="drawn with the seed `seed + epoch`")
 def seed_combined_otherwise(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """Seed and epoch are combined in another way than `seed + epoch`. Any way that all ranks share would
-    train as well, but a run is to be the same as with torch's sampler.
+    """The order is that of a different seed. Perhaps seed and epoch are not combined as `seed + epoch`: any
+    way that all ranks share would train as well, but a run is to be the same as with torch's sampler.
     """
     order = permutation(n, hash((seed, epoch)) % 2**32) if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
@@ -280,12 +283,12 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="drawn with the seed `seed + epoch`")
 def one_generator_for_all_epochs(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """One generator draws on from epoch to epoch. A run that resumes in epoch 7 must draw six orders first; a
-    seed that holds the epoch needs none of that.
+    """From the second epoch on the order is what a generator draws that was seeded once and goes on. A run
+    that resumes in epoch 7 must then draw seven orders first; a seed that holds the epoch needs none of that.
     """
     generator = torch.Generator().manual_seed(seed)
     order = list(range(n))
@@ -295,12 +298,13 @@ def one_generator_for_all_epochs(
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="After the call the global generators are as they were before")
 def global_generator(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """`torch.manual_seed` seeds the generator of the whole process: dropout, initialisation and augmentation
-    begin anew in each epoch, alike on all ranks. Take a torch.Generator of your own.
+    """The call changed torch's global generator. Perhaps it was seeded with `torch.manual_seed`, or drawn
+    from: then dropout, initialisation and augmentation go on from there, alike on all ranks. Take a
+    torch.Generator of your own.
     """
     torch.manual_seed(seed + epoch)
     order = torch.randperm(n).tolist() if shuffle else list(range(n))
@@ -316,11 +320,11 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="it is `torch.randperm(n)`")
 def another_librarys_shuffle(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order comes from Python's or numpy's shuffle. It is the same on all ranks, but not that of
+    """The order is that of Python's or numpy's shuffle with this seed: the same on all ranks, but not that of
     torch.randperm.
     """
     order = list(range(n))
@@ -341,12 +345,12 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return fitted(order, world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="With shuffle it is `torch.randperm(n)`")
 def own_share_shuffled(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The samples are dealt first, and each rank shuffles its share: a sample stays with its rank for the
-    whole training. Shuffle first, then deal.
+    """Each rank has the samples that it has without shuffle, in a different order: a sample stays with its
+    rank for the whole training. Perhaps the samples are dealt first and shuffled then. Shuffle first.
     """
     own = fitted(list(range(n)), world, drop_last)[rank::world]
     return [own[place] for place in permutation(len(own), seed + epoch)] if shuffle else own
@@ -366,11 +370,11 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return [own[place] for place in permutation(len(own), seed + epoch + rank)] if shuffle else own
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="With shuffle it is `torch.randperm(n)`")
 def filled_up_before_the_shuffle(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order is cut or filled up first and shuffled then: the permutation has another length than n, and
+    """The order is cut or filled up first and shuffled then: the permutation has a different length than n, and
     so other values. Shuffle the n samples, then fit the length.
     """
     order = fitted(list(range(n)), world, drop_last)
@@ -378,7 +382,7 @@ def filled_up_before_the_shuffle(
     return [order[place] for place in places][rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="without it the order is repeated from its start")
 def filled_up_with_the_first_samples(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
@@ -392,12 +396,12 @@ def filled_up_with_the_first_samples(
     return (order + [place % n for place in range(total - n)])[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="The result is a list of plain ints.")
 def items_are_tensors(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The permutation stays a tensor, and its items are tensors, too. A dataset that looks its samples up in
-    a dict or a list then fails, or is slow: `.tolist()` gives ints.
+    """The items are tensors or numbers of a library, or there is no list at all. A dataset that looks its
+    samples up in a dict or a list then fails, or is slow: `.tolist()` gives ints.
     """
     order = torch.tensor(order_of(n, epoch, shuffle, seed))
     return fitted(list(order) if shuffle else order.tolist(), world, drop_last)[rank::world]
@@ -413,19 +417,19 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return torch.tensor(fitted(order_of(n, epoch, shuffle, seed), world, drop_last))[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="With shuffle it is `torch.randperm(n)`")
 def never_shuffled(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """shuffle is not looked at: the order is 0, 1, 2, ... in every epoch."""
+    """With shuffle the order is 0, 1, 2, ... all the same. Perhaps shuffle is not looked at."""
     return fitted(list(range(n)), world, drop_last)[rank::world]
 
 
-@shard_indices.mistake()
+@shard_indices.mistake(breaks="The order of the epoch is 0 ... n - 1.")
 def always_shuffled(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order is shuffled without being asked: with shuffle=False it is 0, 1, 2, ..., as an evaluation
-    needs it.
+    """With shuffle=False the order is a permutation; it is 0, 1, 2, ..., as an evaluation needs it. Perhaps
+    shuffle is not looked at.
     """
     return fitted(permutation(n, seed + epoch), world, drop_last)[rank::world]

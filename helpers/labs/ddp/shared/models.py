@@ -10,9 +10,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.check.compare import difference
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.ranks.checking import on_ranks, per_rank
-from helpers.ranks.in_threads import Event, Run, note
+from helpers.ranks.in_threads import Deadlock, Disagreement, Event, Run, note
 
 UNIT = 8  # bytes of a number in these modules: float64
 
@@ -23,6 +23,7 @@ KINDS = {
     "own": "this rank's own gradient, as if there were no other rank",
     "part": "this rank's own gradient divided by the number of ranks: what the other ranks have is missing",
     "twice": "the mean, divided by the number of ranks once more",
+    "too often": "the mean, divided by the number of ranks twice or more often besides",
 }
 
 
@@ -123,6 +124,7 @@ class Inputs:
                 ("own", own),
                 ("part", [g / self.ranks for g in own]),
                 ("twice", [g / self.ranks for g in want]),
+                *(("too often", [g / self.ranks**times for g in want]) for times in (2, 3, 4, 5)),
                 *more(rank),
             ]
             for i, grad in enumerate(grads):
@@ -146,14 +148,24 @@ class Inputs:
 
 
 def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, **options: Any) -> Run:
-    """fn(answer) on ranks that are threads; each gets a copy of the answer, as processes do."""
+    """fn(answer) on ranks that are threads; each gets a copy of the answer, as processes do.
+
+    Where they wait for ever or disagree, what each rank has sent until then is observed, too.
+    """
     copies = per_rank(answer, ranks)
-    return on_ranks(trial, lambda: fn(copies[dist.get_rank()]), ranks=ranks, **options)
+    try:
+        return on_ranks(trial, lambda: fn(copies[dist.get_rank()]), ranks=ranks, **options)
+    except Mismatch as found:
+        ended = found.__context__
+        if isinstance(ended, (Deadlock, Disagreement)):
+            sent = [all_reduces(event for event in ended.log if event.rank == rank) for rank in range(ranks)]
+            found.observed = (*found.observed, sent)
+        raise
 
 
 def described(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
     """Which kinds of wrong gradients, and where: plain data, the same for buckets cut otherwise."""
-    where = "some"
+    where: Any = sorted({i for _, i in wrong})
     if len(wrong) == ranks * weights:
         where = "all"
     elif set(wrong) == {(rank, i) for rank in range(1, ranks) for i in range(weights)}:

@@ -12,7 +12,7 @@ from torch.utils.data.distributed import DistributedSampler
 class Job:
     """One rank's part of a training job; every process makes it anew, and sets its torch generator by that.
 
-    model: its dropout draws from this process's global torch generator, another one on each rank.
+    model: its dropout draws from this process's global torch generator, a different one on each rank.
     optimizer: SGD with momentum.
     sampler: a DistributedSampler; its order follows from its seed and set_epoch(epoch).
     loader: yields this rank's batches (x of shape (batch, 3), y of shape (batch, 1)), both float32.

@@ -43,12 +43,17 @@ class Joined:
     EPS = 0.1  # large, so that it shows where it is put
 
     def __init__(
-        self, trial: Trial, shards: Sequence[int], rest: Sequence[int] = (), channels: int = 3
+        self,
+        trial: Trial,
+        shards: Sequence[int],
+        rest: Sequence[int] = (),
+        channels: int = 3,
+        dtype: torch.dtype = torch.float64,
     ) -> None:
         def drawn(*shape: int) -> Tensor:
-            return torch.randn(shape, generator=trial.generator, dtype=torch.float64)
+            return torch.randn(shape, generator=trial.generator, dtype=torch.float64).to(dtype)
 
-        self.shards, self.rest, self.channels = tuple(shards), tuple(rest), channels
+        self.shards, self.rest, self.channels, self.dtype = tuple(shards), tuple(rest), channels, dtype
         # Each rank has its own mean: merging variances then needs the means, too.
         self.xs = [drawn(size, channels, *rest) * (1 + rank) + 2 * rank for rank, size in enumerate(shards)]
         self.weight, self.bias = drawn(channels), drawn(channels)
@@ -67,7 +72,9 @@ class Joined:
 
     def described(self) -> str:
         shapes = ", ".join(str((size, self.channels, *self.rest)) for size in self.shards)
-        return f"sync_batch_norm(x, weight, bias, {self.EPS}, group), x by rank of shapes {shapes}"
+        return (
+            f"sync_batch_norm(x, weight, bias, {self.EPS}, group), x by rank of shapes {shapes}, {self.dtype}"
+        )
 
     def seen(self, answer: Answer, group: Any, place: int | None = None) -> Seen:
         """Forward and backward on this rank. place: of its shard; its rank unless given."""

@@ -34,7 +34,9 @@ def _variances_averaged(x: Tensor, group: Any) -> Statistics:
     return (share * means).sum(0), (share * variances).sum(0), counts.sum()
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def variances_averaged():
     """The variances of the ranks are averaged. What is missing is how far their means lie apart: add (mean_r
     - mean) ** 2.
@@ -72,7 +74,9 @@ def _unweighted_mean_only(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def unweighted_means():
     """The ranks' means are averaged as if all shards were equally long. A rank with one sample counts as much
     as one with a hundred: weight by count.
@@ -92,7 +96,9 @@ def _unbiased_rows(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def unbiased_variances_merged():
     """The ranks' variances are divided by count - 1 before they are merged: too large for several samples,
     NaN for one. Merge those with correction=0.
@@ -100,7 +106,9 @@ def unbiased_variances_merged():
     return normaliser(statistics=_unbiased_rows)
 
 
-@built.mistake()
+@built.mistake(
+    breaks="mean and var, (C,), are those of the joined batch, as running_mean and running_var take them: var is divided by count - 1."
+)
 def biased_running_variance():
     """var is divided by count, as the one that y is made with. running_var takes the unbiased one, divided by
     count - 1.
@@ -114,13 +122,15 @@ def _corrected_by_own_count(x: Tensor, weight: Tensor, bias: Tensor, eps: float,
     return y, mean, var * own / max(own - 1, 1), count
 
 
-@built.mistake()
+@built.mistake(
+    breaks="mean and var, (C,), are those of the joined batch, as running_mean and running_var take them: var is divided by count - 1."
+)
 def unbiased_by_own_count():
     """var is corrected with this rank's own number of samples; it belongs to the joined batch."""
     return _corrected_by_own_count
 
 
-@built.mistake()
+@built.mistake(breaks="(y is made with the one divided by count.)")
 def unbiased_variance_in_y():
     """y is made with the variance divided by count - 1. That one is for running_var only."""
     return normaliser(used=lambda var, count: var * count / (count - 1))
@@ -136,7 +146,9 @@ def _plain_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group
     return batch_norm(x, mean, var, weight, bias, True, 1.0, eps), mean, var, x.numel() // x.shape[1]
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def own_shard_only():
     """Each rank normalises with the statistics of its own shard: BatchNorm as it is under DDP, where nothing
     is joined.
@@ -160,13 +172,17 @@ sync_batch_norm.variant(own_shard_only)(_plain_batch_norm_in_python)
 sync_batch_norm.variant(own_shard_only)(_plain_batch_norm)
 
 
-@built.mistake()
+@built.mistake(
+    breaks="count is how many numbers of the joined batch a channel has: a tensor of one number, or an int."
+)
 def count_of_own_shard():
     """count is that of this rank; it has to be the number of values on all ranks together."""
     return normaliser(count_given=lambda count, x: x.numel() // x.shape[1])
 
 
-@built.mistake()
+@built.mistake(
+    breaks="count is how many numbers of the joined batch a channel has: a tensor of one number, or an int."
+)
 def samples_counted():
     """count is the number of samples. In images a channel has a value at each pixel: x.numel() / C."""
     return normaliser(count_given=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel())
@@ -179,33 +195,37 @@ def _equal_shards_assumed(x: Tensor, group: Any) -> Statistics:
     return mean, square - mean**2, (count * world).reshape(())
 
 
-@built.mistake()
-def equal_shards_assumed():
-    """The number of values is taken as own count times world, and the sums are divided by world: right for
-    equal shards only.
-    """
-    return normaliser(statistics=_equal_shards_assumed)
+# The number of values is own count times world, and the sums are divided by world.
+sync_batch_norm.variant(unweighted_means)(normaliser(statistics=_equal_shards_assumed))
 
 
-@built.mistake()
+@built.mistake(breaks="Batch normalisation of training, over the joined batch of all ranks of the group.")
 def default_group():
-    """The group is not looked at: ranks that train another model come into the statistics."""
+    """Ranks of a different group, which train a different model, come into the statistics. Perhaps the group
+    is not looked at.
+    """
     return lambda x, weight, bias, eps, group=None: normaliser()(x, weight, bias, eps, None)
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def eps_outside_of_the_root():
     """eps is added to the standard deviation. BatchNorm adds it to the variance, under the root."""
     return normaliser(invstd_of=lambda var, eps: 1 / (var.sqrt() + eps))
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def eps_forgotten():
     """eps is nowhere: a channel that is constant divides by zero."""
     return normaliser(invstd_of=lambda var, eps: var.rsqrt())
 
 
-@built.mistake()
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
 def weight_and_bias_forgotten():
     """y is normalised, but weight and bias are not applied."""
     return normaliser(affine=lambda normal, weight, bias: normal.clone())
@@ -220,10 +240,11 @@ def _two_passes(x: Tensor, group: Any) -> Statistics:
     return mean, squares / count, count
 
 
-@built.mistake()
+@built.mistake(breaks="In the forward each rank calls ONE collective, of 2C + 1 numbers")
 def two_passes():
-    """First the mean is exchanged, then the squared distances from it: two round trips a layer. Mean,
-    variance and count of each shard travel together, and are merged.
+    """The forward calls two collectives, of about C numbers each: two round trips a layer. Perhaps first the
+    mean is exchanged, then the squared distances from it. Mean, variance and count of each shard can travel
+    together, and be merged.
     """
     return normaliser(statistics=_two_passes)
 
@@ -236,7 +257,7 @@ def _three_calls(x: Tensor, group: Any) -> Statistics:
     return mean_all, square - mean_all**2, total.reshape(())
 
 
-@built.mistake()
+@built.mistake(breaks="In the forward each rank calls ONE collective, of 2C + 1 numbers")
 def several_collectives():
     """Each statistic has a collective of its own. They are short, so the time goes into their latency:
     torch.cat makes one message of them.
@@ -266,7 +287,7 @@ def _gathered_batch(x: Tensor, group: Any) -> Statistics:
     return mean, var, count.reshape(())
 
 
-@built.mistake()
+@built.mistake(breaks="In the forward each rank calls ONE collective, of 2C + 1 numbers")
 def batch_gathered():
     """The batch itself is sent to every rank. The statistics need 2C + 1 numbers a rank, however large the
     images are.
@@ -287,7 +308,7 @@ def _through_scale_only(
     return over_channels(weight * invstd, normal) * grad_out
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def no_gradient_through_statistics():
     """Mean and variance count as constants: the gradient is only scaled. But x moves them, and BatchNorm's
     gradient has no part along the mean.
@@ -312,10 +333,10 @@ def _of_constants(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: An
 sync_batch_norm.variant(no_gradient_through_statistics)(_of_constants)
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def own_sums_in_backward():
-    """The two sums are those of this rank only. A sample on rank 0 moves the statistics with which rank 1
-    normalises, so its gradient comes from all ranks: one all-reduce.
+    """The two sums of the backward are those of this rank only. A sample on rank 0 moves the statistics with
+    which rank 1 normalises, so its gradient comes from all ranks: one all-reduce.
     """
     return normaliser(sums_of=_nothing_sent)
 
@@ -367,15 +388,15 @@ def _composed(reduce: type[Function]) -> Any:
 sync_batch_norm.variant(own_sums_in_backward)(_composed(ReducedInPlace))
 
 
-@built.mistake()
+@built.mistake(breaks="in the backward ONE, of 2C.")
 def count_in_the_backward():
-    """Autograd sends the gradient of the count, too: 2C + 1 numbers. Nothing depends on it; a backward of
-    your own sends the two sums.
+    """The backward sends one number too many. Perhaps autograd sends the gradient of the count, too: nothing
+    depends on it, and a backward of your own sends the two sums.
     """
     return _composed(Reduced)
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def own_count_in_backward():
     """The sums over all ranks are divided by this rank's number of values; the means are over the joined
     batch.
@@ -388,7 +409,7 @@ def _averaged(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Tenso
     return one / dist.get_world_size(group), other / dist.get_world_size(group)
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def sums_averaged_over_ranks():
     """The sums of the backward are averaged over the ranks, as DDP does with gradients, and then divided by
     count once more.
@@ -396,7 +417,7 @@ def sums_averaged_over_ranks():
     return normaliser(sums_of=_averaged)
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def weight_missing_in_the_gradient():
     """The gradient of x lacks the factor weight: y is normal * weight + bias."""
     return normaliser(
@@ -406,7 +427,7 @@ def weight_missing_in_the_gradient():
     )
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def mean_only():
     """The gradient flows through the mean and not through the variance: the second of the two sums is
     missing.
@@ -418,7 +439,7 @@ def mean_only():
     )
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def variance_only():
     """The gradient flows through the variance and not through the mean: the first of the two sums is missing."""
     return normaliser(
@@ -428,10 +449,12 @@ def variance_only():
     )
 
 
-@built.mistake()
+@built.mistake(
+    breaks="Those of weight and bias are the sums over this rank's own samples: DDP reduces them, as those of all parameters."
+)
 def weight_gradients_reduced():
-    """weight and bias get the sums over all ranks, since these are at hand. DDP reduces the gradients of all
-    parameters, and these are then counted world times.
+    """weight or bias gets the sum over all ranks, perhaps since it is at hand. DDP reduces the gradients of
+    all parameters: this one is then too large by the number of ranks.
     """
     return normaliser(of_parameters=lambda grad_bias, grad_weight, sums, group: sums)
 
@@ -445,7 +468,9 @@ def _reduced_in_place(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tup
 sync_batch_norm.variant(weight_gradients_reduced)(normaliser(sums_of=_reduced_in_place))
 
 
-@built.mistake()
+@built.mistake(
+    breaks="Those of weight and bias are the sums over this rank's own samples: DDP reduces them, as those of all parameters."
+)
 def weight_gradients_averaged():
     """weight and bias get the mean over the ranks. That is DDP's work: what it gets here is the same on all
     ranks, and no longer the gradient of this rank's samples.
@@ -457,13 +482,15 @@ def weight_gradients_averaged():
     )
 
 
-@built.mistake()
+@built.mistake(
+    breaks="Those of weight and bias are the sums over this rank's own samples: DDP reduces them, as those of all parameters."
+)
 def no_gradient_for_weight_and_bias():
-    """backward gives None for weight and bias, so they never learn."""
+    """weight or bias gets no gradient, so it never learns."""
     return normaliser(of_parameters=lambda grad_bias, grad_weight, sums, group: (None, None))
 
 
-@built.mistake()
+@built.mistake(breaks="in the backward ONE, of 2C.")
 def two_collectives_backward():
     """The two sums travel in two all-reduces. They belong into one tensor of 2C numbers."""
     return normaliser(
@@ -478,9 +505,37 @@ def _not_waited(grad_bias: Tensor, grad_weight: Tensor, group: Any) -> tuple[Ten
     return one.clone(), other.clone()
 
 
-@built.mistake()
+@built.mistake(breaks="The gradient of x is that of the joined batch.")
 def sums_not_waited_for():
-    """The all-reduce of the backward is started with async_op=True and nobody waits: the sums are still those
-    of this rank when they are used.
+    """The backward calls an all-reduce, and the sums are still those of this rank when they are used. Perhaps
+    it is started with async_op=True and nobody waits.
     """
     return normaliser(sums_of=_not_waited)
+
+
+@built.mistake(breaks="x is left as it is.")
+def x_overwritten():
+    """After the call x holds different numbers: whoever needs it again, such as a residual connection, gets the
+    wrong ones. Perhaps x is normalised in place.
+    """
+
+    def answer(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+        found = normaliser()(x, weight, bias, eps, group)
+        x.data.copy_(found[0].detach())
+        return found
+
+    return answer
+
+
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
+def float64_only():
+    """For x in float32 y has a different dtype, or no digits of its own. Perhaps the arithmetic is done in float64, and
+    its result comes back so: y has the dtype of x.
+    """
+
+    def answer(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+        return normaliser()(x.double(), weight, bias, eps, group)
+
+    return answer

@@ -102,12 +102,20 @@ def goes_on(trial: Trial, outcome: Outcome, whole: Whole, done: int, parts: tupl
             and (other := outcome.places[rank][i].differs_from(steps[i], parts))
         }
         for rank, other in differing.items():
+            kinds = {
+                each: _generator_of(outcome.places[each][i], each, whole, done * STEPS + i)
+                for each, names in differing.items()
+                if "generator" in names
+            }
+            told = [
+                f"{name} ({kinds[rank]})" if name == "generator" and kinds[rank] else name for name in other
+            ]
             trial.fail(
                 f"On rank {rank}, step {i % STEPS} of epoch {done + i // STEPS} does not start as in the "
-                f"uninterrupted training: these differ: {', '.join(other)}.",
+                f"uninterrupted training: these differ: {', '.join(told)}.",
                 expected=f"{len(expected[0])} steps, from epoch {done} on, that start where the uninterrupted ones do",
-                got=f"{len(outcome.places[0])} steps",
-                observed=(i, sorted(differing.items()), extra),
+                got=f"{len(outcome.places[0])} steps; set_epoch({outcome.places[rank][i].epoch}) before this one",
+                observed=(i, sorted(differing.items()), extra, sorted(kinds.items())),
             )
     trial.true(
         not extra,
@@ -122,7 +130,24 @@ def goes_on(trial: Trial, outcome: Outcome, whole: Whole, done: int, parts: tupl
             )
 
 
-@train.property("a run that nothing interrupts trains epoch by epoch, each in its own order")
+def _generator_of(place: Place, rank: int, whole: Whole, at: int) -> str:
+    """Whose generator a step starts with; "" if of none that is known. at: the step, in the uninterrupted training."""
+    known = {
+        "that of a new process": whole[rank][0][0],
+        "as where the epoch before began": whole[rank][0][max(0, at - STEPS)],
+        **{f"that of rank {other}": places[at] for other, (places, _) in enumerate(whole)},
+    }
+    return next((name for name, other in known.items() if place.generator == other.generator), "")
+
+
+@train.property(
+    "a run that nothing interrupts trains epoch by epoch, each in its own order",
+    asks=(
+        "Trains the job up to this number of epochs, and saves to ckpt after each of them.",
+        "An epoch is `job.sampler.set_epoch(epoch)`, then `job.step(x, y)` for each batch of job.loader.",
+        "which is a different one on each rank.",
+    ),
+)
 def plain(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given(f"{RANKS} ranks, no file at ckpt, epochs=2")
@@ -134,7 +159,7 @@ def plain(answer: Train, trial: Trial) -> None:
         trial.true(
             all(len(set(map(tuple, states))) == RANKS for states in zip(*outcome.generators(), strict=True)),
             "The ranks' generators are in the same state where a step starts, so all ranks draw the same dropout masks.",
-            expected="another state on each rank",
+            expected="a different state on each rank",
             observed="same masks",
         )
         trial.true(
@@ -149,31 +174,57 @@ def some_seed(trial: Trial) -> int:
     return trial.random.randrange(1, 2**31)
 
 
-@train.property("a second call, in new processes, goes on where the first one ended")
+@train.property(
+    "a second call, in new processes, goes on where the first one ended",
+    asks=(
+        "If there is a file at ckpt, training goes on after the last epoch in it.",
+        "with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)",
+        "The weights at the end are those of that run, to the last bit.",
+    ),
+)
 def resumed(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
-    trial.given("train(ckpt, job, 1), then in new processes, with a new job, train(ckpt, job, 2)")
-    whole = uninterrupted(answer, trial, seed, 2)
+    trial.given("train(ckpt, job, 2), then in new processes, with a new job, train(ckpt, job, 3)")
+    whole = uninterrupted(answer, trial, seed, 3)
     with a_path() as path:
-        Outcome(answer, trial, path, seed, 1)
-        goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 1)
+        Outcome(answer, trial, path, seed, 2)
+        goes_on(trial, Outcome(answer, trial, path, seed, 3), whole, 2)
 
 
-@train.property("a rank killed in the middle of an epoch costs that epoch's steps, and nothing else")
+@train.property(
+    "a rank killed in the middle of an epoch costs that epoch's steps, and nothing else",
+    asks=(
+        "Trains the job up to this number of epochs, and saves to ckpt after each of them.",
+        "Each step starts as in a run that nothing interrupted, whatever step was the last and whichever rank was killed, and how often: with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout), which is a different one on each rank.",
+        "The weights at the end are those of that run, to the last bit.",
+    ),
+)
 def killed_in_a_step(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given(f"{RANKS} ranks, epochs={EPOCHS}, no kill")
     whole = uninterrupted(answer, trial, seed, EPOCHS)
-    for step in (1, STEPS * 2 + 1):
-        epoch = step // STEPS
-        trial.given(f"rank 1 is killed in epoch {epoch}, step {step % STEPS}; then all ranks start again")
+    for kills in (((1, 1),), ((1, 3), (0, 3))):
         with a_path() as path:
-            Outcome(answer, trial, path, seed, EPOCHS, rank=1, step=step)
-            half_written(path)
-            goes_on(trial, Outcome(answer, trial, path, seed, EPOCHS), whole, epoch)
+            done, told = 0, ""
+            for rank, step in kills:
+                epoch = done + step // STEPS
+                again = "then all start again; then" if told else f"{RANKS} ranks, epochs={EPOCHS};"
+                told += f"{again} rank {rank} is killed in epoch {epoch}, step {step % STEPS}; "
+                trial.given(told)
+                Outcome(answer, trial, path, seed, EPOCHS, rank=rank, step=step)
+                half_written(path)
+                done = epoch
+            trial.given(f"{told}then all start again (a file beside ckpt is cut to half)")
+            goes_on(trial, Outcome(answer, trial, path, seed, EPOCHS), whole, done)
 
 
-@train.property("the file at ckpt is whole at every moment, and rank 0 alone writes it")
+@train.property(
+    "the file at ckpt is whole at every moment, and rank 0 alone writes it",
+    asks=(
+        "Rank 0 alone writes.",
+        "The file at ckpt is whole at every moment: the older one until the new one takes its place.",
+    ),
+)
 def whole_file(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given("train(ckpt, job, 1), then train(ckpt, job, 2) over the file that is there")
@@ -194,7 +245,7 @@ def whole_file(answer: Train, trial: Trial) -> None:
         trial.true(
             not others,
             f"Rank {others[0] if others else 0} writes ckpt, too. Ranks that write the same file disturb each other, and "
-            "on a shared disk one overwrites what another one is writing.",
+            "on a shared disk one overwrites what the other one is writing.",
             expected="rank 0 alone writes",
             observed="other ranks write",
         )
@@ -210,11 +261,18 @@ def whole_file(answer: Train, trial: Trial) -> None:
         )
 
 
-@train.property("a kill just before the new file takes its place leaves the older one")
+@train.property(
+    "a kill just before the new file takes its place leaves the older one",
+    asks=(
+        "The file at ckpt is whole at every moment: the older one until the new one takes its place.",
+        "Files that a kill leaves beside ckpt do no harm.",
+    ),
+)
 def killed_in_a_save(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given(
-        "rank 0 is killed in the save after epoch 1, before the new file takes its place; then all start again"
+        "rank 0 is killed in the save after epoch 1, before the new file takes its place, and what it has "
+        "written beside ckpt is cut to half; then all start again, epochs=2"
     )
     with a_path() as path:
         first = Outcome(answer, trial, path, seed, 2)
@@ -224,10 +282,21 @@ def killed_in_a_save(answer: Train, trial: Trial) -> None:
         if not outcome.killed:
             return  # told where the file is asked to be whole, or where it is asked for after every epoch
         half_written(path)
+        older = path.read_bytes()
         goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 1)
+        trial.true(
+            path.read_bytes() != older,
+            "After the restart epoch 1 is trained, and the file at ckpt is still the older one.",
+            expected="a new file after epoch 1, whatever lies beside it",
+            got="the file of epoch 0",
+            observed="the older one stays",
+        )
 
 
-@train.property("when train returns, on any rank, the last file is at ckpt")
+@train.property(
+    "when train returns, on any rank, the last file is at ckpt",
+    asks="When train returns, on any rank, the last file is there.",
+)
 def file_is_there(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given("each rank looks at ckpt as soon as train(ckpt, job, 2) has returned there")
@@ -244,7 +313,9 @@ def file_is_there(answer: Train, trial: Trial) -> None:
         )
 
 
-@train.property("a run that is complete only loads", once_right=True)
+@train.property(
+    "a run that is complete only loads", once_right=True, asks="If all epochs are done, train only loads."
+)
 def complete(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
     trial.given("train(ckpt, job, 2), then in new processes train(ckpt, job, 2) once more")
@@ -254,7 +325,14 @@ def complete(answer: Train, trial: Trial) -> None:
         goes_on(trial, Outcome(answer, trial, path, seed, 2), whole, 2)
 
 
-@train.property("and on two processes over gloo, the same", once_right=True)
+@train.property(
+    "and on two processes over gloo, the same",
+    once_right=True,
+    asks=(
+        "Trains the job up to this number of epochs, and saves to ckpt after each of them.",
+        "The weights at the end are those of that run, to the last bit.",
+    ),
+)
 def over_processes(answer: Train, trial: Trial) -> None:
     seed = some_seed(trial)
 

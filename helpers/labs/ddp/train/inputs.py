@@ -38,6 +38,11 @@ class Place:
     def generator(self) -> Any:
         return self.parts[PARTS.index("generator")]
 
+    @property
+    def epoch(self) -> int:
+        """That of the sampler."""
+        return self.parts[PARTS.index("epoch of the sampler")]
+
     def differs_from(self, other: Place, parts: tuple[str, ...] = PARTS) -> list[str]:
         pairs = zip(PARTS, self.parts, other.parts, strict=True)
         return [name for name, a, b in pairs if a != b and name in parts]

@@ -18,19 +18,25 @@ from helpers.labs.ddp.train.right import Trainer
 trainers = train.bank(lambda kind: kind())
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="An epoch is `job.sampler.set_epoch(epoch)`, then `job.step(x, y)` for each batch of job.loader."
+)
 class SamplerEpochLost(Trainer):
-    """set_epoch was never called: every epoch has the order of epoch 0, before a restart and after it."""
+    """In the second epoch the sampler is still in epoch 0: every epoch has the order of the first. Perhaps
+    set_epoch is not called.
+    """
 
     def run_epoch(self, job: Job, epoch: int) -> None:
         for x, y in job.loader:
             job.step(x, y)
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="Each step starts as in a run that nothing interrupted, whatever step was the last and whichever rank was killed, and how often"
+)
 class EpochsCountedFromTheRestart(Trainer):
-    """The right number of epochs is left to do, but set_epoch counts them from 0 again: the orders of the
-    first epochs come twice.
+    """After a restart the right number of epochs is left to do, but the sampler's are counted from 0 again:
+    the orders of the first epochs come twice.
     """
 
     def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
@@ -40,55 +46,63 @@ class EpochsCountedFromTheRestart(Trainer):
             self.save(ckpt, job, done + epoch)
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="If there is a file at ckpt, training goes on after the last epoch in it.")
 class EpochStartsAgain(Trainer):
-    """The weights came back, the epoch did not: the loop starts at epoch 0, and the run trains longer than it
-    should.
+    """The weights come back and the epoch does not: after a restart the loop starts at epoch 0, and the run
+    trains longer than it should.
     """
 
     def epochs_left(self, done: int, epochs: int) -> Any:
         return range(epochs)
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="If there is a file at ckpt, training goes on after the last epoch in it.")
 class AllStartsAgain(Trainer):
-    """The file is written and never read: a restart throws all work away."""
+    """A restart throws all work away: it starts as a new run does. Perhaps the file is written and never
+    read.
+    """
 
     def load(self, ckpt: Path, job: Job) -> int:
         return 0
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="If there is a file at ckpt, training goes on after the last epoch in it.")
 class LastEpochTwice(Trainer):
-    """The file names the epoch that was just done, and the restart begins with it: it is trained twice. Save
-    how many are done.
+    """The last epoch in the file is trained twice. Perhaps the file names the epoch that was just done, and
+    the restart begins with it: save how many are done.
     """
 
     def state(self, job: Job, epoch: int) -> dict[str, Any]:
         return super().state(job, epoch) | {"epochs_done": epoch}
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="If there is a file at ckpt, training goes on after the last epoch in it.")
 class AnEpochSkipped(Trainer):
-    """The file says how many epochs are done, and the restart adds one more: an epoch is never trained."""
+    """After a restart an epoch is never trained. Perhaps the file says how many epochs are done, and the
+    restart adds one more.
+    """
 
     def epochs_left(self, done: int, epochs: int) -> Any:
         return range(done + 1 if done else 0, epochs)
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
 class OptimizerForgotten(Trainer):
-    """The momentum is not in the model's state_dict: without the optimizer's own, the first steps after a
-    restart are smaller, and the run ends elsewhere.
+    """After a restart the momentum is a different one. It is not in the model's state_dict: without the
+    optimizer's own, the first steps after a restart are smaller, and the run ends elsewhere.
     """
 
     def load_optimizer(self, job: Job, state: dict[str, Any]) -> None:
         pass
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
 class GeneratorsForgotten(Trainer):
-    """Dropout draws from the generator. A new process has one that starts again: the masks of the first epoch
+    """After a restart every rank's generator is that of a new process: the dropout masks of the first epoch
     come a second time.
     """
 
@@ -96,19 +110,23 @@ class GeneratorsForgotten(Trainer):
         pass
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
 class OneGeneratorForAll(Trainer):
-    """Rank 0 saved its own generator, and all ranks loaded that one: from then on all draw the same dropout
-    masks.
+    """After a restart all ranks have rank 0's generator: from then on all draw the same dropout masks.
+    Perhaps rank 0 saves its own, and all ranks load that one.
     """
 
     def load_generator(self, state: dict[str, Any]) -> None:
         torch.set_rng_state(state["generators"][0])
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="If there is a file at ckpt, training goes on after the last epoch in it.")
 class only_rank_0_loads(Trainer):
-    """Only rank 0 read the file. The others go on with fresh weights, and do not even know which epoch it is."""
+    """After a restart rank 0 goes on, and the others begin with fresh weights, or with a different epoch.
+    Perhaps only rank 0 reads the file.
+    """
 
     def load(self, ckpt: Path, job: Job) -> int:
         return super().load(ckpt, job) if dist.get_rank() == 0 else 0
@@ -122,9 +140,11 @@ class _(Trainer):
         return int(done)
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="Trains the job up to this number of epochs, and saves to ckpt after each of them.")
 class SavesAtTheEndOnly(Trainer):
-    """The file is written when all is done: what a kill before that costs is the whole run."""
+    """A kill costs more than the epoch in which it came: the restart begins at epoch 0. Perhaps the file is
+    written when all is done.
+    """
 
     def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
         done = self.load(ckpt, job)
@@ -134,9 +154,9 @@ class SavesAtTheEndOnly(Trainer):
             self.save(ckpt, job, epochs - 1)
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="Rank 0 alone writes.")
 class EveryRankWrites(Trainer):
-    """Every rank wrote the same file."""
+    """A rank other than 0 writes the file, too."""
 
     def save(self, ckpt: Path, job: Job, epoch: int) -> None:
         state = self.state(job, epoch)
@@ -146,9 +166,13 @@ class EveryRankWrites(Trainer):
         dist.barrier()
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="The file at ckpt is whole at every moment: the older one until the new one takes its place."
+)
 class WrittenInPlace(Trainer):
-    """torch.save(state, ckpt) empties the older file first and fills it slowly."""
+    """The older file is overwritten where it stands, as torch.save(state, ckpt) does: it is emptied first and
+    filled slowly.
+    """
 
     def write(self, state: dict[str, Any], ckpt: Path) -> None:
         torch.save(state, ckpt)
@@ -169,9 +193,11 @@ class _(Trainer):
         shutil.copy(beside, ckpt)
 
 
-@trainers.mistake()
+@trainers.mistake(
+    breaks="The file at ckpt is whole at every moment: the older one until the new one takes its place."
+)
 class RemovedFirst(Trainer):
-    """The older file was deleted before the new one had its name. os.replace needs no free place."""
+    """The older file is deleted before the new one has its name. os.replace needs no free place."""
 
     def write(self, state: dict[str, Any], ckpt: Path) -> None:
         beside = ckpt.with_suffix(".tmp")
@@ -181,11 +207,81 @@ class RemovedFirst(Trainer):
         os.rename(beside, ckpt)
 
 
-@trainers.mistake()
+@trainers.mistake(breaks="When train returns, on any rank, the last file is there.")
 class NobodyWaits(Trainer):
-    """There is no barrier after the save: the other ranks return while rank 0 still writes."""
+    """A rank returns while rank 0 still writes. Perhaps there is no barrier after the save."""
 
     def save(self, ckpt: Path, job: Job, epoch: int) -> None:
         state = self.state(job, epoch)
         if dist.get_rank() == 0:
             self.write(state, ckpt)
+
+
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
+class only_rank_0_restores_its_generator(Trainer):
+    """After a restart rank 0's generator is the right one, and those of the other ranks are those of new processes. Perhaps
+    only rank 0 saves or loads its state: each rank has one of its own.
+    """
+
+    def load_generator(self, state: dict[str, Any]) -> None:
+        if dist.get_rank() == 0:
+            super().load_generator(state)
+
+
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
+class GeneratorsOfTheEpochBefore(Trainer):
+    """After a restart the generators are as where the last epoch in the file began: its dropout masks come a second time.
+    Perhaps their state is taken before the epoch; take it when the epoch is over.
+    """
+
+    def run_epoch(self, job: Job, epoch: int) -> None:
+        self.before: list[Any] = [None] * dist.get_world_size()
+        dist.all_gather_object(self.before, torch.get_rng_state())
+        super().run_epoch(job, epoch)
+
+    def state(self, job: Job, epoch: int) -> dict[str, Any]:
+        return super().state(job, epoch) | {"generators": self.before}
+
+
+@trainers.mistake(breaks="Files that a kill leaves beside ckpt do no harm.")
+class LeftoverTakenForALock(Trainer):
+    """After a kill in a save nothing is saved any more. Perhaps a file beside ckpt is taken for a sign that somebody is
+    writing: it may be what a kill has left.
+    """
+
+    def write(self, state: dict[str, Any], ckpt: Path) -> None:
+        if not ckpt.with_suffix(".tmp").exists():
+            super().write(state, ckpt)
+
+
+@trainers.mistake(breaks="If all epochs are done, train only loads.")
+class NothingLoadedWhenDone(Trainer):
+    """With all epochs done, train returns and the job has its first weights. Perhaps it looks at the number of epochs and
+    returns before it loads: whoever called it wants the trained model.
+    """
+
+    def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
+        if ckpt.exists() and torch.load(ckpt, weights_only=True)["epochs_done"] >= epochs:
+            return
+        super().__call__(ckpt, job, epochs)
+
+
+@trainers.mistake(
+    breaks="Each step starts as in a run that nothing interrupted, whatever step was the last and whichever rank was killed, and how often"
+)
+class FileOfTheFirstRunOnly(Trainer):
+    """After a restart it trains on and saves no more: a second kill costs what the restart has done. Perhaps the files are
+    counted from the first run.
+    """
+
+    def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
+        fresh = not ckpt.exists()
+        dist.barrier()
+        for epoch in self.epochs_left(self.load(ckpt, job), epochs):
+            self.run_epoch(job, epoch)
+            if fresh:
+                self.save(ckpt, job, epoch)

@@ -44,7 +44,10 @@ unused_parameters = Exercise(
         "torch.zeros_like(param); then do what the hook does. The buckets follow in their order by themselves.",
     ],
 )
-unused_parameters.property("the exchange is your own: torch's DistributedDataParallel is not called")(own)
+unused_parameters.property(
+    "the exchange is your own: torch's DistributedDataParallel is not called",
+    asks="torch's DistributedDataParallel is not called.",
+)(own)
 
 
 def one_backward(answer: type, trial: Trial, inputs: Inputs, bucket_bytes: int) -> None:
@@ -67,7 +70,7 @@ def one_backward(answer: type, trial: Trial, inputs: Inputs, bucket_bytes: int) 
     sent = [all_reduces(of_rank(run, rank)) for rank in range(inputs.ranks)]
     trial.true(
         all(other == sent[0] for other in sent),
-        f"The ranks send other all-reduces: {sent} bytes. On gloo this hangs, or mixes up what does not belong together.",
+        f"The ranks send different all-reduces: by rank, {sent} bytes. On gloo this hangs, or mixes up what does not belong together.",
         expected="the same all-reduces on every rank",
         observed="other messages",
     )
@@ -86,7 +89,31 @@ def taking(*orders: tuple[int, ...]) -> dict:
     return {"how": lambda rank, step: {"order": orders[rank], "side_by_side": True}}
 
 
-@unused_parameters.property("one rank does not use a parameter: it counts as zero there", after=(own,))
+@unused_parameters.property(
+    "rank 0 alone does not use a parameter",
+    after=(own,),
+    asks=(
+        "After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it",
+        "A trainable parameter without a gradient in this backward counts as ready, with the gradient zero.",
+    ),
+)
+def rank_0_alone(answer: type, trial: Trial) -> None:
+    trial.given(
+        "weights of (3, 5, 2, 6) numbers, each a bucket of its own; 3 ranks, of which rank 0 does not use weight 2"
+    )
+    inputs = Inputs(trial, (3, 5, 2, 6), **taking((0, 1, 3), (0, 1, 2, 3), (0, 1, 2, 3)))
+    one_backward(answer, trial, inputs, 1)
+
+
+@unused_parameters.property(
+    "one rank does not use a parameter: it counts as zero there",
+    after=(own,),
+    asks=(
+        "MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step.",
+        "A trainable parameter without a gradient in this backward counts as ready, with the gradient zero.",
+        "Every rank sends every bucket, in the order of the buckets.",
+    ),
+)
 def one_rank(answer: type, trial: Trial) -> None:
     for bucket_bytes, description in (
         (1, "each a bucket of its own"),
@@ -99,15 +126,11 @@ def one_rank(answer: type, trial: Trial) -> None:
         one_backward(answer, trial, inputs, bucket_bytes)
 
 
-@unused_parameters.property("rank 0 alone does not use a parameter", after=(own,))
-def rank_0_alone(answer: type, trial: Trial) -> None:
-    trial.given(
-        "weights of (3, 5, 2) numbers, each a bucket of its own; 3 ranks, of which rank 0 does not use weight 1"
-    )
-    one_backward(answer, trial, Inputs(trial, SIZES, **taking((0, 2), (0, 1, 2), (0, 1, 2))), 1)
-
-
-@unused_parameters.property("every rank leaves out another one, and all have the same shape", after=(own,))
+@unused_parameters.property(
+    "every rank leaves out two, and all have the same shape",
+    after=(own,),
+    asks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it; for a parameter that no rank used it may be zero or None.",
+)
 def another_each(answer: type, trial: Trial) -> None:
     trial.given(
         "5 weights of 4 numbers, each a bucket of its own; weight 4 is used by nobody, and the ranks leave out weight 1, "
@@ -117,9 +140,15 @@ def another_each(answer: type, trial: Trial) -> None:
     one_backward(answer, trial, inputs, 1)
 
 
-@unused_parameters.property("what is used may change from step to step", after=(one_rank, another_each))
+@unused_parameters.property(
+    "what is used may change from step to step",
+    after=(one_rank, another_each),
+    asks="MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step.",
+)
 def changing(answer: type, trial: Trial) -> None:
-    trial.given("4 steps on 3 ranks; each rank takes another branch in each step, all of them in the third")
+    trial.given(
+        "4 steps on 3 ranks; each rank takes a different branch in each step, all of them in the third"
+    )
     taken = (
         ((0, 1), (0, 1), (0, 2)),
         ((0, 2), (1, 2), (0, 1)),
@@ -146,7 +175,9 @@ def changing(answer: type, trial: Trial) -> None:
 
 
 @unused_parameters.property(
-    "where all parameters are used, buckets still leave before the last gradient is there", after=(own,)
+    "where all parameters are used, buckets still leave before the last gradient is there",
+    after=(own,),
+    asks="Where everything is used, buckets leave as early as in MiniDDP.",
 )
 def still_overlapped(answer: type, trial: Trial) -> None:
     trial.given("2 ranks, a chain of 6 weights, all used; each weight is a bucket")
@@ -179,31 +210,100 @@ def set_mode(ddp: object, module: Layers, training: bool) -> None:
 
 
 @unused_parameters.property(
-    "an evaluation without gradients, on one rank, sends nothing", after=(one_rank, another_each)
+    "an evaluation without gradients, on one rank, sends nothing",
+    after=(one_rank, another_each),
+    asks="A call under no_grad sends nothing: rank 0 may evaluate alone.",
 )
 def evaluation(answer: type, trial: Trial) -> None:
-    trial.given(
-        "rank 0 alone calls the module twice under eval() and torch.no_grad(); then all ranks train a step"
-    )
-    inputs = Inputs(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
+    for training in (False, True):
+        mode = "train()" if training else "eval()"
+        trial.given(
+            f"rank 0 ALONE calls the module twice under {mode} and torch.no_grad(); then all ranks train a step"
+        )
+        inputs = Inputs(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
 
-    def validated_on_rank_0(answer: type) -> list[Tensor | None]:
+        def validated_on_rank_0(
+            answer: type, inputs: Inputs = inputs, training: bool = training
+        ) -> list[Tensor | None]:
+            module = inputs.module()
+            ddp = answer(module, TWO)
+            if dist.get_rank() == 0:
+                set_mode(ddp, module, training)
+                with torch.no_grad():
+                    for order in ((0, 1), (0, 1, 2)):
+                        ddp(inputs.batches[0][0][0], order=order, side_by_side=True)
+                set_mode(ddp, module, True)
+            inputs.backward(ddp, 0)
+            return gradients(module)
+
+        run = on_each(trial, answer, validated_on_rank_0, ranks=3)
+        inputs.same(
+            trial,
+            run.results,
+            0,
+            when=f"In the step after rank 0 evaluated alone under {mode}",
+            none_is_zero=True,
+        )
+
+
+LOST = "without what no_sync had left on the ranks that do not use it now"
+KEPT = (
+    "without what no_sync had left on the other ranks that do not use it now, and with all that it left here"
+)
+
+
+def without_the_rest(inputs: Inputs, rank: int) -> Kinds:
+    """What a rank gets if what step 0 left is lost where step 1 does not use it; or if it stays on its rank."""
+    ranks, want = range(inputs.ranks), inputs.mean(1)
+    used = [[grad.any() for grad in inputs.own(1, r)] for r in ranks]
+    before = [inputs.own(0, r) for r in ranks]
+    lost = [now + sum(before[r][i] for r in ranks if used[r][i]) / inputs.ranks for i, now in enumerate(want)]
+    kept = [one if used[rank][i] else one + before[rank][i] for i, one in enumerate(lost)]
+    return [(LOST, lost), (KEPT, kept)]
+
+
+@unused_parameters.property(
+    "what no_sync left in a parameter is exchanged, also if nobody uses it now",
+    after=(one_rank, another_each),
+    asks="What an earlier batch left in `param.grad` (in no_sync, say) is exchanged all the same.",
+)
+def left_over(answer: type, trial: Trial) -> None:
+    taken = (((0, 1, 2, 3),) * 3, ((0, 2), (0, 3), (2, 3)))
+    trial.given(
+        "3 ranks, weights of (3, 5, 2, 6) numbers; a batch in no_sync through all of them, then one outside in which "
+        "weight 1 is used by no rank and each of the others by two"
+    )
+    inputs = Inputs(
+        trial,
+        (3, 5, 2, 6),
+        steps=2,
+        how=lambda rank, step: {"order": taken[step][rank], "side_by_side": True},
+    )
+
+    def steps(answer: type) -> list[Tensor | None]:
         module = inputs.module()
         ddp = answer(module, TWO)
-        if dist.get_rank() == 0:
-            set_mode(ddp, module, False)
-            with torch.no_grad():
-                for order in ((0, 1), (0, 1, 2)):
-                    ddp(inputs.batches[0][0][0], order=order, side_by_side=True)
-            set_mode(ddp, module, True)
-        inputs.backward(ddp, 0)
+        with ddp.no_sync():
+            inputs.backward(ddp, 0)
+        inputs.backward(ddp, 1)
         return gradients(module)
 
-    run = on_each(trial, answer, validated_on_rank_0, ranks=3)
-    inputs.same(trial, run.results, 0, when="In the step after rank 0's evaluation", none_is_zero=True)
+    run = on_each(trial, answer, steps, ranks=3)
+    inputs.same(
+        trial,
+        run.results,
+        0,
+        1,
+        when="After a batch in no_sync and one outside",
+        more=lambda rank: without_the_rest(inputs, rank),
+    )
 
 
-@unused_parameters.property("a backward in eval() is as right as any other", after=(one_rank, another_each))
+@unused_parameters.property(
+    "a backward in eval() is as right as any other",
+    after=(one_rank, another_each),
+    asks="train() and eval() make no difference.",
+)
 def backward_in_eval(answer: type, trial: Trial) -> None:
     trial.given("a step in eval() on all ranks, as for a model with frozen statistics")
     inputs = Inputs(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
@@ -219,7 +319,13 @@ def backward_in_eval(answer: type, trial: Trial) -> None:
     inputs.same(trial, run.results, 0, when="After a backward in eval()", none_is_zero=True)
 
 
-@unused_parameters.property("and on three processes over gloo, the same", once_right=True)
+@unused_parameters.property(
+    "and on three processes over gloo, the same",
+    once_right=True,
+    asks=(
+        "MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step.",
+    ),
+)
 def over_processes(answer: type, trial: Trial) -> None:
     trial.given("3 processes over gloo, of which rank 1 does not use weight 1")
     inputs = Inputs(trial, SIZES, **taking((0, 1, 2), (0, 2), (0, 1, 2)))

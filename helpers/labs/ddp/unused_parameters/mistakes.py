@@ -14,10 +14,12 @@ from helpers.labs.ddp.shared.right import Asking, Averaged, Forgiving, Group, Se
 from helpers.labs.ddp.unused_parameters.exercise import unused_parameters
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="A trainable parameter without a gradient in this backward counts as ready, with the gradient zero."
+)
 class AsBefore(Averaged):
-    """A bucket with a parameter that is not used never becomes complete: this rank does not send it, and the
-    others wait for it for ever.
+    """The rank that does not use a parameter sends nothing from that parameter's bucket on, and the others
+    wait for it for ever. Perhaps the bucket never becomes complete there.
     """
 
 
@@ -26,10 +28,10 @@ class _(Asking):
     pass
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="Every rank sends every bucket, in the order of the buckets.")
 class SkipsWhatIsUnused(Averaged):
-    """This rank passed over the buckets that it does not use. All-reduces meet by their number and not by
-    name, so its next bucket met another one of the others.
+    """A rank passed over the bucket that it does not use. All-reduces meet by their number and not by name,
+    so its next bucket met a different one of the others.
     """
 
     def launch_complete(self) -> None:
@@ -47,10 +49,10 @@ class _(Averaged):
         super().finish()
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="Every rank sends every bucket, in the order of the buckets.")
 class ZerosOutOfTurn(Forgiving):
     """The zeros were sent at the end, after all buckets that had gradients. On ranks that use the parameter
-    its bucket went in the middle: the same messages, in another order.
+    its bucket went in the middle: the same messages, in a different order.
     """
 
     def launch_complete(self) -> None:
@@ -59,10 +61,10 @@ class ZerosOutOfTurn(Forgiving):
                 self.launch(bucket)
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="Every rank sends every bucket, in the order of the buckets.")
 class ZerosOnOneRankOnly(Averaged):
-    """The rank that misses a gradient sent an extra all-reduce of zeros for it. Nobody else sends one: to be
-    a collective, every rank has to call it.
+    """The rank that misses a gradient sent an extra all-reduce for it. Nobody else sends one: to be a
+    collective, every rank has to call it.
     """
 
     def finish(self) -> None:
@@ -94,20 +96,24 @@ class _(Averaged):
         super().finish()
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="A trainable parameter without a gradient in this backward counts as ready, with the gradient zero."
+)
 class only_rank_0_fills_in(Forgiving):
-    """Only rank 0 put zeros in the place of what it did not use. It is no coordinator here: whatever rank
-    misses a gradient has to do it.
+    """Where rank 0 does not use a parameter all is well, and where a different rank does not use one it sends
+    nothing for it. Perhaps only rank 0 puts zeros in its place: whatever rank misses a gradient has to do it.
     """
 
     def missing(self) -> Group:
         return super().missing() if dist.get_rank() == 0 else []
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step."
+)
 class FoundOnce(Forgiving):
-    """Which parameters are unused was found out in the first step and kept. A branch is taken in one step and
-    not in the next.
+    """In a later step a rank waits for a gradient that does not come, or sends without one. Perhaps what is
+    unused was found out in the first step and kept: a branch is taken in one step and not in the next.
     """
 
     def missing(self) -> Group:
@@ -124,10 +130,12 @@ class _(Forgiving, Asking):
         return self.__dict__["first"]
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it"
+)
 class rank_0_decides(Searching):
-    """Rank 0's graph decided for all ranks what is unused. Another rank uses other parameters: its gradients
-    were dropped, or waited for without end.
+    """What rank 0 does not use was not exchanged, although the others have gradients for it. Perhaps rank 0's
+    graph decides for all ranks what is unused.
     """
 
     def absent(self, out: Tensor) -> Group:
@@ -139,10 +147,11 @@ class rank_0_decides(Searching):
         return [param for param, flag in zip(self.trainable(), flags.tolist(), strict=True) if flag]
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="train() and eval() make no difference.")
 class OnlyInTraining(Forgiving):
-    """Unused parameters were looked for in training mode only. eval() turns off dropout, not gradients: a
-    model with frozen statistics is trained in eval().
+    """In eval() a rank that does not use a parameter holds its bucket back, as if it were MiniDDP. Perhaps
+    unused parameters are looked for in training mode only. eval() turns off dropout, not gradients: a model
+    with frozen statistics is trained in eval().
     """
 
     def missing(self) -> Group:
@@ -155,10 +164,10 @@ class _(Forgiving, Asking):
         return super().missing() if self.training else []
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="A call under no_grad sends nothing: rank 0 may evaluate alone.")
 class SendsWithoutGradients(Forgiving):
-    """A call under no_grad has no graph, so everything looked unused, and zeros were sent for it. Only rank 0
-    evaluated: nobody answered.
+    """Rank 0 evaluated alone, under no_grad, and called a collective: nobody answered. Perhaps everything
+    looked unused, since there is no graph, and zeros were sent for it.
     """
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -169,12 +178,14 @@ class SendsWithoutGradients(Forgiving):
         return out
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="A call under no_grad sends nothing: rank 0 may evaluate alone.")
 class SearchesWithoutAGraph(Searching):
     """The search for unused parameters starts at out.grad_fn, which is None in evaluation."""
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it"
+)
 class MeanOverUsers(Forgiving):
     """The sum was divided by the number of ranks that used the parameter. The joined batch is divided by all
     of them: a sample that does not use a parameter has the gradient zero.
@@ -188,10 +199,13 @@ class MeanOverUsers(Forgiving):
             param.grad *= self.world / max(count, 1.0)
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it"
+)
 class OnlyUsersGetIt(Forgiving):
-    """The mean was brought back only where this rank had a gradient. Every rank makes a step with every
-    parameter: without the mean, the weights run apart.
+    """A rank that did not use a parameter does not hold its mean. Every rank makes a step with every
+    parameter: without the mean, the weights run apart. Perhaps the mean is brought back only where this rank
+    had a gradient.
     """
 
     def finish(self) -> None:
@@ -210,10 +224,10 @@ class _(Forgiving):
             param.grad.zero_()
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="Where everything is used, buckets leave as early as in MiniDDP.")
 class AllAtTheEnd(Forgiving):
-    """To be safe, everything is sent when backward is over. The values are right, and the overlap is gone: a
-    complete bucket whose turn it is can leave at once.
+    """Too little is sent before the last gradient is there, also where everything is used. Perhaps, to be
+    safe, all is sent when backward is over: a complete bucket whose turn it is can leave at once.
     """
 
     def arrived(self, param: nn.Parameter) -> None:
@@ -222,7 +236,9 @@ class AllAtTheEnd(Forgiving):
             self.count(param)
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(
+    breaks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it"
+)
 class SumInsteadOfMean(Forgiving):
     """The buckets carry sums, and nobody divided them by the number of ranks."""
 
@@ -230,9 +246,11 @@ class SumInsteadOfMean(Forgiving):
         return super().packed(bucket) * self.world
 
 
-@unused_parameters.mistake()
+@unused_parameters.mistake(breaks="torch's DistributedDataParallel is not called.")
 class WrapsTorchDdp(nn.Module):
-    """find_unused_parameters=True is what you are to build here."""
+    """torch's DistributedDataParallel works inside. find_unused_parameters=True is what you are to build
+    here.
+    """
 
     def __init__(self, module: nn.Module, bucket_bytes: int = 25 << 20) -> None:
         super().__init__()
@@ -247,3 +265,83 @@ class WrapsTorchDdp(nn.Module):
     def no_sync(self) -> Iterator[None]:
         with self.module.no_sync():
             yield
+
+
+@unused_parameters.mistake(
+    breaks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it"
+)
+class OnlyOneIsFilledIn(Forgiving):
+    """With one parameter that is not used all is well, and with two of them gradients are missing. Perhaps only the first
+    one found is filled in: go through all that are not ready.
+    """
+
+    def missing(self) -> Group:
+        return super().missing()[:1]
+
+
+@unused_parameters.mistake(
+    breaks="What an earlier batch left in `param.grad` (in no_sync, say) is exchanged all the same."
+)
+class ZerosOverTheRest(Forgiving):
+    """What no_sync had added up in a parameter is gone, if nobody used it in the next batch. Perhaps each unused
+    parameter gets new zeros, also one whose `.grad` holds something: only a None becomes zeros.
+    """
+
+    def fill(self, param: nn.Parameter) -> None:
+        param.grad = torch.zeros_like(param)
+
+
+@unused_parameters.mistake(
+    breaks="What an earlier batch left in `param.grad` (in no_sync, say) is exchanged all the same."
+)
+class ZerosSentAndRestKept(Forgiving):
+    """What no_sync had added up in a parameter stays on its rank, if the rank does not use it in the next batch: the ranks
+    hold different gradients. Perhaps zeros are sent for it, and its own `.grad` is left out.
+    """
+
+    def finish(self) -> None:
+        self.__dict__["kept"] = {p: p.grad for p in self.missing() if p.grad is not None}
+        super().finish()
+
+    def fill(self, param: nn.Parameter) -> None:
+        param.grad = torch.zeros_like(param)
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        super().unpack(bucket, flat)
+        for param in bucket:
+            if param in self.kept:
+                param.grad += self.kept[param]
+
+
+@unused_parameters.variant(SendsWithoutGradients)
+class _(Forgiving):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        out = super().forward(*args, **kwargs)
+        if self.training:  # which parameters are used, exchanged in forward
+            dist.all_reduce(torch.zeros(len(self.trainable())))
+        return out
+
+
+@unused_parameters.variant(SkipsWhatIsUnused)
+class _(Averaged):
+    # Held back in the order of the buckets, and sent from the last to the first.
+    def finish(self) -> None:
+        held = [bucket for bucket in self.buckets[self.launched :] if self.ready.issuperset(bucket)]
+        for bucket in reversed(held):
+            self.launch(bucket)
+        super().finish()
+
+
+@unused_parameters.mistake(breaks="Every rank sends every bucket, in the order of the buckets.")
+class HeldBackSentInReverse(Forgiving):
+    """The buckets that were held back were sent in a different order than that of the buckets. On ranks that use everything
+    they went in their order.
+    """
+
+    def finish(self) -> None:
+        for param in self.missing():
+            self.fill(param)
+            self.count(param)
+        for bucket in reversed(self.buckets[self.launched :]):
+            self.launch(bucket)
+        Averaged.finish(self)

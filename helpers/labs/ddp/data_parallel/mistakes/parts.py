@@ -86,7 +86,9 @@ def tensors_cut(cut: Callable[[Tensor, int], Any]) -> Callable[[Any, int], list[
     return lambda x, n: list(cut(x, n)) if isinstance(x, Tensor) else [x] * n
 
 
-@built.mistake()
+@built.mistake(
+    breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
+)
 def as_tensor_split():
     """The pieces are those of torch.tensor_split: as equal as possible, and always n of them. torch scatters
     by chunk: pieces of ceil(rows / n), so that some replicas may get nothing to do.
@@ -99,7 +101,9 @@ data_parallel.variant(as_tensor_split)(
 )
 
 
-@built.mistake()
+@built.mistake(
+    breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
+)
 def pieces_of_the_floor():
     """Pieces of `rows // n` samples: what is left over makes one piece more than there are replicas, or a
     piece of 0 raises.
@@ -110,7 +114,9 @@ def pieces_of_the_floor():
 data_parallel.variant(pieces_of_the_floor)(parts(scatter=tensors_cut(lambda x, n: x.split(len(x) // n))))
 
 
-@built.mistake()
+@built.mistake(
+    breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
+)
 def remainder_lost():
     """Each piece has `rows // n` samples, and nobody gets the rest: the result has fewer rows than the batch."""
     return parts(
@@ -118,7 +124,9 @@ def remainder_lost():
     )
 
 
-@built.mistake()
+@built.mistake(
+    breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
+)
 def remainder_to_the_last():
     """Each piece has `rows // n` samples and the last one the whole rest besides: torch.chunk makes the last
     piece the smallest.
@@ -132,10 +140,12 @@ def remainder_to_the_last():
     )
 
 
-@built.mistake()
+@built.mistake(
+    breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
+)
 def dealt_in_turn():
-    """`x[i::n]` deals the samples in turn. Joined again in the order of the replicas, the batch has its
-    samples at other places, and labels do not fit any more.
+    """The samples are dealt in turn, as `x[i::n]` does. Joined again in the order of the replicas, the batch
+    has its samples at other places, and labels do not fit any more.
     """
     return parts(scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(min(n, len(x)))]))
 
@@ -143,18 +153,20 @@ def dealt_in_turn():
 data_parallel.variant(dealt_in_turn)(parts(scatter=tensors_cut(lambda x, n: [x[i::n] for i in range(n)])))
 
 
-@built.mistake()
+@built.mistake(
+    breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
+)
 def last_dimension_cut():
-    """The tensor is cut along another dimension than the first: every replica gets all samples, and a part of
-    each.
+    """The tensor is cut along a different dimension than the first: every replica gets all samples, and a
+    part of each.
     """
     return parts(scatter=tensors_cut(lambda x, n: x.chunk(n, -1)))
 
 
-@built.mistake()
+@built.mistake(breaks="Gradients of the pieces reach x.")
 def pieces_detached():
-    """The pieces are copied out of the graph (detach, .data, torch.tensor), so layers before this one never
-    learn.
+    """The pieces do not require grad: layers before this one never learn. Perhaps they are copied out of the
+    graph (detach, .data, torch.tensor).
     """
     return parts(scatter=tensors_cut(lambda x, n: x.detach().chunk(n)))
 
@@ -168,7 +180,9 @@ def _only_for_the_first(x: Any, n: int) -> list[Any]:
     return list(x.chunk(n)) if isinstance(x, Tensor) else [x]
 
 
-@built.mistake()
+@built.mistake(
+    breaks="Anything else, lists and tuples too, goes to all n replicas as it is: neither cut nor copied."
+)
 def others_to_the_first_only():
     """What is no tensor comes back once: only the first replica gets it. A factor or a flag belongs to all of
     them.
@@ -176,7 +190,7 @@ def others_to_the_first_only():
     return parts(scatter=_only_for_the_first)
 
 
-@built.mistake()
+@built.mistake(breaks="The outputs joined along dim 0, in their order.")
 def outputs_stacked():
     """torch.stack makes a new first dimension and wants equal shapes; torch.cat joins along the one that is
     there.
@@ -184,19 +198,19 @@ def outputs_stacked():
     return parts(gather=lambda outs: torch.stack(list(outs)))
 
 
-@built.mistake()
+@built.mistake(breaks="The outputs joined along dim 0, in their order.")
 def stacked_and_flattened():
     """stack and flatten joins pieces of equal size only. The last piece of a batch is often smaller."""
     return parts(gather=lambda outs: torch.stack(outs).flatten(0, 1) if outs[0].dim() else torch.stack(outs))
 
 
-@built.mistake()
+@built.mistake(breaks="Outputs without dimensions become a vector.")
 def scalars_not_joined():
     """torch.cat refuses tensors without dimensions: a module that returns its loss needs torch.stack here."""
     return parts(gather=lambda outs: torch.cat(list(outs)))
 
 
-@built.mistake()
+@built.mistake(breaks="Outputs without dimensions become a vector.")
 def scalars_averaged():
     """The losses of the replicas are averaged. The pieces are of different sizes, so this mean of means is
     not the loss of the batch; torch gives the vector and leaves that to you.
@@ -209,19 +223,21 @@ data_parallel.variant(scalars_averaged)(
 )
 
 
-@built.mistake()
+@built.mistake(breaks="Outputs without dimensions become a vector.")
 def scalars_added():
     """The losses of the replicas are added up; torch gives a vector with one number a replica."""
     return parts(gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.stack(outs).sum())
 
 
-@built.mistake()
+@built.mistake(breaks="Gradients reach outs.")
 def outputs_detached():
-    """The joined tensor is made of the outputs' numbers, not of the outputs: backward ends here."""
+    """What gather gives has no graph: backward ends here. Perhaps it is made of the outputs' numbers, not of
+    the outputs.
+    """
     return parts(gather=lambda outs: right_gather([out.detach() for out in outs]))
 
 
-@built.mistake()
+@built.mistake(breaks="The outputs joined along dim 0, in their order.")
 def joined_along_the_last():
     """The outputs are joined along their last dimension, as if each replica had computed other features of
     the same samples.
@@ -233,9 +249,9 @@ def _unsplit(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return module(x, **kw)
 
 
-@built.mistake()
+@built.mistake(breaks="As many replicas run as x has pieces.")
 def batch_not_split():
-    """The module itself runs on the whole batch: right numbers, and no replica. So does nn.DataParallel on a
+    """The module runs once, on the whole batch: right numbers, and no replica. So does nn.DataParallel on a
     CPU.
     """
     return parts(whole=_unsplit)
@@ -251,7 +267,7 @@ def _same_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return right_gather(right_apply(right_replicate(module, len(pieces)), pieces, [kw] * len(pieces)))
 
 
-@built.mistake()
+@built.mistake(breaks="Keyword arguments are scattered as x is.")
 def keywords_not_scattered():
     """Every replica gets the whole keyword tensors: a mask of the batch does not fit to a piece of it."""
     return parts(whole=_same_kwargs)
@@ -261,9 +277,9 @@ def _no_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return _same_kwargs(module, x, n)
 
 
-@built.mistake()
+@built.mistake(breaks="Keyword arguments are scattered as x is.")
 def keywords_dropped():
-    """The keyword arguments never reach the replicas, which compute with the defaults."""
+    """The result is that of the keywords' defaults. Perhaps the keyword arguments never reach the replicas."""
     return parts(whole=_no_kwargs)
 
 
@@ -275,10 +291,10 @@ def _always_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     )
 
 
-@built.mistake()
+@built.mistake(breaks="As many replicas run as x has pieces.")
 def n_pieces_assumed():
-    """n replicas run, whatever scatter gave. A batch of 6 for 5 replicas makes 3 pieces: ask how many there
-    are.
+    """With fewer pieces than n a list is too short. Perhaps n replicas run, whatever scatter gave: a batch of
+    6 for 5 replicas makes 3 pieces, so ask how many there are.
     """
     return parts(whole=_always_n)
 
@@ -310,7 +326,9 @@ def _buffers_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     return right_gather(outs)
 
 
-@built.mistake()
+@built.mistake(
+    breaks="What the replicas write to their buffers does not come back, or only what the first one wrote."
+)
 def buffers_brought_back():
     """What the replicas wrote to their buffers is brought back to the module. Each has seen one piece only,
     so no way to join them fits every buffer; torch's replicas are thrown away.
@@ -340,3 +358,79 @@ def _keywords_for_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
 
 
 data_parallel.variant(n_pieces_assumed)(parts(whole=_keywords_for_n))
+
+
+def _lists_cut(x: Any, n: int) -> list[Any]:
+    if isinstance(x, (list, tuple)):
+        size = -(-len(x) // n)
+        return [x[start : start + size] for start in range(0, len(x), size)]
+    return right_scatter(x, n)
+
+
+@built.mistake(
+    breaks="Anything else, lists and tuples too, goes to all n replicas as it is: neither cut nor copied."
+)
+def lists_cut():
+    """Lists are cut like the batch: each replica gets a part of a list that may be no batch at all. (torch cuts the tensors
+    inside of it; here only tensors are cut.)
+    """
+    return parts(scatter=_lists_cut)
+
+
+@built.mistake(
+    breaks="Anything else, lists and tuples too, goes to all n replicas as it is: neither cut nor copied."
+)
+def containers_copied():
+    """Each replica gets a copy of a list or a dict: what one of them writes there, for the caller to read, is lost. Hand the
+    same object to all.
+    """
+    return parts(
+        scatter=lambda x, n: (
+            right_scatter(x, n) if isinstance(x, Tensor) else [copy.copy(x) for _ in range(n)]
+        )
+    )
+
+
+data_parallel.variant(containers_copied)(
+    parts(
+        scatter=lambda x, n: (
+            right_scatter(x, n) if isinstance(x, Tensor) else [copy.deepcopy(x) for _ in range(n)]
+        )
+    )
+)
+
+
+def _inner_tensors_cut(x: Any, n: int) -> list[Any]:
+    if isinstance(x, (list, tuple)):
+        return [type(x)(each) for each in zip(*(_inner_tensors_cut(part, n) for part in x), strict=False)]
+    if isinstance(x, dict):
+        cut = {name: _inner_tensors_cut(part, n) for name, part in x.items()}
+        return [{name: part[place] for name, part in cut.items()} for place in range(n)]
+    return right_scatter(x, n)
+
+
+@built.mistake(
+    breaks="Anything else, lists and tuples too, goes to all n replicas as it is: neither cut nor copied."
+)
+def tensors_inside_cut():
+    """A list comes back as three new ones: the tensors inside of it are cut, as torch does it. Here only a tensor is cut;
+    anything else goes to the replicas as it is.
+    """
+    return parts(scatter=_inner_tensors_cut)
+
+
+def _joined_by_cat(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces = right_scatter(x, n)
+    split = {name: right_scatter(value, len(pieces)) for name, value in kw.items()}
+    kwargs = [{name: part[place] for name, part in split.items()} for place in range(len(pieces))]
+    return torch.cat(right_apply(right_replicate(module, len(pieces)), pieces, kwargs))
+
+
+@built.mistake(
+    breaks="module(x, **kw), computed by at most n replicas at once, each on its piece of the batch."
+)
+def whole_without_gather():
+    """The whole joins outputs of one dimension or more, and fails where each replica gives a loss. Perhaps it calls
+    torch.cat itself, although gather knows outputs without dimensions.
+    """
+    return parts(whole=_joined_by_cat)

@@ -31,10 +31,10 @@ def _loaded_copies(module: nn.Module, n: int) -> list[nn.Module]:
     return replicas
 
 
-@built.mistake()
+@built.mistake(breaks="They use the module's own parameters, so that gradients reach `module.parameters()`.")
 def deepcopy():
-    """A deep copy has Parameters of its own: gradients arrive there, and are thrown away with the copy. The
-    module's own parameters must be in the replicas' graph.
+    """Through none of the replicas a gradient reaches the module's own parameters. Perhaps they are deep
+    copies with Parameters of their own, where gradients are thrown away with the copy.
     """
     return parts(replicate=_deep_copies)
 
@@ -46,15 +46,17 @@ def _first_is_real(module: nn.Module, n: int) -> list[nn.Module]:
     return [module, *(copy.deepcopy(module) for _ in range(n - 1))]
 
 
-@built.mistake()
+@built.mistake(breaks="They use the module's own parameters, so that gradients reach `module.parameters()`.")
 def gradient_of_the_first_only():
-    """The module itself is the first replica, the others are deep copies: only the first piece of the batch
-    trains.
+    """Only the first replica sends gradients to the module: only the first piece of the batch trains. Perhaps
+    the module itself is the first replica, and the others are deep copies.
     """
     return parts(replicate=_first_is_real)
 
 
-@built.mistake()
+@built.mistake(
+    breaks="No two of them share a module object (sub-modules included), and none is module itself: what a forward writes on `self` stays in its replica."
+)
 def module_is_a_replica():
     """The module itself serves as a replica: what that forward writes on `self` stays, and what the others
     write is lost.
@@ -62,10 +64,12 @@ def module_is_a_replica():
     return parts(replicate=lambda module, n: [module, *right_replicate(module, n - 1)])
 
 
-@built.mistake()
+@built.mistake(
+    breaks="No two of them share a module object (sub-modules included), and none is module itself: what a forward writes on `self` stays in its replica."
+)
 def one_module_for_all():
-    """Every place holds the same module: several threads run one object, and what one of them writes on
-    `self` is read by another one.
+    """All places run one and the same module object: what one thread writes on `self` is read by a different
+    one.
     """
     return parts(replicate=lambda module, n: [module] * n)
 
@@ -99,17 +103,24 @@ def _functional_with_buffers(module: nn.Module, n: int) -> list[Any]:
 data_parallel.variant(one_module_for_all)(parts(replicate=_functional))
 
 
-@built.mistake()
+@built.mistake(
+    breaks="No two of them share a module object (sub-modules included), and none is module itself: what a forward writes on `self` stays in its replica."
+)
 def functional_call_on_one_module():
-    """functional_call puts tensors into the one module for the time of the call. Two threads do that at once,
-    and each takes out what the other one needs: a skeleton copy a thread.
+    """All places run one and the same module object. Perhaps functional_call puts tensors into it for the
+    time of the call: two threads do that at once, and each takes out what the other one needs. A skeleton
+    copy a thread helps.
     """
     return parts(replicate=_functional_with_buffers)
 
 
-@built.mistake()
+@built.mistake(
+    breaks="No two of them share a module object (sub-modules included), and none is module itself: what a forward writes on `self` stays in its replica."
+)
 def shallow_copies():
-    """copy.copy copies the outer object only: all copies hold the same dict of sub-modules and of buffers."""
+    """The replicas are three objects that hold the same sub-modules. Perhaps copy.copy made them: it copies
+    the outer object only, and all copies hold the same dict of sub-modules and of buffers.
+    """
     return parts(replicate=lambda module, n: [copy.copy(module) for _ in range(n)])
 
 
@@ -125,7 +136,9 @@ def _skeletons(module: nn.Module, n: int) -> list[nn.Module]:
     return [skeleton(module) for _ in range(n)]
 
 
-@built.mistake()
+@built.mistake(
+    breaks="Buffers are copies: what a replica writes there is lost, or the module keeps what the first one wrote, as in torch."
+)
 def buffers_shared():
     """The replicas hold the module's own buffers: in BatchNorm, all threads edit one running mean, and
     updates are lost by chance.
@@ -141,7 +154,7 @@ def _keeping_all(module: nn.Module, n: int) -> list[nn.Module]:
 data_parallel.variant(buffers_shared)(parts(replicate=_keeping_all))
 
 
-@built.mistake()
+@built.mistake(breaks="They are in the mode (train or eval) that module is in.")
 def replicas_in_eval_mode():
     """The replicas are put into eval mode: dropout and BatchNorm then do in training what they should not do.
     A replica has the mode of its module.
@@ -158,10 +171,12 @@ def _started_and_joined(mods: list[Any], inputs: list[Any], kwargs: list[dict[st
         return list(pool.map(lambda mod, x, kw: mod(x, **kw), mods, inputs, kwargs))
 
 
-@built.mistake()
+@built.mistake(
+    breaks="[mods[0](inputs[0], **kwargs[0]), ...], all at the same time, each in a thread of its own."
+)
 def one_after_another():
-    """The replicas run one after the other: right, and no faster than one. Start all threads before the first
-    join.
+    """No two replicas ran at one time: right, and no faster than one. Perhaps each thread is joined before
+    the next one starts.
     """
     return parts(parallel_apply=_loop)
 
@@ -216,16 +231,23 @@ def _errors_as_results(mods: list[Any], inputs: list[Any], kwargs: list[dict[str
     return results
 
 
-@built.mistake()
+@built.mistake(breaks="If a replica raises, an exception of the same type and text is raised here.")
 def error_lost_in_its_thread():
-    """An exception ends its thread and nothing more: Python prints it, and the caller goes on without a
-    result. Catch it in the thread, keep it, raise it after the joins.
+    """The exception of a replica does not reach the caller, who goes on without a result, or fails elsewhere.
+    Perhaps it ends its thread and nothing more: catch it in the thread, keep it, raise it after the joins.
     """
     return parts(parallel_apply=_swallowed)
 
 
 data_parallel.variant(error_lost_in_its_thread)(parts(parallel_apply=_kept_by_place))
-data_parallel.variant(error_lost_in_its_thread)(parts(parallel_apply=_errors_as_results))
+
+
+@built.mistake(breaks="If a replica raises, an exception of the same type and text is raised here.")
+def error_in_the_list():
+    """The exception of a replica is not raised: it stands in the list of the results, where the caller expects a tensor.
+    After the joins, raise it.
+    """
+    return parts(parallel_apply=_errors_as_results)
 
 
 def _text_only(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
@@ -235,10 +257,10 @@ def _text_only(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]])
     return found
 
 
-@built.mistake()
+@built.mistake(breaks="If a replica raises, an exception of the same type and text is raised here.")
 def another_error_raised():
-    """A new exception is raised in place of the replica's: its type and its text, which say what went wrong,
-    are lost.
+    """A different exception is raised in place of the replica's: its type and its text, which say what went
+    wrong, are lost.
     """
     return parts(parallel_apply=_text_only)
 
@@ -248,9 +270,9 @@ def _no_kwargs(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]])
         return list(pool.map(lambda mod, x: mod(x), mods, inputs))
 
 
-@built.mistake()
+@built.mistake(breaks="[mods[0](inputs[0], **kwargs[0]), ...]")
 def keywords_not_passed_on():
-    """parallel_apply calls each module with its input only."""
+    """The outputs are those without keywords. Perhaps parallel_apply calls each module with its input only."""
     return parts(parallel_apply=_no_kwargs)
 
 
@@ -267,15 +289,15 @@ def _late_bound(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]
     return list(results.values())
 
 
-@built.mistake()
+@built.mistake(breaks="[mods[0](inputs[0], **kwargs[0]), ...]")
 def all_threads_run_the_last():
-    """A lambda in a loop looks its variable up when it runs, and by then the loop is over: all threads run
-    the last module. Hand the place over as an argument of the thread.
+    """Only the last place has an output. Perhaps a lambda in a loop looks its variable up when it runs, and
+    by then the loop is over: hand the place over as an argument of the thread.
     """
     return parts(parallel_apply=_late_bound)
 
 
-@built.mistake()
+@built.mistake(breaks="The results stand in the order of mods, whichever is ready first.")
 def order_of_finishing():
     """The outputs stand in the order in which the threads were ready, so the samples of a batch change places
     from run to run. Put each result at the place of its module.
@@ -284,3 +306,37 @@ def order_of_finishing():
 
 
 data_parallel.variant(order_of_finishing)(parts(parallel_apply=_appended))
+
+
+def _at_the_last_place(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
+    results: list[Any] = [None] * len(mods)
+    threads = []
+    for place in range(len(mods)):
+
+        def call() -> None:
+            results[place] = mods[place](inputs[place], **kwargs[place])  # noqa: B023
+
+        threads.append(threading.Thread(target=call))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+data_parallel.variant(all_threads_run_the_last)(parts(parallel_apply=_at_the_last_place))
+
+
+def _two_threads(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda mod, x, kw: mod(x, **kw), mods, inputs, kwargs))
+
+
+@built.mistake(
+    breaks="[mods[0](inputs[0], **kwargs[0]), ...], all at the same time, each in a thread of its own."
+)
+def too_few_threads():
+    """Some replicas ran at one time, and not all of them. Perhaps a pool has fewer threads than there are modules: on GPUs
+    the rest would wait for them.
+    """
+    return parts(parallel_apply=_two_threads)

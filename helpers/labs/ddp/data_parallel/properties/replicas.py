@@ -10,7 +10,13 @@ from helpers.labs.ddp.data_parallel.exercise import data_parallel
 from helpers.labs.ddp.data_parallel.inputs import Answer, Net, drawn, gradients_of, listed, right_slopes
 
 
-@data_parallel.property("replicate gives n modules that compute what the module computes")
+@data_parallel.property(
+    "replicate gives n modules that compute what the module computes",
+    asks=(
+        "n new modules that compute what `module` computes, one for each thread.",
+        "They are in the mode (train or eval) that module is in.",
+    ),
+)
 def replicas_compute(answer: Answer, trial: Trial) -> None:
     for n, mode in ((1, True), (3, True), (2, False)):
         net = Net(trial).train(mode)
@@ -34,7 +40,10 @@ def _replicas(answer: Answer, trial: Trial, net: Net, n: int) -> list:
     return replicas
 
 
-@data_parallel.property("gradients through each replica reach the module's own parameters")
+@data_parallel.property(
+    "gradients through each replica reach the module's own parameters",
+    asks="They use the module's own parameters, so that gradients reach `module.parameters()`.",
+)
 def gradients_of_replicas(answer: Answer, trial: Trial) -> None:
     net = Net(trial)
     trial.given(
@@ -72,7 +81,8 @@ def _described(outcome: bool | str) -> str:
 
 
 @data_parallel.property(
-    "no module object is in two replicas, nor in a replica and the module; what a forward writes stays apart"
+    "no module object is in two replicas, nor in a replica and the module; what a forward writes stays apart",
+    asks="No two of them share a module object (sub-modules included), and none is module itself: what a forward writes on `self` stays in its replica.",
 )
 def replicas_apart(answer: Answer, trial: Trial) -> None:
     net = Net(trial)
@@ -102,7 +112,10 @@ def replicas_apart(answer: Answer, trial: Trial) -> None:
     )
 
 
-@data_parallel.property("the replicas' buffers are copies")
+@data_parallel.property(
+    "the replicas' buffers are copies",
+    asks="Buffers are copies: what a replica writes there is lost, or the module keeps what the first one wrote, as in torch.",
+)
 def buffers_apart(answer: Answer, trial: Trial) -> None:
     net = Net(trial)
     trial.given(

@@ -24,7 +24,10 @@ from helpers.labs.ddp.data_parallel.properties.replicas import (
 )
 
 
-@data_parallel.property("parallel_apply gives the output of module i on input i with kwargs i, at place i")
+@data_parallel.property(
+    "parallel_apply gives the output of module i on input i with kwargs i, at place i",
+    asks="[mods[0](inputs[0], **kwargs[0]), ...]",
+)
 def outputs(answer: Answer, trial: Trial) -> None:
     for n in (1, 3):
         mods, inputs = (
@@ -45,6 +48,14 @@ def outputs(answer: Answer, trial: Trial) -> None:
             got=len(got),
             observed=("length", n, len(got)),
         )
+        empty = [place for place, out in enumerate(got) if out is None]
+        trial.true(
+            not empty,
+            f"At the places {empty} of the {n} results stands None: no thread has put the output of its module there.",
+            expected=f"{n} outputs",
+            got=f"None at {empty}",
+            observed=("None at", empty, n),
+        )
         for place, (out, want) in enumerate(zip(got, wants, strict=True)):
             trial.equal(out, want, f"The output of module {place}")
 
@@ -55,7 +66,10 @@ def _are_in_another_order(got: list, wants: list[Tensor]) -> bool:
     return shapes != sorted(shapes) and sorted(shapes) == [tuple(want.shape) for want in wants]
 
 
-@data_parallel.property("parallel_apply runs all modules at the same time, each in its own thread")
+@data_parallel.property(
+    "parallel_apply runs all modules at the same time, each in its own thread",
+    asks="[mods[0](inputs[0], **kwargs[0]), ...], all at the same time, each in a thread of its own.",
+)
 def at_once(answer: Answer, trial: Trial) -> None:
     trial.given("three modules that wait in forward until all three are there")
     crowd = Crowd(3)
@@ -66,16 +80,17 @@ def at_once(answer: Answer, trial: Trial) -> None:
         crowd.met,
         "The forwards did not run at the same time: one waited for the others, and they did not come.",
         expected="3 forwards under way",
-        got="one after the other",
-        observed="not at once",
+        got=f"{crowd.most} at one time",
+        observed=("at one time", crowd.most),
     )
 
 
 @data_parallel.property(
-    "the outputs stand in the order of the modules, also when the last one is ready first"
+    "the outputs stand in the order of the modules, also when the last one is ready first",
+    asks="The results stand in the order of mods, whichever is ready first.",
 )
 def order_of_outputs(answer: Answer, trial: Trial) -> None:
-    trial.given("three modules; the first one is ready last")
+    trial.given("parallel_apply(mods, inputs, [{}, {}, {}]), three modules; the first one is ready last")
     crowd = Crowd(3)
     mods = [Member(crowd, place, last_first=True) for place in range(3)]
     inputs = [drawn(trial, 2, 3) for _ in range(3)]
@@ -100,6 +115,7 @@ def order_of_outputs(answer: Answer, trial: Trial) -> None:
 @data_parallel.property(
     "an exception in one replica reaches the caller",
     after=(gradients_of_replicas, replicas_apart, buffers_apart, at_once, order_of_outputs),
+    asks="If a replica raises, an exception of the same type and text is raised here.",
 )
 def error_of_a_replica(answer: Answer, trial: Trial) -> None:
     mods = [Doubled(0), Broken(), Doubled(2)]
@@ -109,7 +125,25 @@ def error_of_a_replica(answer: Answer, trial: Trial) -> None:
         with quiet_threads():
             return answer[2](mods, [drawn(trial, 2, 3) for _ in range(3)], [{}, {}, {}])
 
-    error = trial.raises(ValueError, call, "when a replica raises ValueError")
+    try:
+        found = call()
+    except ValueError as raised:
+        error = raised
+    except Exception as other:
+        trial.fail(
+            f"A replica raises ValueError, and {type(other).__name__} reaches the caller.",
+            expected="ValueError: no such label: 7",
+            got=f"{type(other).__name__}: {str(other)[:100]}",
+            observed=("raised", type(other).__name__),
+        )
+    else:
+        kinds = [type(each).__name__ for each in found] if isinstance(found, (list, tuple)) else None
+        trial.fail(
+            "A replica raises ValueError, and nothing reaches the caller.",
+            expected="ValueError: no such label: 7",
+            got="a result of type " + (type(found).__name__ if kinds is None else f"[{', '.join(kinds)}]"),
+            observed=("nothing raised", kinds is not None and "ValueError" in kinds),
+        )
     trial.true(
         "no such label: 7" in str(error),
         "A ValueError is raised, but its text is lost.",

@@ -42,6 +42,7 @@ def of_whole(answer: Answer, trial: Trial, net: Net, x: Tensor, n: int, **kw: ob
 @data_parallel.property(
     "the whole gives what the module gives on the whole batch, also with more replicas than samples",
     after=PARTS,
+    asks="module(x, **kw), computed by at most n replicas at once, each on its piece of the batch.",
 )
 def values(answer: Answer, trial: Trial) -> None:
     for rows, n in SHAPES:
@@ -50,7 +51,14 @@ def values(answer: Answer, trial: Trial) -> None:
         trial.equal(of_whole(answer, trial, net, x, n).detach(), net.right(x).detach())
 
 
-@data_parallel.property("each piece runs on a replica of its own", after=PARTS)
+@data_parallel.property(
+    "each piece runs on a replica of its own",
+    after=PARTS,
+    asks=(
+        "module(x, **kw), computed by at most n replicas at once, each on its piece of the batch.",
+        "As many replicas run as x has pieces.",
+    ),
+)
 def on_replicas(answer: Answer, trial: Trial) -> None:
     for rows, n in SHAPES[:3]:
         net, x = Net(trial), drawn(trial, rows, 4)
@@ -75,7 +83,9 @@ def on_replicas(answer: Answer, trial: Trial) -> None:
         )
 
 
-@data_parallel.property("keyword arguments are scattered as x is", after=PARTS)
+@data_parallel.property(
+    "keyword arguments are scattered as x is", after=PARTS, asks="Keyword arguments are scattered as x is."
+)
 def keywords(answer: Answer, trial: Trial) -> None:
     for rows, n in SHAPES:
         net, x, mask = Net(trial), drawn(trial, rows, 4), drawn(trial, rows, 1)
@@ -84,7 +94,11 @@ def keywords(answer: Answer, trial: Trial) -> None:
         trial.equal(got.detach(), net.right(x, 0.5, mask).detach())
 
 
-@data_parallel.property("gradients reach the parameters of the module and x", after=PARTS)
+@data_parallel.property(
+    "gradients reach the parameters of the module and x",
+    after=PARTS,
+    asks="Gradients reach module.parameters() and x.",
+)
 def gradients(answer: Answer, trial: Trial) -> None:
     for rows, n in SHAPES[:3]:
         net, x, upstream = Net(trial), drawn(trial, rows, 4).requires_grad_(), drawn(trial, rows, 3)
@@ -102,7 +116,11 @@ def gradients(answer: Answer, trial: Trial) -> None:
             trial.equal(slope, right, f"The gradient of {name}", observed=(name, "value"))
 
 
-@data_parallel.property("a module that gives a loss: one number a replica", after=PARTS)
+@data_parallel.property(
+    "a module that gives a loss: one number a replica",
+    after=PARTS,
+    asks="module(x, **kw), computed by at most n replicas at once, each on its piece of the batch.",
+)
 def losses(answer: Answer, trial: Trial) -> None:
     for rows, n in ((7, 3), (2, 4)):
         net, x = Losses(trial), drawn(trial, rows, 4)
@@ -114,7 +132,9 @@ def losses(answer: Answer, trial: Trial) -> None:
 
 
 @data_parallel.property(
-    "what the replicas write to their buffers does not come back to the module", after=PARTS
+    "what the replicas write to their buffers does not come back to the module",
+    after=PARTS,
+    asks="What the replicas write to their buffers does not come back, or only what the first one wrote.",
 )
 def buffers(answer: Answer, trial: Trial) -> None:
     net, x = Net(trial), drawn(trial, 7, 4)
@@ -123,7 +143,11 @@ def buffers(answer: Answer, trial: Trial) -> None:
     buffer_is(trial, net, [piece.sum() for piece in x.chunk(3)])
 
 
-@data_parallel.property("an exception in one replica reaches the caller of data_parallel", once_right=True)
+@data_parallel.property(
+    "an exception in one replica reaches the caller of data_parallel",
+    once_right=True,
+    asks="What a replica raises is raised here, too.",
+)
 def error_of_the_whole(answer: Answer, trial: Trial) -> None:
     trial.given("data_parallel(net, x, 3, mask=mask), mask with 2 columns, which fits no output")
     trial.raises(

@@ -10,12 +10,14 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.labs.ddp.mini_ddp.exercise import mini_ddp
-from helpers.labs.ddp.shared.right import Averaged, Group, grouped
+from helpers.labs.ddp.shared.right import Averaged, Group, grouped, size_of
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="torch's DistributedDataParallel is not called.")
 class WrapsTorchDdp(nn.Module):
-    """It works, and it shows nothing: the hooks, the buckets and the order are what this exercise is about."""
+    """torch's DistributedDataParallel works inside. It shows nothing: the hooks, the buckets and the order
+    are what this exercise is about.
+    """
 
     def __init__(self, module: nn.Module, bucket_bytes: int = 25 << 20) -> None:
         super().__init__()
@@ -43,10 +45,10 @@ class AtTheEnd(Averaged):
         super().finish()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="Backward calls one asynchronous all-reduce a bucket.")
 class OneAllReduceAtTheEnd(AtTheEnd):
-    """All gradients in one message, sent when backward is over: the values are right, and nothing overlaps.
-    That is what buckets are for.
+    """All gradients go in one message, which can leave only when the last of them is there: the values are
+    right, and nothing overlaps. That is what buckets are for.
     """
 
     def groups(self) -> list[Group]:
@@ -72,7 +74,9 @@ class _(Averaged):
         return [self.trainable()]
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="A bucket is launched in the hook of its last gradient, once all buckets before it are launched"
+)
 class BucketsAtTheEnd(AtTheEnd):
     """The buckets are right, but all are sent after the last gradient. Send a bucket in the hook that
     completes it.
@@ -96,10 +100,10 @@ class _(Averaged):
             super().launch_complete()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="Backward calls one asynchronous all-reduce a bucket.")
 class OneMessageAParameter(Averaged):
-    """A message costs its latency, however small it is: a model with thousands of small parameters pays it
-    thousands of times. Fill buckets.
+    """Each parameter has a message of its own. A message costs its latency, however small it is: a model with
+    thousands of small parameters pays it thousands of times. Fill buckets.
     """
 
     def groups(self) -> list[Group]:
@@ -139,7 +143,7 @@ class _(Averaged):
         return nullcontext()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="Nobody waits before the last gradient is there.")
 class WaitsInTheHook(Averaged):
     """The all-reduce is waited for where it is sent (or sent without async_op=True): backward stands still
     for each bucket, and nothing overlaps.
@@ -159,7 +163,7 @@ class _(Averaged):
         self.unpack(bucket, flat)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="in the order of the buckets on every rank, whatever order the gradients come in.")
 class LaunchedWhenReady(Averaged):
     """The buckets left (or were filled) as this rank's gradients came. Which one comes first is each rank's
     own affair, but all-reduces meet by their order: they must leave in one order everywhere.
@@ -186,22 +190,85 @@ class _(Averaged):
             self.filling = []
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
+)
 class BucketsInForwardOrder(Averaged):
-    """Backward ends with the first layer. A first bucket that holds the first layer's parameters is complete
-    last, and all others wait for their turn behind it.
+    """The first bucket holds the first layer's parameters. Backward ends with that layer: the bucket is
+    complete last, and all others wait for their turn behind it.
     """
 
     def groups(self) -> list[Group]:
         return grouped(self.trainable(), self.bucket_bytes)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="it is full when it holds so much or more")
 class BucketBytesCountsNumbers(Averaged):
-    """numel() counts numbers. A number has element_size() bytes, so the buckets came out that many times too
-    big.
+    """The buckets are too big by the bytes of a number. Perhaps they are measured with numel(), which counts
+    numbers: a number has element_size() bytes.
     """
 
     def groups(self) -> list[Group]:
         params = self.trainable()[::-1]
         return grouped(params, self.bucket_bytes * params[0].element_size())
+
+
+@mini_ddp.mistake(
+    breaks="A bucket is launched in the hook of its last gradient, once all buckets before it are launched"
+)
+class OneBucketLate(Averaged):
+    """A bucket that is complete, and whose turn it is, leaves only with a later gradient. Perhaps the hook looks at the
+    buckets before it counts its own gradient.
+    """
+
+    def arrived(self, param: nn.Parameter) -> None:
+        if self.syncs:
+            self.queue()
+            self.launch_complete()
+            self.count(param)
+
+    def finish(self) -> None:
+        self.launch_complete()
+        super().finish()
+
+
+@mini_ddp.mistake(breaks="One bucket, one dtype.")
+class DtypesInOneBucket(Averaged):
+    """Numbers of float32 travel as float64, or the other way round: more bytes than needed, or fewer digits. Perhaps
+    torch.cat brought a bucket with two dtypes to one: begin a new bucket where the dtype changes.
+    """
+
+    def groups(self) -> list[Group]:
+        found: list[Group] = [[]]
+        for param in self.trainable()[::-1]:
+            if found[-1] and size_of(found[-1]) >= self.bucket_bytes:
+                found.append([])
+            found[-1].append(param)
+        return found
+
+
+@mini_ddp.mistake(breaks="Buffers are not sent again.")
+class BuffersSentInForward(Averaged):
+    """A rank's buffer holds rank 0's numbers again after a step. Perhaps buffers are broadcast in each forward, as torch's
+    DDP does unless it is told broadcast_buffers=False; here they are sent once.
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        for buffer in self.module.buffers():
+            dist.broadcast(buffer, 0)
+        return super().forward(*args, **kwargs)
+
+
+@mini_ddp.mistake(breaks="A parameter under two names is one.")
+class TiedTwice(Averaged):
+    """A parameter under two names is exchanged twice. Perhaps the buckets are filled from `_parameters` of each module, or
+    with remove_duplicate=False: `module.parameters()` gives it once.
+    """
+
+    def trainable(self) -> Group:
+        named = self.module.named_parameters(remove_duplicate=False)
+        return [param for _, param in named if param.requires_grad]
+
+    def attach(self) -> None:
+        for param in dict.fromkeys(self.trainable()):
+            param.register_post_accumulate_grad_hook(self.arrived)

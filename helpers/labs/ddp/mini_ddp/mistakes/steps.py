@@ -13,10 +13,10 @@ from helpers.labs.ddp.mini_ddp.exercise import mini_ddp
 from helpers.labs.ddp.shared.right import Asking, Averaged, Group, Viewed
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward starts anew.")
 class StaleCounters(Averaged):
-    """What counts the ready gradients was not reset: in the second backward no bucket is complete for the
-    first time again, so none is sent.
+    """In the second backward a bucket is not sent any more. Perhaps what counts the ready gradients or the
+    buckets that are gone was not reset.
     """
 
     def finish(self) -> None:
@@ -48,10 +48,10 @@ class _(Asking):
         self.launched = launched
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward starts anew.")
 class StillReady(Averaged):
-    """The parameters of the last backward still counted as ready, so the first gradient of the next one sent
-    every bucket, with old or no numbers in it.
+    """In the second backward a bucket is sent before all its gradients are there, with old or no numbers in
+    it. Perhaps the parameters of the last backward still count as ready.
     """
 
     def finish(self) -> None:
@@ -108,10 +108,10 @@ class _(Viewed):
         self.ready = ready
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward starts anew.")
 class BucketKeepsOldNumbers(Averaged):
-    """The gradient was added to the bucket, in which the last step's result still stood. Overwrite it, or set
-    the bucket to zero first.
+    """The last step's result is still in the bucket, and the new gradient is added to it. Overwrite it, or
+    set the bucket to zero first.
     """
 
     def packed(self, bucket: Group) -> Tensor:
@@ -123,19 +123,19 @@ class BucketKeepsOldNumbers(Averaged):
         return kept[place]
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="Around forward and backward: nothing is sent, gradients add up on this rank.")
 class NoSyncIgnored(Averaged):
-    """no_sync yields and changes nothing: every micro-batch pays for a full exchange. The result is right,
-    and that is why nobody notices.
+    """In no_sync each backward is exchanged: every micro-batch pays for a full exchange. The result is right,
+    and that is why nobody notices. Perhaps no_sync yields and changes nothing.
     """
 
     def no_sync(self) -> Any:
         return nullcontext()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class NoSyncForEver(Averaged):
-    """The flag that no_sync turns off was not turned on again: nothing is ever exchanged afterwards."""
+    """After no_sync nothing is exchanged any more. Perhaps the flag that it turns off is not turned on again."""
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -143,10 +143,10 @@ class NoSyncForEver(Averaged):
         yield
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class NoSyncExchangesAtItsEnd(Averaged):
-    """no_sync sent the sum when it ended; then the next backward sends what it finds in param.grad, the mean
-    included. The next backward outside is the one exchange.
+    """The sum is sent when no_sync ends, perhaps to be done with it; then the next backward sends what it
+    finds in param.grad, the mean included. The next backward outside is the one exchange.
     """
 
     @contextmanager
@@ -158,10 +158,10 @@ class NoSyncExchangesAtItsEnd(Averaged):
         self.finish()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="Around forward and backward: nothing is sent, gradients add up on this rank.")
 class NoSyncDivides(Averaged):
-    """The hook divided param.grad by the number of ranks before it looked whether to exchange: the first
-    batch is then divided again at each further one.
+    """In no_sync the gradients are divided by the number of ranks. Perhaps the hook divides before it looks
+    whether to exchange: the first batch is then divided again at each further one.
     """
 
     def arrived(self, param: nn.Parameter) -> None:
@@ -196,14 +196,15 @@ class OfThisBackward(Averaged):
         param.grad = mean.clone()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class OnlyTheLastBatch(OfThisBackward):
-    """A hook of Tensor.register_hook is given what this backward adds, before it is added. What no_sync had
-    put into param.grad is not in it. A post-accumulate hook comes after.
+    """What no_sync had added up is lost: after the next backward param.grad is the mean of that batch alone.
+    Perhaps the hook is one of Tensor.register_hook, which is given what this backward adds, before it is
+    added.
     """
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class OwnSumBesideTheMean(OfThisBackward):
     """What had added up in no_sync stayed as it was, and the mean of the last batch was added to it: the
     ranks now hold different gradients.
@@ -211,3 +212,63 @@ class OwnSumBesideTheMean(OfThisBackward):
 
     def store(self, param: nn.Parameter, mean: Tensor) -> None:
         param.grad += mean - self.new[param]
+
+
+@mini_ddp.mistake(breaks="It ends as well when an exception leaves it.")
+class NoSyncWithoutFinally(Averaged):
+    """After an exception in no_sync nothing is exchanged any more: whoever catches it, a batch that did not fit into memory
+    say, trains ranks that run apart. Perhaps the flag is turned on again after the yield and not in a `finally`.
+    """
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        before, self.syncs = self.syncs, False
+        yield
+        self.syncs = before
+
+
+@mini_ddp.mistake(breaks="One inside a different one changes nothing: only the end of the outer one ends it.")
+class InnerNoSyncEndsTheOuter(Averaged):
+    """The end of an inner no_sync ended the outer one, too. Perhaps the flag is set to True at the end: put back what it was
+    before.
+    """
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        self.syncs = False
+        try:
+            yield
+        finally:
+            self.syncs = True
+
+
+@mini_ddp.mistake(breaks="without zero_grad it adds to what was there.")
+class MeanReplacesTheRest(OfThisBackward):
+    """Without zero_grad the gradient is the mean of the last backward alone. Perhaps the mean takes the place of param.grad:
+    it is added to what was there, as in any other backward.
+    """
+
+    def __init__(self, module: nn.Module, bucket_bytes: int = 25 << 20) -> None:
+        super().__init__(module, bucket_bytes)
+        self.held: dict[nn.Parameter, Tensor] = {}
+
+    def before(self, param: nn.Parameter, grad: Tensor) -> None:
+        # What no_sync has added up goes along; what was exchanged already does not.
+        if not self.syncs:
+            self.held[param] = self.held.get(param, 0) + grad
+        else:
+            self.new[param] = self.held.pop(param, 0) + grad
+            self.arrived(param)
+
+
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
+class DividedForEachGradient(Averaged):
+    """The mean is divided by the number of ranks several times besides. Perhaps a callback for the end of backward is queued
+    in each hook, and each of them divides: queue one in each backward.
+    """
+
+    def finish(self) -> None:
+        trainable = self.trainable()
+        super().finish()
+        for param in trainable:
+            param.grad /= self.world ** (len(trainable) - 1)

@@ -12,27 +12,29 @@ from helpers.labs.ddp.mini_ddp.exercise import mini_ddp
 from helpers.labs.ddp.shared.right import Averaged, Group, grouped, size_of
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class SumInsteadOfMean(Averaged):
-    """all_reduce sums by default. Without the division the gradient, and with it the learning rate, is world
-    size times too big.
+    """The gradient, and with it the learning rate, is too big by the number of ranks: all_reduce sums by
+    default. Perhaps the division is missing.
     """
 
     def packed(self, bucket: Group) -> Tensor:
         return super().packed(bucket) * self.world
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class DividedTwice(Averaged):
-    """The gradients were divided on the way in, and once more on the way out (or ReduceOp.AVG did it
-    already).
+    """The mean is divided by the number of ranks once more. Perhaps it is divided on the way in and on the
+    way out, or ReduceOp.AVG did it already.
     """
 
     def send(self, flat: Tensor) -> Any:
         return dist.all_reduce(flat, op=dist.ReduceOp.AVG, async_op=True)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
+)
 class ParametersNotBroadcast(Averaged):
     """Equal gradients keep equal ranks equal; they do not make them equal. Rank 0's values must be sent once,
     at construction.
@@ -42,7 +44,9 @@ class ParametersNotBroadcast(Averaged):
         return list(self.module.buffers())
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
+)
 class NothingBroadcast(Averaged):
     """Neither parameters nor buffers were sent: every rank goes on with what it happened to start with."""
 
@@ -50,7 +54,9 @@ class NothingBroadcast(Averaged):
         pass
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
+)
 class BuffersNotBroadcast(Averaged):
     """Parameters are not all that a module computes with: running statistics and masks are buffers, and no
     gradient ever brings them together.
@@ -60,7 +66,9 @@ class BuffersNotBroadcast(Averaged):
         return list(self.module.parameters())
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
+)
 class FrozenNotBroadcast(Averaged):
     """The frozen parameters were left out of the broadcast, too. They get no gradient, but every rank
     computes with them.
@@ -76,10 +84,12 @@ class _(Averaged):
         return self.trainable()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
+)
 class MeanOfStartValues(Averaged):
-    """Averaging the start values of all ranks makes them equal, but to nothing that anybody initialised: the
-    mean of three random starts is a third of the spread, and a loaded checkpoint of rank 0 is lost.
+    """Not even rank 0 keeps its start values. Perhaps the mean over the ranks was taken: it makes them equal,
+    but to nothing that anybody initialised, and a loaded checkpoint of rank 0 is lost.
     """
 
     def share(self) -> None:
@@ -89,10 +99,13 @@ class MeanOfStartValues(Averaged):
             tensor.detach().copy_(total / self.world)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
+)
 class ParametersReplaced(Averaged):
-    """setattr with a new Parameter leaves the old one to whoever holds it already, an optimizer say. Copy the
-    numbers into the parameter that is there.
+    """A new Parameter object stands in the place of the old one. Perhaps setattr has put it there: the old
+    one stays with whoever holds it already, an optimizer say. Copy the numbers into the parameter that is
+    there.
     """
 
     def share(self) -> None:
@@ -105,9 +118,11 @@ class ParametersReplaced(Averaged):
                 dist.broadcast(buffer, 0)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class NotCopiedBack(Averaged):
-    """torch.cat makes a new tensor. all_reduce changed that one; param.grad was never told."""
+    """param.grad is still this rank's own gradient. Perhaps the mean stays in the bucket: torch.cat makes a
+    new tensor, all_reduce changes that one, and param.grad is never told.
+    """
 
     def unpack(self, bucket: Group, flat: Tensor) -> None:
         pass
@@ -124,10 +139,10 @@ class _(Averaged):
         pass
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class NeverWaits(Averaged):
-    """async_op=True returns before the numbers are there. Until wait() has returned, the bucket holds what
-    this rank put in, or something half-way.
+    """param.grad holds what this rank put into the bucket. Perhaps nobody waits: async_op=True returns before
+    the numbers are there, and until wait() has returned they may be half-way.
     """
 
     def finish(self) -> None:
@@ -136,10 +151,10 @@ class NeverWaits(Averaged):
         self.begin()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class WaitsForTheLastOnly(Averaged):
-    """One variable held the request, and each launch overwrote it: at the end only the last bucket was waited
-    for. Each request has its own wait.
+    """Some buckets hold what this rank put in, and the last one the mean. Perhaps one variable holds the
+    request, and each launch overwrites it: each request has its own wait.
     """
 
     def finish(self) -> None:
@@ -150,20 +165,22 @@ class WaitsForTheLastOnly(Averaged):
         self.begin()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class OnlyRankZeroGetsIt(Averaged):
-    """dist.reduce leaves the result on one rank. Every rank makes its own optimizer step, so every rank needs
-    it.
+    """Rank 0 has the mean, and no other rank. Perhaps dist.reduce was called, which leaves the result on one
+    rank: every rank makes its own optimizer step, so every rank needs it.
     """
 
     def send(self, flat: Tensor) -> Any:
         return dist.reduce(flat, 0, async_op=True)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
+)
 class LastBucketLost(Averaged):
-    """The last bucket never becomes full, and what is not full was never closed: the first parameters of the
-    module stand in no bucket.
+    """The gradient of the first parameter is not exchanged. Perhaps the last bucket is never closed, since it
+    never becomes full.
     """
 
     def groups(self) -> list[Group]:
@@ -177,9 +194,11 @@ class _(Averaged):
         return [group for group in super().groups() if size_of(group) >= self.bucket_bytes]
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="A bucket is launched in the hook of its last gradient, once all buckets before it are launched"
+)
 class LaunchedWithFirstGradient(Averaged):
-    """The bucket left when its first gradient came. It has to leave with the last one."""
+    """A bucket left when not all its gradients were there: some are zero. It has to leave with the last one."""
 
     def launch_complete(self) -> None:
         while self.launched < len(self.buckets) and not self.ready.isdisjoint(self.buckets[self.launched]):
@@ -196,19 +215,23 @@ class LaunchedWithFirstGradient(Averaged):
             param.grad = part.view_as(param).clone()
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(breaks="Hands all arguments to the module, and returns what it returns.")
 class ArgumentsLost(Averaged):
-    """forward(self, x) knows one argument. A wrapper does not know the module's signature: *args and
-    **kwargs.
+    """A call with a keyword fails. Perhaps forward knows one argument: a wrapper does not know the module's
+    signature, so it takes *args and **kwargs.
     """
 
     def forward(self, x: Tensor) -> Any:
         return self.module(x)
 
 
-@mini_ddp.mistake()
+@mini_ddp.mistake(
+    breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
+)
 class FrozenInTheBuckets(Averaged):
-    """A frozen parameter never gets a gradient. A bucket that waits for one is never sent."""
+    """With a frozen parameter a bucket is not sent. Perhaps it waits for the frozen one, which never gets a
+    gradient.
+    """
 
     def groups(self) -> list[Group]:
         return grouped(list(self.module.parameters())[::-1], self.bucket_bytes)
