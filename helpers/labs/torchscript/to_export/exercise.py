@@ -29,7 +29,7 @@ from helpers.labs.torchscript.to_export.exported import (
 )
 
 KEEPS = "The module as an ExportedProgram that keeps what torch.export alone would refuse or lose."
-LEFT = "The module is left as it is: what has to be written otherwise stands in modules of yours."
+LEFT = "The module is left as it is, modes and parameters, too: what has to be written otherwise stands in modules of yours."
 SAME = (
     "`to_export(...).module()` gives what `module` gives, for each size of the dynamic dimensions: of dimension 0 from "
     "2 on, of dimension 1 of Averaged from 2 to the length of its table."
