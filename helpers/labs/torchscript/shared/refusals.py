@@ -23,7 +23,7 @@ def details(error: BaseException) -> list[str]:
 
 
 # Names that stay in what is observed: who asks for `gate` has not made the mistake of who asks for `items`.
-KEPT = ("Tensor", "items", "gate")
+KEPT = ("Tensor", "Tensor (inferred)", "items", "gate")
 
 
 def seen(error: BaseException, source: str = "") -> tuple[str, ...]:
