@@ -76,13 +76,16 @@ def f(x: Tensor, n: int):
 """
 
 
+SPACED = ("aten::add", "quantized::add", "aten::complex", "aten::Complex")
 SPACES = """
 graph(%x : Tensor):
   %one : int = prim::Constant[value=1]()
   %scale : float = prim::Constant[value=0.5]()
   %y : Tensor = quantized::add(%x, %x, %scale, %one)
   %z : Tensor = aten::add(%x, %one, %one)
-  return (%y, %z)
+  %number : complex = aten::Complex(%scale, %scale)
+  %numbers : Tensor = aten::complex(%z, %z)
+  return (%y, %number, %numbers)
 """
 UNTIDY = """
 graph(%x : Tensor):
@@ -156,8 +159,8 @@ def whole_names(answer: Answer, trial: Trial) -> None:
         answer,
         trial,
         torch._C.parse_ir(SPACES),
-        ("aten::add", "own::add"),
-        "with a node of the kind own::add",
+        SPACED,
+        "of names that differ in a part",
     )
 
 
@@ -199,10 +202,8 @@ def parts(answer: Answer, trial: Trial) -> None:
 
 @count_ops.property("the graph stays as it was", asks=LEFT, changes=("torch RNG",))
 def unchanged(answer: Answer, trial: Trial) -> None:
-    for graph, kind in (
-        (torch._C.parse_ir(UNTIDY), "aten::add"),
-        (model_of_parts().graph.copy(), "prim::CallMethod"),
-    ):
+    untidy = [(torch._C.parse_ir(UNTIDY), kind) for kind in ("aten::add", "aten::mul", "prim::Constant")]
+    for graph, kind in (*untidy, (model_of_parts().graph.copy(), "prim::CallMethod")):
         before = graph.str(False)
         trial.given(f'count_ops(graph, "{kind}"):\n{shown(graph)}')
         with quiet():

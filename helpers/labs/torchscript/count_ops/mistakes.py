@@ -284,3 +284,31 @@ def lines_of_the_text(graph: torch.Graph, kind: str) -> int:
     `= aten::add(`: it is only how a graph is printed.
     """
     return str(graph).count(f"= {kind}(") + str(graph).count(f"= {kind}[")
+
+
+@count_ops.mistake(breaks=WHOLE)
+def case_ignored(graph: torch.Graph, kind: str) -> int:
+    """aten::Complex is counted as aten::complex. Perhaps the names are compared by lower(): these are two operators."""
+
+    def walk(block: Any) -> int:
+        return sum(
+            (node.kind().lower() == kind.lower()) + sum(map(walk, node.blocks())) for node in block.nodes()
+        )
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=LEFT)
+def counted_and_destroyed(graph: torch.Graph, kind: str) -> int:
+    """Of the counted nodes those that nobody uses are gone afterwards. Perhaps by destroy(): count what is there, and
+    leave it there.
+    """
+
+    def walk(block: Any) -> int:
+        return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
+
+    count = walk(graph)
+    for node in list(graph.nodes()):
+        if node.kind() == kind and not node.hasUses():
+            node.destroy()
+    return count

@@ -66,6 +66,10 @@ def _(case: Case) -> list[tuple]:
     return [tuple(part.clone() for part in case.example)] * 2
 
 
+counterexamples.variant(the_example_itself)(first_of("loop", "len", "item", change=lambda x: x))
+counterexamples.variant(the_example_itself)(first_of("len", change=lambda x: x))
+
+
 @counterexamples.mistake(breaks=MODE)
 def mode_switched(case: Case) -> list[tuple]:
     """The model or the trace is in training mode afterwards. That changes what the model does, but the mode is no
@@ -93,10 +97,13 @@ def _(case: Case) -> list[tuple]:
 
 @built.mistake(breaks=FIRST)
 def the_example_where_it_differs():
-    """With dropout the first call is the example. Perhaps since the two differ there, too. What is asked for is an
-    input that the trace has not seen: the lesson holds for all of them.
+    """With dropout, or with a random factor, the first call is the example. Perhaps since the two differ there, too.
+    What is asked for is an input that the trace has not seen: the lesson holds for all of them.
     """
     return first_of("training", "random", change=lambda x: x)
+
+
+counterexamples.variant(the_example_where_it_differs)(first_of("random", change=lambda x: x))
 
 
 @built.mistake(breaks=RUN)
@@ -119,6 +126,8 @@ def same_side():
     return first_of("branch", change=lambda x: x.flip(0).flip(1))
 
 
+counterexamples.variant(same_side)(first_of("branch", change=lambda x: 0 * x))
+counterexamples.variant(same_side)(first_of("branch", change=lambda x: -x))
 counterexamples.variant(same_side)(
     but(
         branch=lambda case: [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -202,9 +203,10 @@ def tell(found: list[tuple[str, str, str]], model: torch.jit.ScriptModule, kind:
         )
 
 
-def unrolled(model: torch.jit.ScriptModule) -> tuple[str, str]:
-    """What is seen of a model without its loop: whether the branch, too, is gone."""
-    return "unrolled", "a branch" if model.inlined_graph.findAllNodes("prim::If") else "no branch"
+def unrolled(model: torch.jit.ScriptModule) -> tuple[str, ...]:
+    """What is seen of a model with another number of steps: which of loop and branch are in its graph."""
+    kinds = {"prim::Loop": "loop", "prim::If": "branch"}
+    return "unrolled", *(word for kind, word in kinds.items() if model.inlined_graph.findAllNodes(kind))
 
 
 def right_results(kind: str, answer: Answer, trial: Trial) -> None:
@@ -317,9 +319,11 @@ def gradients(answer: Answer, trial: Trial) -> None:
 
 def drawn_for_slopes(plain: nn.Module, trial: Trial) -> list[Tensor]:
     """xs and h for which every parameter has a gradient: the gate's scale has none where no step takes its way."""
-    while True:
+    for scale in itertools.count(
+        1
+    ):  # larger from try to try: a large bias of the gate must not decide for all inputs
         given = [
-            torch.randn(3, 5, INPUTS, generator=trial.generator),
+            scale * torch.randn(3, 5, INPUTS, generator=trial.generator),
             torch.randn(5, HIDDEN, generator=trial.generator),
         ]
         if all(slope is not None for slope in slopes(plain, given).values()):

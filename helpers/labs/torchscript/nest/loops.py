@@ -74,6 +74,8 @@ def kind_of_gap(
     have, need = got[0], want[0]
     if not all(isinstance(part, Tensor) for part in got):
         return "no tensors"
+    if have.dim() == 2 and got[1].dim() == 3:
+        return "pair exchanged"
     if have.shape != need.shape:
         if have.shape[1:] == need.shape[1:] and have.dim() == need.dim():
             return "unrolled"
@@ -81,6 +83,8 @@ def kind_of_gap(
         if have.dim() == 2 and len(have) == need.shape[0] * need.shape[1]:
             return "steps joined"
         return "turned" if is_turned else f"{have.dim()} dimensions"
+    if not readout and not is_far(have, torch.sin(need)):
+        return "an activation"
     if readout and not is_far(have, looped(cell, xs, h, lambda y, new, old: new)[0]):
         return "no activation"
     for name, (ys, state) in variants(cell, xs, h):

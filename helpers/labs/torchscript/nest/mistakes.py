@@ -64,8 +64,8 @@ def around(loop: Callable[[], nn.Module]) -> Callable[[str], torch.jit.ScriptMod
 
 @nest.mistake(breaks=ANY)
 def everything_traced(kind: str) -> torch.jit.ScriptModule:
-    """The loop has as many steps as its example, and no branch is in the graph. Perhaps the parts were traced as a
-    whole, with nothing scripted in them.
+    """The number of steps is that of the example, and neither a loop nor a branch is in the graph. Perhaps the parts
+    were traced as a whole, with nothing scripted in them.
     """
     model = Loop(Cell(Gate()))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
@@ -112,8 +112,8 @@ def readout_scripted(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=ANY)
 def loop_traced(kind: str) -> torch.jit.ScriptModule:
-    """The loop has as many steps as its example; the branch is in the graph. Perhaps the gate was scripted, and the
-    loop traced: it has to be scripted, too.
+    """The number of steps is that of the example: a branch is in the graph, and no loop. Perhaps the gate was scripted,
+    and the loop traced: it has to be scripted, too.
     """
     model = Loop(Cell(torch.jit.script(Gate())))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
@@ -232,6 +232,34 @@ class WithoutGradient(Loop):
             return torch.stack(ys), h
 
 
+class PairExchanged(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return h, torch.stack(ys)
+
+
+class NotStacked(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[list[Tensor], Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return ys, h
+
+
+class OneStepLess(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        y, h = self.cell(xs[0], h)
+        ys = [y]
+        for place in range(1, xs.shape[0] - 1):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
 class Edited(Loop):
     def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         ys = []
@@ -285,6 +313,12 @@ def results_swapped():
 
 
 @built.mistake(breaks=LOOP)
+def one_step_less():
+    """The loop is in the graph, and the number of steps is wrong. Perhaps range begins or ends one place off."""
+    return scripted(OneStepLess)
+
+
+@built.mistake(breaks=LOOP)
 def start_ignored():
     """The results are those of an h of zeros. Perhaps the loop begins with zeros of its own, and not with the h that it
     is given.
@@ -304,6 +338,29 @@ def no_gradient_at_all():
     runs under torch.no_grad().
     """
     return scripted(WithoutGradient)
+
+
+@nest.mistake(breaks=LOOP)
+def pair_exchanged(kind: str) -> torch.jit.ScriptModule:
+    """The loop gives h first and the steps second. It is (ys, h) that is asked for."""
+    if kind == "trace_in_script":
+        return torch.jit.script(PairExchanged(scripted_cell()))
+    return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)
+
+
+@nest.mistake(breaks=LOOP)
+def not_stacked(kind: str) -> torch.jit.ScriptModule:
+    """ys or h is no tensor. Perhaps ys is the list of the steps: torch.stack makes one tensor of it."""
+    if kind == "trace_in_script":
+        return torch.jit.script(NotStacked(scripted_cell()))
+    return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)
+
+
+@nest.mistake(breaks=INNER)
+def kinds_exchanged(kind: str) -> torch.jit.ScriptModule:
+    """ "trace_in_script" gives ys with an activation, which only lab.Readout has. Perhaps the two kinds were exchanged."""
+    loop = torch.jit.script(Loop(scripted_cell()))
+    return loop if kind == "script_in_trace" else trace(Readout(loop), SEQUENCE)
 
 
 @built.mistake(breaks=LOOP)

@@ -181,7 +181,7 @@ def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=RETURNS)
 def printed_with_four_digits(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """Digits are lost. Perhaps the result was printed: print shows four digits of a tensor. Send the tensor in a file:
+    """All but a few digits are lost. Perhaps the result was printed: print shows four digits of a tensor. Send the tensor in a file:
     torch.save there, torch.load here.
     """
     torch.jit.script(module).eval().save(path)
@@ -242,3 +242,18 @@ def result_in_training_mode(module: nn.Module, example: Example, path: Path) -> 
 def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     torch.jit.script(module).eval().save(path)
     return run(LOAD + "module.train()\n" + RUN, path, example)
+
+
+@exercise.mistake(breaks=RETURNS)
+def computed_in_float32(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The result is float64 and exact to about six digits, as float32 is. Perhaps it went through float32 on the way."""
+    torch.jit.script(module).eval().save(path)
+    return run(LOAD + RUN, path, example).float().double()
+
+
+@exercise.variant(computed_in_float32)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.jit.script(module).eval().save(path)
+    return run(
+        LOAD + "torch.save(module(*torch.load(sys.argv[2])).float(), sys.argv[3])\n", path, example
+    ).double()

@@ -181,7 +181,9 @@ def results_equal(
     for method, args, words in calls_for(name, reference, trial):
         want, got = getattr(reference, method)(*args), outcome(module, method, args)
         if isinstance(got, Exception):
-            gaps.append((words, "raised", last_line(got), ""))
+            line = last_line(got)
+            kind = "raised: a type" if "Expected a value of type" in line else "raised"
+            gaps.append((words, kind, line, ""))
         elif found := difference(_detached(got), _detached(want)):
             kind = f"{found.kind} {as_of_depth(got, reference, args)}" if name == "layers" else found.kind
             gaps.append((words, kind, found.sentence, found.symptom))
@@ -189,9 +191,9 @@ def results_equal(
         words, kind, sentence, symptom = gaps[0]
         trial.given(f"{words}, {who}")
         trial.fail(
-            f"The call raised, {who}." if kind == "raised" else f"The result, {who}: {sentence}.",
+            f"The call raised, {who}." if kind.startswith("raised") else f"The result, {who}: {sentence}.",
             expected="the result of the broken module in Python",
-            got=sentence if kind == "raised" else "",
+            got=sentence if kind.startswith("raised") else "",
             symptom=symptom,
             observed=(who, [gap[:2] for gap in gaps], *(["a call of Python is left"] if python else [])),
         )

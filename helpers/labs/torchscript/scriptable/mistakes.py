@@ -123,10 +123,21 @@ class MaskByTruth(broken.Masked):
 
 @built.mistake(breaks=OWN["optional"])
 def mask_required():
-    """Without a mask it raises, also in Python. Perhaps by `mask: Tensor`: it compiles so, and whoever has no mask can
-    no longer call it. `Optional[Tensor] = None` says what the model takes.
+    """Without a mask it raises, also in Python. Perhaps `mask` has no default, or is a Tensor by its annotation: it compiles
+    so, and whoever has no mask can no longer call it. `Optional[Tensor] = None` says what the model takes.
     """
     return but(optional=MaskOfOnes)
+
+
+class MaskWithoutDefault(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        y = self.fc(x)
+        if mask is not None:
+            y = y * mask
+        return y
+
+
+scriptable.variant(mask_required)(but(optional=MaskWithoutDefault))
 
 
 @built.mistake(breaks=WHAT)
@@ -437,6 +448,14 @@ class DepthFixed(broken.Stack):
         return x
 
 
+class DepthUntyped(broken.Stack):
+    def forward(self, x, depth):
+        for place, layer in enumerate(self.layers):
+            if place < depth:
+                x = torch.tanh(layer(x))
+        return x
+
+
 class ListOfLayers(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -469,6 +488,12 @@ def depth_a_constant():
     trace does.
     """
     return but(layers=DepthFixed)
+
+
+@built.mistake(breaks=SCRIPTED)
+def depth_untyped():
+    """The scripted module refuses an int for the depth. An argument without an annotation is a Tensor: `depth: int`."""
+    return but(layers=DepthUntyped)
 
 
 @built.mistake(breaks=SAME)

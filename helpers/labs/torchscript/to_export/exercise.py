@@ -220,7 +220,8 @@ def own_operators(one: Program) -> list[torch._ops.OpOverload]:
 
 @to_export.property("Squared: the graph holds an operator of your own", asks=OPERATOR, changes=RNG)
 def one_operator(answer: Answer, trial: Trial) -> None:
-    found = own_operators(program_of(answer, "Squared", trial))
+    one = program_of(answer, "Squared", trial)
+    found = own_operators(one)
     trial.true(
         len(found) > 0,
         "There is no operator of your own in the graph: torch.export went through the Function, wrote down what its "
@@ -228,6 +229,25 @@ def one_operator(answer: Answer, trial: Trial) -> None:
         expected="an operator, made with torch.library.custom_op",
         observed="no operator",
     )
+    needed = needed_for_the_result(one.program.graph)
+    trial.true(
+        any(node.target in found for node in needed),
+        "There is an operator of your own in the graph, and the result is computed without it.",
+        expected="a result that the operator has part in",
+        got=f"{', '.join(map(str, found))}, whose result nobody uses",
+        observed="unused operator",
+    )
+
+
+def needed_for_the_result(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """The nodes that the output of a graph depends on."""
+    waiting = [node for node in graph.nodes if node.op == "output"]
+    found = set(waiting)
+    while waiting:
+        new = set(waiting.pop().all_input_nodes) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def accepted_by_torch(one: Program, trial: Trial) -> None:

@@ -265,8 +265,8 @@ def row_by_row():
 
 @to_export.mistake(breaks=SAME)
 def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """The program always takes one branch. Perhaps it was chosen in Python, when the example was there, and only that one
-    was exported.
+    """One branch is taken, whatever the sum of x is. Perhaps it was chosen in Python, when the example was there, and
+    only that one was exported; or what is asked about is not the sum of all of x.
     """
     if not isinstance(module, Branching):
         return right(module, example, dynamic)
@@ -380,7 +380,24 @@ class Copied(nn.Module):
         return torch.cond(x.sum() > 0, up, down, (x,))
 
 
+class Beside(Square):
+    """The operator runs, and its result is not used."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.fc(x)
+        self.op(y)
+        return y * y
+
+
 to_export.variant(function_left)(but(Squared, repair=Plainly))
+
+
+@built.mistake(breaks=OPERATOR)
+def operator_beside():
+    """An operator of your own stands in the graph, and the result does not depend on it. It is to compute the square:
+    only so does its backward count.
+    """
+    return but(Squared, repair=Beside)
 
 
 @built.mistake(breaks=OPCHECK)
