@@ -74,6 +74,31 @@ def test_it_says_what_it_cannot_read(tmp_path: Path) -> None:
         in_cpp.run_in_cpp(tmp_path / "tensor.pt", (torch.ones(2),))
 
 
+@CAN_BUILD
+@pytest.mark.slow
+def test_a_package_agrees_with_python_and_looks_at_its_input_when_told(tmp_path: Path) -> None:
+    linear, free = nn.Linear(3, 2), {0: torch.export.Dim("batch")}
+    program = torch.export.export(linear, (torch.ones(4, 3),), dynamic_shapes=(free,))
+    package = in_cpp.package(program, tmp_path)
+    assert in_cpp.package(program, tmp_path) == package
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", package.name]
+    x = torch.randn(5, 3)
+    torch.testing.assert_close(in_cpp.run_in_cpp(package, (x,)), linear(x).detach())
+    with pytest.raises(RuntimeError, match="the C\\+\\+ program failed: .*stride"):
+        in_cpp.run_in_cpp(package, (torch.randn(3, 5).t(),), checked=True)
+
+
+def test_a_package_that_does_not_compile_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "package.py").write_text("raise SystemExit('RuntimeError: no compiler')")
+    monkeypatch.setattr(in_cpp, "SOURCES", tmp_path)
+    program = torch.export.export(nn.Linear(3, 2), (torch.ones(4, 3),))
+    with pytest.raises(RuntimeError, match="the package was not built: RuntimeError: no compiler"):
+        in_cpp.package(program, tmp_path / "kept")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["lock"]
+
+
 def test_it_is_built_once(tmp_path: Path, cmake: Path) -> None:
     first, second = in_cpp.runner(tmp_path / "kept"), in_cpp.runner(tmp_path / "kept")
     assert first == second and first.read_text() == "program\n"

@@ -86,9 +86,7 @@ def counted_twice(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=NODES)
 def blocks_of_the_counted_skipped(graph: torch.Graph, kind: str) -> int:
-    """A loop in a loop, or a branch in a branch, is not counted. Perhaps a node is either counted or gone into: do
-    both.
-    """
+    """A loop in a loop is not counted. Perhaps a node is either counted or gone into: do both."""
 
     def walk(block: Any) -> int:
         return sum(1 if node.kind() == kind else sum(map(walk, node.blocks())) for node in block.nodes())
@@ -114,8 +112,8 @@ def words_of_the_text(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=WHOLE)
 def part_of_the_name(graph: torch.Graph, kind: str) -> int:
-    """Longer names are counted, aten::add_ and aten::addmm for aten::add. Perhaps `in` or startswith compares a part
-    of the kind.
+    """Longer names are counted, too: aten::add_, aten::addmm and aten::addcmul for aten::add. Perhaps `in` or
+    startswith compares a part of the kind.
     """
 
     def walk(block: Any) -> int:
@@ -164,7 +162,9 @@ def results_counted(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=NODES)
 def is_there_any(graph: torch.Graph, kind: str) -> int:
-    """This tells whether there is one, and not how many there are."""
+    """Wherever there are several nodes, 1 or True is returned. Perhaps the answer tells whether there is one, and not
+    how many there are.
+    """
 
     def walk(block: Any) -> bool:
         return any(node.kind() == kind or any(map(walk, node.blocks())) for node in block.nodes())
@@ -182,7 +182,7 @@ def _(graph: torch.Graph, kind: str) -> Any:
 
 @count_ops.mistake(breaks=INT)
 def nodes_returned(graph: torch.Graph, kind: str) -> Any:
-    """The nodes themselves were returned. Their number is asked for."""
+    """A list was returned. Perhaps it holds the nodes themselves: their number is asked for."""
 
     def walk(block: Any) -> list:
         found = []
@@ -214,8 +214,8 @@ def loops_only(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=LEFT)
 def graph_inlined(graph: torch.Graph, kind: str) -> int:
-    """The calls of parts are gone that were to be counted. Perhaps torch._C._jit_pass_inline was used: it works on
-    the graph that it is given.
+    """Calls of parts are not counted as nodes of their own. Perhaps torch._C._jit_pass_inline was used, on the graph
+    itself: the calls are gone then, and what the parts run stands in their place.
     """
 
     def walk(block: Any) -> int:
@@ -241,7 +241,7 @@ def dead_code_removed(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=WALK)
 def find_all_nodes(graph: torch.Graph, kind: str) -> int:
-    """Right: findAllNodes is torch's own walk, in C++. Here you write it once yourself."""
+    """The number is right, and findAllNodes is torch's own walk, in C++. Here you write it once yourself."""
     return len(graph.findAllNodes(kind))
 
 
@@ -261,3 +261,54 @@ def three_levels_of_blocks(graph: torch.Graph, kind: str) -> int:
 @count_ops.variant(top_level_only)
 def _(graph: torch.Graph, kind: str) -> int:
     return len(graph.findAllNodes(kind, False))
+
+
+@count_ops.mistake(breaks=WHOLE)
+def namespace_ignored(graph: torch.Graph, kind: str) -> int:
+    """A node of a different namespace is counted, quantized::add for aten::add. Perhaps only what stands behind the :: is
+    compared.
+    """
+
+    def walk(block: Any) -> int:
+        return sum(
+            (node.kind().split("::")[-1] == kind.split("::")[-1]) + sum(map(walk, node.blocks()))
+            for node in block.nodes()
+        )
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=WHOLE)
+def lines_of_the_text(graph: torch.Graph, kind: str) -> int:
+    """A constant is counted that holds a piece of a graph's text. Perhaps lines of the text were searched, by
+    `= aten::add(`: it is only how a graph is printed.
+    """
+    return str(graph).count(f"= {kind}(") + str(graph).count(f"= {kind}[")
+
+
+@count_ops.mistake(breaks=WHOLE)
+def case_ignored(graph: torch.Graph, kind: str) -> int:
+    """aten::Complex is counted as aten::complex. Perhaps the names are compared by lower(): these are two operators."""
+
+    def walk(block: Any) -> int:
+        return sum(
+            (node.kind().lower() == kind.lower()) + sum(map(walk, node.blocks())) for node in block.nodes()
+        )
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=LEFT)
+def counted_and_destroyed(graph: torch.Graph, kind: str) -> int:
+    """Of the counted nodes those that nobody uses are gone afterwards. Perhaps by destroy(): count what is there, and
+    leave it there.
+    """
+
+    def walk(block: Any) -> int:
+        return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
+
+    count = walk(graph)
+    for node in list(graph.nodes()):
+        if node.kind() == kind and not node.hasUses():
+            node.destroy()
+    return count

@@ -7,6 +7,7 @@ import functools
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.shared.quiet import quiet
-from helpers.labs.torchscript.shown.cases import Case, case, generators_kept
+from helpers.labs.torchscript.shown.cases import Case, branch_of, case, generators_kept
 
 Answer = Callable[[Case], list[tuple]]
 
@@ -165,7 +166,8 @@ def compared(tried: Case, call: tuple) -> str:
     x, example = call[0], tried.example[0]
     if tried.name == "branch":
         above = [bool(part.double().mean() > tried.eager.threshold) for part in (x, example)]
-        return "same side" if above[0] == above[1] else "other side"
+        side = "same side" if above[0] == above[1] else "other side"
+        return side if x.shape == example.shape else f"{side}, another shape"
     if not x.any():
         return "zeros"
     if tried.name in ("loop", "len"):
@@ -187,7 +189,6 @@ def drawn_by(tried: Case) -> Any:
     """What differs between the two cases of a name, so that no constant is right for both."""
     x, *rest = tried.example
     return {
-        "branch": lambda: bool(x.mean() > tried.eager.threshold),
         "loop": lambda: len(x),
         "len": lambda: len(x),
         "state": lambda: tried.eager.free,
@@ -208,9 +209,23 @@ def kept_case(name: str, seed: int) -> Case:
     return made
 
 
+def is_harder(threshold: float, above: int, other: float, other_above: int) -> bool:
+    """Whether no constant mean is on the other side in both cases, and in the second one minus the example is not.
+
+    above: how far the mean of the example is above the threshold: 3 or -3.
+    """
+    sign = 1 if above > 0 else -1
+    return above * other_above < 0 and sign * other >= max(sign * threshold, 1.6)
+
+
 def both_cases(name: str, trial: Trial) -> tuple[Case, Case]:
     """Two cases of this name that differ in what matters: the side of the threshold, the rows, the count, k."""
     first, seed = kept_case(name, trial.seed), trial.seed + 1
+    if name == "branch":
+        threshold, above = branch_of(trial.seed)
+        return first, kept_case(
+            name, next(s for s in count(seed) if is_harder(threshold, above, *branch_of(s)))
+        )
     while drawn_by(second := kept_case(name, seed)) == drawn_by(first):
         seed += 1
     return first, second
@@ -238,8 +253,17 @@ def form(answer: Answer, trial: Trial) -> None:
                 "The first call is the example itself, with which the trace was made.",
                 expected="a call with other arguments",
                 got=f"{shown_call(calls[0])}, with the example's values, and {len(calls) - 1} calls after it",
-                observed=("example", name, not all(is_example(call, tried.example) for call in calls)),
+                observed=(
+                    "example",
+                    *kind_of_case(name),
+                    name == "branch" and len(calls) > 1 and not is_example(calls[1], tried.example),
+                ),
             )
+
+
+def kind_of_case(name: str) -> list[str]:
+    """What is said of the example depends on the case: most of them give the same for it, some do not."""
+    return [name] if name == "state" else ["drawn"] if name in ("training", "random") else []
 
 
 def holds(name: str, answer: Answer, trial: Trial) -> None:

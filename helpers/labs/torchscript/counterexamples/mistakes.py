@@ -55,8 +55,8 @@ ALL = ("branch", "loop", "len", "state", "item", "training", "random")
 
 @counterexamples.mistake(breaks=FIRST)
 def the_example_itself(case):
-    """The first call is the example, in every case. For it the trace was right by construction, or, with dropout,
-    it is the first that anybody tries. A counterexample is a different input.
+    """The first call is the example. For it the trace was right by construction, or, with dropout, it is the first
+    that anybody tries. A counterexample is a different input.
     """
     return [case.example]
 
@@ -64,6 +64,10 @@ def the_example_itself(case):
 @counterexamples.variant(the_example_itself)
 def _(case: Case) -> list[tuple]:
     return [tuple(part.clone() for part in case.example)] * 2
+
+
+counterexamples.variant(the_example_itself)(first_of("loop", "len", "item", change=lambda x: x))
+counterexamples.variant(the_example_itself)(first_of("len", change=lambda x: x))
 
 
 @counterexamples.mistake(breaks=MODE)
@@ -93,16 +97,19 @@ def _(case: Case) -> list[tuple]:
 
 @built.mistake(breaks=FIRST)
 def the_example_where_it_differs():
-    """With dropout, and perhaps with a random factor, the first call is the example. The two differ there, too. What
-    is asked for is an input that the trace has not seen: the lesson holds for all of them.
+    """With dropout, or with a random factor, the first call is the example. Perhaps since the two differ there, too.
+    What is asked for is an input that the trace has not seen: the lesson holds for all of them.
     """
     return first_of("training", "random", change=lambda x: x)
 
 
+counterexamples.variant(the_example_where_it_differs)(first_of("random", change=lambda x: x))
+
+
 @built.mistake(breaks=RUN)
 def fewer_rows():
-    """With fewer rows the unrolled loop asks for a row that is not there, and the trace raises: everybody
-    notices. With more rows it leaves the last ones out and says nothing.
+    """There are fewer rows than in the example: the unrolled loop asks for a row that is not there, and the trace
+    raises. That everybody notices. With more rows it leaves the last ones out and says nothing.
     """
     return first_of("loop", change=lambda x: x[:1])
 
@@ -112,12 +119,15 @@ counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones
 
 @built.mistake(breaks=LAST)
 def same_side():
-    """The mean is on the side of the threshold where the example's is: the `if` goes the way that was recorded, and
-    the trace is right. Perhaps only the values were changed.
+    """The mean is on the side of the threshold where the example's is, and the shape is the example's, too: the `if`
+    goes the way that was recorded, and the trace is right. Perhaps the values were changed without a look at the
+    threshold.
     """
     return first_of("branch", change=lambda x: x.flip(0).flip(1))
 
 
+counterexamples.variant(same_side)(first_of("branch", change=lambda x: 0 * x))
+counterexamples.variant(same_side)(first_of("branch", change=lambda x: -x))
 counterexamples.variant(same_side)(
     but(
         branch=lambda case: [
@@ -129,32 +139,30 @@ counterexamples.variant(same_side)(
 
 @built.mistake(breaks=LAST)
 def length_of_the_example():
-    """The loop was unrolled to as many steps as the example has rows: with that many rows, whatever their
-    values, the trace is right.
+    """There are as many rows as in the example: the loop was unrolled to that many steps, and whatever the values are,
+    the trace is right. Perhaps only the values were changed.
     """
     return first_of("loop", change=lambda x: x * 3 + 1)
 
 
 @built.mistake(breaks=LAST)
 def batch_of_the_example():
-    """len(x) became the number of rows of the example. With that many rows the trace divides by the right
-    number.
+    """There are as many rows as in the example. Their number is what len(x) became: with that many the trace divides
+    by the right number.
     """
     return first_of("len", change=lambda x: x * 3 + 1)
 
 
-@built.mistake(breaks=LAST)
-def other_values_only():
-    """Everywhere one call with other values of x in the old shape. What a trace forgets is also sizes, counts
-    of calls, and other arguments.
-    """
-    return first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1)
+counterexamples.variant(length_of_the_example)(
+    first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1)
+)
 
 
 @built.mistake(breaks=LAST)
 def other_shape_only():
-    """Everywhere one call with more rows. That shows loops and sizes; a branch, a state and a number taken
-    out of another argument want another kind of input.
+    """The shape is a different one, and the mean is on the side of the threshold where the example's is: the `if` goes
+    the way that was recorded. Perhaps each case gets more rows: that shows loops and sizes. A branch wants a mean on
+    the other side.
     """
     return but(
         branch=lambda case: [(torch.cat([case.example[0]] * 2),)],
@@ -176,8 +184,8 @@ counterexamples.variant(k_kept)(first_of("item", change=lambda x: torch.cat([x, 
 
 @built.mistake(breaks=LAST)
 def one_call_for_the_state():
-    """At the first call the model is where it was when it was traced. The difference shows only when it has
-    been called more often.
+    """One call is too few for the state: at the first call the model is where it was when it was traced. The difference
+    shows only when it has been called more often.
     """
     return but(state=lambda case: [(case.example[0] + 1,)])
 
@@ -217,6 +225,11 @@ def the_example_warms_up():
     return but(state=lambda case: [case.example] * (case.eager.free + 1))
 
 
+counterexamples.variant(the_example_warms_up)(
+    but(state=lambda case: [case.example] + [(case.example[0] + 1,)] * case.eager.free)
+)
+
+
 @built.mistake(breaks=LAST)
 def rows_of_zeros():
     """There are more rows, and those that the trace has not seen are zeros: what it leaves out adds nothing."""
@@ -253,8 +266,8 @@ def zeros_times_a_factor():
 
 @counterexamples.mistake(breaks=CALL)
 def inputs_without_tuples(case):
-    """The list holds tensors. A call is the tuple of all arguments, so that there can be two of them: `[(x,)]`, not
-    `[x]`.
+    """The list holds a tensor where a call should be. A call is the tuple of all arguments, so that there can be two of
+    them: `[(x,)]`, not `[x]`.
     """
     return [call[0] if len(call) == 1 else call for call in right(case)]
 
@@ -277,7 +290,7 @@ def one_call_unlisted(case):
 
 @counterexamples.mistake(breaks=FIRST)
 def example_first_then_other(case):
-    """The example is called first, perhaps for comparison, and other calls follow. There the two agree, or it is no
-    counterexample: leave it out.
+    """The first call is the example, and other calls follow. Perhaps it is there for comparison: there the two agree,
+    or it is no counterexample. Leave it out.
     """
     return [case.example, *right(case)] if case.name != "state" else right(case)

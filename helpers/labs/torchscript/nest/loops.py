@@ -52,6 +52,7 @@ def variants(cell: Cell, xs: Tensor, h: Tensor) -> Iterator[tuple[str, Pair]]:
         yield "gate frozen", with_frozen_gate(cell, xs, h, ways)
     dropped = looped(cell, xs, h, lambda y, new, old: old)
     yield "h dropped", dropped
+    yield "h of zeros", looped(cell, xs, torch.zeros_like(h), lambda y, new, old: new)
     yield "h of the start", (dropped[0], cell(xs[-1], h)[1])
     yield "y handed on", looped(cell, xs, h, lambda y, new, old: y)
     ys, state = [], h
@@ -59,15 +60,22 @@ def variants(cell: Cell, xs: Tensor, h: Tensor) -> Iterator[tuple[str, Pair]]:
         state, y = cell(x, state)
         ys.append(y)
     yield "swapped", (torch.stack(ys), state)
+    states, state = [], h
+    for x in xs:
+        _, state = cell(x, state)
+        states.append(state)
+    yield "h stacked", (torch.stack(states), state)
 
 
 def kind_of_gap(
-    got: Pair, want: Pair, cell: Cell, xs: Tensor, h: Tensor, readout: Callable[[Tensor], Tensor]
+    got: Pair, want: Pair, cell: Cell, xs: Tensor, h: Tensor, readout: Callable[[Tensor], Tensor] | None
 ) -> str:
     """What a wrong result is: the name of the variant that it equals, or how its shape is wrong."""
     have, need = got[0], want[0]
     if not all(isinstance(part, Tensor) for part in got):
         return "no tensors"
+    if have.dim() == 2 and got[1].dim() == 3:
+        return "pair exchanged"
     if have.shape != need.shape:
         if have.shape[1:] == need.shape[1:] and have.dim() == need.dim():
             return "unrolled"
@@ -75,8 +83,12 @@ def kind_of_gap(
         if have.dim() == 2 and len(have) == need.shape[0] * need.shape[1]:
             return "steps joined"
         return "turned" if is_turned else f"{have.dim()} dimensions"
+    if not readout and not is_far(have, torch.sin(need)):
+        return "an activation"
+    if readout and not is_far(have, looped(cell, xs, h, lambda y, new, old: new)[0]):
+        return "no activation"
     for name, (ys, state) in variants(cell, xs, h):
-        if not (is_far(have, readout(ys)) or is_far(got[1], state)):
+        if not (is_far(have, readout(ys) if readout else ys) or is_far(got[1], state)):
             return name
     return "other values" if is_far(have, need) else "other last h"
 

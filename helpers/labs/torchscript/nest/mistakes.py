@@ -64,8 +64,8 @@ def around(loop: Callable[[], nn.Module]) -> Callable[[str], torch.jit.ScriptMod
 
 @nest.mistake(breaks=ANY)
 def everything_traced(kind: str) -> torch.jit.ScriptModule:
-    """Traced as a whole, the loop is unrolled to the length of the example, and the gate goes the example's
-    way for ever.
+    """The number of steps is that of the example, and neither a loop nor a branch is in the graph. Perhaps the parts
+    were traced as a whole, with nothing scripted in them.
     """
     model = Loop(Cell(Gate()))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
@@ -88,8 +88,8 @@ def _(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=MODEL)
 def everything_scripted(kind: str) -> torch.jit.ScriptModule:
-    """The compiler reads all of the code, and the Cell holds Python that it refuses. A trace only watches
-    what runs: the cell has to be traced.
+    """The compiler refuses lab.Cell, which holds Python that is not its. Perhaps the cell is scripted, or goes into a
+    scripted loop as it is. A trace only watches what runs: the cell has to be traced.
     """
     model = Loop(Cell(Gate()))
     return torch.jit.script(model if kind == "trace_in_script" else Readout(model))
@@ -103,8 +103,8 @@ def _(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=OUTER)
 def readout_scripted(kind: str) -> torch.jit.ScriptModule:
-    """The loop is right. The Readout around it looks its activation up by name, and the compiler wants to
-    know it beforehand: this part has to be traced.
+    """The compiler refuses an attribute that is looked up by name, as lab.Readout does with its activation: it wants to
+    know it beforehand. This part has to be traced.
     """
     loop = torch.jit.script(Loop(scripted_cell()))
     return loop if kind == "trace_in_script" else torch.jit.script(Readout(loop))
@@ -112,8 +112,8 @@ def readout_scripted(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=ANY)
 def loop_traced(kind: str) -> torch.jit.ScriptModule:
-    """The gate was scripted and its branch survives. The loop was traced, so it has as many steps as the
-    example.
+    """The number of steps is that of the example: a branch is in the graph, and no loop. Perhaps the gate was scripted,
+    and the loop traced: it has to be scripted, too.
     """
     model = Loop(Cell(torch.jit.script(Gate())))
     return trace(model if kind == "trace_in_script" else Readout(model), SEQUENCE)
@@ -121,8 +121,8 @@ def loop_traced(kind: str) -> torch.jit.ScriptModule:
 
 @built.mistake(breaks=BOTH)
 def gate_traced():
-    """The cell was traced with a gate of Python in it: the loop survives, and the branch is the one that the
-    example took. Script the gate before the cell is traced.
+    """The results are those of a gate that always goes one way. Perhaps the cell was traced with a gate of Python in
+    it: the branch is then the one that the example took. Script the gate before the cell is traced.
     """
     return around(lambda: torch.jit.script(Loop(trace(Cell(Gate()), STEP))))
 
@@ -203,6 +203,63 @@ class Joined(Loop):
         return torch.cat(ys), h
 
 
+class StartIgnored(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        state = torch.zeros_like(h)
+        for place in range(xs.shape[0]):
+            y, state = self.cell(xs[place], state)
+            ys.append(y)
+        return torch.stack(ys), state
+
+
+class States(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(h)
+        return torch.stack(ys), h
+
+
+class WithoutGradient(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.no_grad():
+            ys = []
+            for place in range(xs.shape[0]):
+                y, h = self.cell(xs[place], h)
+                ys.append(y)
+            return torch.stack(ys), h
+
+
+class PairExchanged(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return h, torch.stack(ys)
+
+
+class NotStacked(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[list[Tensor], Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return ys, h
+
+
+class OneStepLess(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        y, h = self.cell(xs[0], h)
+        ys = [y]
+        for place in range(1, xs.shape[0] - 1):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), h
+
+
 class Edited(Loop):
     def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         ys = []
@@ -256,6 +313,57 @@ def results_swapped():
 
 
 @built.mistake(breaks=LOOP)
+def one_step_less():
+    """The loop is in the graph, and the number of steps is wrong. Perhaps range begins or ends one place off."""
+    return scripted(OneStepLess)
+
+
+@built.mistake(breaks=LOOP)
+def start_ignored():
+    """The results are those of an h of zeros. Perhaps the loop begins with zeros of its own, and not with the h that it
+    is given.
+    """
+    return scripted(StartIgnored)
+
+
+@built.mistake(breaks=LOOP)
+def states_stacked():
+    """ys holds the h of each step. It is y, the first result of the cell, that is stacked."""
+    return scripted(States)
+
+
+@built.mistake(breaks=LEFT)
+def no_gradient_at_all():
+    """No gradient reaches anything, neither xs nor h nor a parameter: this model cannot be trained. Perhaps the loop
+    runs under torch.no_grad().
+    """
+    return scripted(WithoutGradient)
+
+
+@nest.mistake(breaks=LOOP)
+def pair_exchanged(kind: str) -> torch.jit.ScriptModule:
+    """The loop gives h first and the steps second. It is (ys, h) that is asked for."""
+    if kind == "trace_in_script":
+        return torch.jit.script(PairExchanged(scripted_cell()))
+    return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)
+
+
+@nest.mistake(breaks=LOOP)
+def not_stacked(kind: str) -> torch.jit.ScriptModule:
+    """ys or h is no tensor. Perhaps ys is the list of the steps: torch.stack makes one tensor of it."""
+    if kind == "trace_in_script":
+        return torch.jit.script(NotStacked(scripted_cell()))
+    return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)
+
+
+@nest.mistake(breaks=INNER)
+def kinds_exchanged(kind: str) -> torch.jit.ScriptModule:
+    """ "trace_in_script" gives ys with an activation, which only lab.Readout has. Perhaps the two kinds were exchanged."""
+    loop = torch.jit.script(Loop(scripted_cell()))
+    return loop if kind == "script_in_trace" else trace(Readout(loop), SEQUENCE)
+
+
+@built.mistake(breaks=LOOP)
 def last_step_only():
     """ys has two dimensions and not three. Perhaps it is the y of the last step: all of them were wanted, stacked
     along a new first dimension.
@@ -289,27 +397,21 @@ def state_detached():
 
 @built.mistake(breaks=LOOP)
 def stacked_at_one():
-    """torch.stack(ys, 1) puts the steps after the batch: xs came with the length first, and so goes ys."""
+    """In ys the batch comes first and the steps after it. Perhaps by torch.stack(ys, 1): xs came with the length first,
+    and so goes ys.
+    """
     return scripted(BatchFirst)
 
 
 @nest.mistake(breaks=LOOP)
 def final_state_lost(kind: str) -> torch.jit.ScriptModule:
-    """The loop gives ys alone. The last h was to come with it: without it nobody can go on from there."""
+    """The loop does not give the pair (ys, h). Perhaps ys alone: without the last h nobody can go on from there."""
     if kind == "trace_in_script":
         return torch.jit.script(OneTensor(scripted_cell()))
     return trace(Readout(torch.jit.script(Loop(scripted_cell()))), SEQUENCE)
 
 
 # Parts at the wrong place, parts that are no submodules, parts made of something else.
-
-
-@nest.mistake(breaks=OUTER)
-def same_for_both(kind: str) -> torch.jit.ScriptModule:
-    """ "script_in_trace" gives ys without the activation, and the loop itself was returned. In the second a traced
-    Readout stands around it.
-    """
-    return torch.jit.script(Loop(scripted_cell()))
 
 
 class Scripted(nn.Module):
@@ -327,8 +429,8 @@ class Scripted(nn.Module):
 
 @built.mistake(breaks=INNER)
 def cell_rewritten():
-    """torch.jit.trace is not called. Perhaps the cell was written anew so that the compiler takes it: right, where the
-    code is yours. Here a part of somebody else's goes in as it is, and only a trace takes it.
+    """torch.jit.trace is not called for "trace_in_script". Perhaps the cell was written anew so that the compiler takes
+    it: right, where the code is yours. Here a part of somebody else's goes in as it is, and only a trace takes it.
     """
     return around(lambda: torch.jit.script(Loop(Scripted())))
 
@@ -367,8 +469,8 @@ class HiddenStep(nn.Module):
 
 @built.mistake(breaks=PARAMETERS)
 def called_through_a_python_attribute():
-    """A part that stands in a list or a tuple is no submodule. A script can reach it only by a call of
-    Python, its weights are in no state_dict, and a trace refuses it: not part of the active trace.
+    """A part is no submodule: script reaches it only by a call of Python, its weights are in no state_dict, and a trace
+    refuses it. Perhaps it stands in a list, a tuple or a closure.
     """
     return around(lambda: torch.jit.script(HiddenStep(scripted_cell())))
 
@@ -381,8 +483,8 @@ def _(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=RETURNS)
 def python_returned(kind: str) -> nn.Module:
-    """The parts are a trace and a script, and the whole is still a module of Python: it cannot be saved. The
-    outermost part has to be scripted or traced, too.
+    """What is returned is a module of Python, whatever its parts are: it cannot be saved. The outermost part has to be
+    scripted or traced, too.
     """
     loop = Loop(scripted_cell())
     return loop if kind == "trace_in_script" else Readout(torch.jit.script(loop))
@@ -390,8 +492,8 @@ def python_returned(kind: str) -> nn.Module:
 
 @nest.mistake(breaks=PARAMETERS)
 def frozen(kind: str) -> torch.jit.ScriptModule:
-    """torch.jit.freeze makes constants of the weights: a graph for one set of them, with no parameter left to
-    load.
+    """The model has no parameter left to load. Perhaps torch.jit.freeze made constants of the weights: a graph for one
+    set of them.
     """
     loop = torch.jit.script(Loop(scripted_cell()))
     return torch.jit.freeze((loop if kind == "trace_in_script" else trace(Readout(loop), SEQUENCE)).eval())
@@ -399,7 +501,9 @@ def frozen(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=OUTER)
 def readout_forgotten(kind: str) -> torch.jit.ScriptModule:
-    """ "script_in_trace" gives ys without the activation. Perhaps the loop was traced without lab.Readout around it."""
+    """ "script_in_trace" gives ys without the activation. Perhaps the loop itself was returned, or traced without
+    lab.Readout around it.
+    """
     loop = torch.jit.script(Loop(scripted_cell()))
 
     class Through(nn.Module):
@@ -411,3 +515,8 @@ def readout_forgotten(kind: str) -> torch.jit.ScriptModule:
             return self.loop(xs, h)
 
     return loop if kind == "trace_in_script" else trace(Through(), SEQUENCE)
+
+
+@nest.variant(readout_forgotten)
+def _(kind: str) -> torch.jit.ScriptModule:
+    return torch.jit.script(Loop(scripted_cell()))

@@ -40,7 +40,9 @@ def run(program: str, path: Path, example: Example, *words: object) -> Tensor:
 
 @exercise.mistake(breaks=AT_PATH)
 def whole_module_pickled(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """torch.save(module) stores the name of the class, not its code: who loads it must import the class."""
+    """At path there is a pickle with the name of the class, not its code: who loads it must import the class, and the
+    other process could not. Perhaps by torch.save(module).
+    """
     torch.save(module, path)
     return run(START + "module = torch.load(sys.argv[1], weights_only=False).eval()\n" + RUN, path, example)
 
@@ -53,8 +55,8 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=AT_PATH)
 def class_made_importable(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """With the folder of the class on sys.path a pickle loads; but then the file is half of what must be
-    shipped.
+    """At path there is a pickle with the name of the class, and a result came back all the same. Perhaps the folder of
+    the class was put on sys.path, or the pickle was loaded here: the file is half of what must be shipped.
     """
     torch.save(module, path)
     folder = Path(inspect.getfile(type(module))).parent
@@ -64,7 +66,9 @@ def class_made_importable(module: nn.Module, example: Example, path: Path) -> Te
 
 @exercise.mistake(breaks=AT_PATH)
 def state_dict_saved(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """A state_dict is the right thing for a checkpoint, and no program: the code travels beside it, by hand."""
+    """At path there are tensors and no program. Perhaps a state_dict, which is the right thing for a checkpoint: the code
+    travels beside it, by hand.
+    """
     torch.save(module.state_dict(), path)
     source = inspect.getsource(type(module))
     make = f"from torch import Tensor, nn\n{source}\nmodule = {type(module).__name__}()\n"
@@ -87,8 +91,8 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=EVALUATION)
 def traced(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """A trace is one run: the branch that the example took, and as many rows as it had. This module needs
-    script.
+    """For an h with a negative sum the file is wrong. Perhaps it is a trace: that is one run, with the branch that the
+    example took, and as many rows as it had. This module needs script.
     """
     modes = {part: part.training for part in module.modules()}
     torch.jit.trace(module.eval(), example, check_trace=False).save(path)
@@ -105,7 +109,9 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=RETURNS)
 def traced_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """Dropout was recorded as it ran: switched on, for good. eval() on the loaded file changes nothing."""
+    """The values are wrong, and the file gives wrong ones after eval(), too. Perhaps a trace recorded the dropout as it
+    ran: switched on, for good.
+    """
     torch.jit.trace(module, example, check_trace=False).save(path)
     return run(LOAD + RUN, path, example)
 
@@ -118,15 +124,17 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=RETURNS)
 def saved_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """A scripted module is saved in the mode that it is in, and C++ or a server will not think of eval()."""
+    """The values are wrong, and the file is right after eval(). Perhaps it was saved in training mode: a scripted module
+    is saved in the mode that it is in, and C++ or a server will not think of eval().
+    """
     torch.jit.script(module).save(path)
     return run(LOAD + RUN, path, example)
 
 
 @exercise.mistake(breaks=EVALUATION)
 def eval_by_the_reader(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """The right values come from an eval() in the other program. The next reader of the file does not have
-    it.
+    """The result is right, and who loads the file and runs it gets different values. Perhaps eval() stands in the other
+    program: the next reader of the file does not have it.
     """
     torch.jit.script(module).save(path)
     return run(LOAD + "module.eval()\n" + RUN, path, example)
@@ -134,8 +142,8 @@ def eval_by_the_reader(module: nn.Module, example: Example, path: Path) -> Tenso
 
 @exercise.mistake(breaks=LEFT)
 def left_in_evaluation(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """module.eval() was called on the caller's own module: the training that goes on has no dropout from here
-    on.
+    """The caller's module is in evaluation mode afterwards: the training that goes on has no dropout from here on.
+    Perhaps module.eval() was called on it.
     """
     module.eval()
     torch.jit.script(module).save(path)
@@ -144,8 +152,8 @@ def left_in_evaluation(module: nn.Module, example: Example, path: Path) -> Tenso
 
 @exercise.mistake(breaks=LEFT)
 def all_put_into_training(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """train() afterwards puts every part into training mode, also one that was kept in evaluation mode on
-    purpose.
+    """A part that was kept in evaluation mode on purpose is in training mode afterwards. Perhaps by train() on the whole
+    module, which puts every part there.
     """
     module.eval()
     torch.jit.script(module).save(path)
@@ -155,8 +163,8 @@ def all_put_into_training(module: nn.Module, example: Example, path: Path) -> Te
 
 @exercise.mistake(breaks=WRITES)
 def loaded_here(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """This process has the class, the weights and everything else: loading here shows only that the file is
-    readable.
+    """No other process has run. Perhaps the file was loaded here: this process has the class, the weights and everything
+    else, so this shows only that the file is readable.
     """
     torch.jit.script(module).eval().save(path)
     return torch.jit.load(path)(*example)
@@ -173,7 +181,9 @@ def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=RETURNS)
 def printed_with_four_digits(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """print shows four digits of a tensor. Send the tensor in a file: torch.save there, torch.load here."""
+    """All but a few digits are lost. Perhaps the result was printed: print shows four digits of a tensor. Send the tensor in a file:
+    torch.save there, torch.load here.
+    """
     torch.jit.script(module).eval().save(path)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(list(example), given := Path(folder) / "given.pt")
@@ -184,7 +194,9 @@ def printed_with_four_digits(module: nn.Module, example: Example, path: Path) ->
 
 @exercise.mistake(breaks=RETURNS)
 def dtype_lost_in_a_list(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """tolist() keeps the numbers and forgets the dtype; torch.tensor makes float32 of a list of floats."""
+    """The result is float32 and not float64. Perhaps it went through a list: tolist() keeps the numbers and forgets the
+    dtype, and torch.tensor makes float32 of a list of floats.
+    """
     torch.jit.script(module).eval().save(path)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(list(example), given := Path(folder) / "given.pt")
@@ -214,3 +226,34 @@ def example_edited(module: nn.Module, example: Example, path: Path) -> Tensor:
     for part in example:
         part.zero_()
     return made
+
+
+@exercise.mistake(breaks=RETURNS)
+def result_in_training_mode(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The values are wrong, and the file at path gives the right ones. Perhaps the result was computed with the module
+    as it was given, in training mode, or the other program calls train().
+    """
+    torch.jit.script(module).eval().save(path)
+    run(LOAD + RUN, path, example)
+    return module(*example)
+
+
+@exercise.variant(result_in_training_mode)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.jit.script(module).eval().save(path)
+    return run(LOAD + "module.train()\n" + RUN, path, example)
+
+
+@exercise.mistake(breaks=RETURNS)
+def computed_in_float32(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The result is float64 and exact to about six digits, as float32 is. Perhaps it went through float32 on the way."""
+    torch.jit.script(module).eval().save(path)
+    return run(LOAD + RUN, path, example).float().double()
+
+
+@exercise.variant(computed_in_float32)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    torch.jit.script(module).eval().save(path)
+    return run(
+        LOAD + "torch.save(module(*torch.load(sys.argv[2])).float(), sys.argv[3])\n", path, example
+    ).double()

@@ -133,7 +133,7 @@ def repaired(name: str, answer: Answer, trial: Trial) -> tuple[nn.Module, nn.Mod
         "The module's parameters are not those of the broken one.",
         expected=str(wanted),
         got=str(names),
-        observed=("parameters", sorted(names.items())),
+        observed=("parameters", *kind_of_names(names, wanted)),
     )
     weights = {
         key: torch.randn(value.shape, generator=trial.generator)
@@ -144,6 +144,17 @@ def repaired(name: str, answer: Answer, trial: Trial) -> tuple[nn.Module, nn.Mod
     reference.load_state_dict(weights)
     module.load_state_dict(weights)
     return module.eval(), reference
+
+
+def kind_of_names(names: dict[str, tuple], wanted: dict[str, tuple]) -> tuple[str, ...]:
+    """How names and shapes of parameters are wrong, whatever a learner calls his own parts."""
+    if not names:
+        return ("none",)
+    ends = {key: [name for name in names if name.endswith(f".{key}")] for key in wanted}
+    if len(names) == len(wanted) and all(len(found) == 1 for found in ends.values()):
+        return ("prefix",)
+    more, missing = sorted(names.keys() - wanted.keys()), sorted(wanted.keys() - names.keys())
+    return "more", *more, "missing", *missing
 
 
 def compiled(module: nn.Module, trial: Trial) -> torch.jit.ScriptModule:
@@ -162,13 +173,17 @@ def last_line(error: BaseException) -> str:
     return (message[-1] if message else f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")[:220]
 
 
-def results_equal(module: Any, reference: nn.Module, name: str, trial: Trial, who: str) -> None:
-    """Each call gives what the broken module gives in Python."""
+def results_equal(
+    module: Any, reference: nn.Module, name: str, trial: Trial, who: str, python: bool = False
+) -> None:
+    """Each call gives what the broken module gives in Python. python: the module holds a call of Python."""
     gaps = []
     for method, args, words in calls_for(name, reference, trial):
         want, got = getattr(reference, method)(*args), outcome(module, method, args)
         if isinstance(got, Exception):
-            gaps.append((words, "raised", last_line(got), ""))
+            line = last_line(got)
+            kind = "raised: a type" if "Expected a value of type" in line else "raised"
+            gaps.append((words, kind, line, ""))
         elif found := difference(_detached(got), _detached(want)):
             kind = f"{found.kind} {as_of_depth(got, reference, args)}" if name == "layers" else found.kind
             gaps.append((words, kind, found.sentence, found.symptom))
@@ -176,12 +191,17 @@ def results_equal(module: Any, reference: nn.Module, name: str, trial: Trial, wh
         words, kind, sentence, symptom = gaps[0]
         trial.given(f"{words}, {who}")
         trial.fail(
-            f"The call raised, {who}." if kind == "raised" else f"The result, {who}: {sentence}.",
+            f"The call raised, {who}." if kind.startswith("raised") else f"The result, {who}: {sentence}.",
             expected="the result of the broken module in Python",
-            got=sentence if kind == "raised" else "",
+            got=sentence if kind.startswith("raised") else "",
             symptom=symptom,
-            observed=(who, [gap[:2] for gap in gaps]),
+            observed=(who, [gap[:2] for gap in gaps], *(["a call of Python is left"] if python else [])),
         )
+
+
+def calls_python(scripted: torch.jit.ScriptModule) -> bool:
+    """Whether a call of Python is left in forward, or in what it calls."""
+    return bool(scripted.inlined_graph.findAllNodes("prim::PythonOp"))
 
 
 def as_of_depth(got: Any, reference: nn.Module, args: tuple[Any, ...]) -> str:
@@ -249,7 +269,7 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             got="forward alone",
             observed="no encode",
         )
-    results_equal(scripted, reference, name, trial, "scripted")
+    results_equal(scripted, reference, name, trial, "scripted", calls_python(scripted))
     trial.given(f'torch.jit.save(torch.jit.script(scriptable("{name}")), file)')
     try:
         with quiet():

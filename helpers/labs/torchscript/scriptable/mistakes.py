@@ -19,6 +19,15 @@ from helpers.labs.torchscript.scriptable.exercise import (
     WHAT,
     scriptable,
 )
+from helpers.labs.torchscript.scriptable.logged import (
+    Always,
+    AtZero,
+    Ignored,
+    NoNotes,
+    NotesAlways,
+    NotesOfScript,
+    OneSign,
+)
 from helpers.labs.torchscript.scriptable.right import REPAIRED
 from helpers.labs.torchscript.shown import broken
 from helpers.labs.torchscript.shown.broken import BROKEN, WIDTH
@@ -44,8 +53,8 @@ EXAMPLES = {
 
 @scriptable.mistake(breaks=RETURNS)
 def traced_instead(name: str) -> nn.Module:
-    """A trace compiles anything, since it never reads the code: it holds the one way that the example went,
-    with the mask there, the sign fixed and the step a constant.
+    """What is returned is a trace. It compiles anything, since it never reads the code, and it holds the one way that
+    its example went.
     """
     return torch.jit.trace(BROKEN[name]().eval(), EXAMPLES.get(name, (X,)), check_trace=False, strict=False)
 
@@ -59,17 +68,17 @@ def _(name: str) -> nn.Module:
 
 @scriptable.mistake(breaks=RETURNS)
 def scripted_already(name: str) -> nn.Module:
-    """The check scripts the module itself, and calls it from Python before that: what only Python does (the
-    notes of training) is gone from a scripted one.
+    """What is returned is scripted already. The check scripts the module itself, and calls it from Python before that:
+    what only Python does (the notes of training) is gone from a scripted one.
     """
     return torch.jit.script(REPAIRED[name]())
 
 
 @scriptable.mistake(breaks=SCRIPTED)
 def left_as_it_was(name):
-    """ "optional" compiles as it stands, with a mask that must be there: without an annotation `mask` is a
-    Tensor, and `mask is not None` is decided when it is compiled. That a module compiles does not mean that
-    it is right.
+    """ "optional" compiles, and then cannot be called without a mask. Perhaps `mask` has no annotation: it is a Tensor
+    then, and `mask is not None` is decided when it is compiled. That a module compiles does not mean that it is
+    right.
     """
     return BROKEN[name]()
 
@@ -114,17 +123,28 @@ class MaskByTruth(broken.Masked):
 
 @built.mistake(breaks=OWN["optional"])
 def mask_required():
-    """With `mask: Tensor` it compiles, and whoever has no mask can no longer call it. Optional[Tensor] = None
-    says what the model takes.
+    """Without a mask it raises, also in Python. Perhaps `mask` has no default, or is a Tensor by its annotation: it compiles
+    so, and whoever has no mask can no longer call it. `Optional[Tensor] = None` says what the model takes.
     """
     return but(optional=MaskOfOnes)
 
 
+class MaskWithoutDefault(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        y = self.fc(x)
+        if mask is not None:
+            y = y * mask
+        return y
+
+
+scriptable.variant(mask_required)(but(optional=MaskWithoutDefault))
+
+
 @built.mistake(breaks=WHAT)
 def optional_not_refined():
-    """The compiler knows that an Optional is a Tensor only inside an `if mask is not None:` on a local
-    variable itself. A flag computed before does not tell it, nor does a test of an attribute, which could
-    change meanwhile.
+    """The compiler meets an Optional[Tensor] where a different type is needed. It is a Tensor only inside an
+    `if mask is not None:` on the local variable itself. Perhaps a flag computed before is asked, or an attribute,
+    which could change meanwhile.
     """
     return but(optional=NotRefined)
 
@@ -134,7 +154,7 @@ scriptable.variant(optional_not_refined)(but(optional=MaskAttribute))
 
 @built.mistake(breaks=WHAT)
 def truth_of_the_mask():
-    """`if mask:` asks for the truth of a tensor of many elements, or of an Optional, which has none. Ask
+    """With a mask it raises. Perhaps by `if mask:`, which asks for the truth of a tensor of many elements. Ask
     `mask is not None`.
     """
     return but(optional=MaskByTruth)
@@ -187,31 +207,39 @@ class NoEmptyRows(broken.Counted):
 
 @built.mistake(breaks=WHAT)
 def list_untyped():
-    """An empty list is a list of Tensors until it is told otherwise: `places: list[int] = []`."""
+    """The compiler refuses what is appended to a list. Perhaps the list has no type: an empty one is a list of Tensors
+    until it is told otherwise, `places: list[int] = []`.
+    """
     return but(list=Untyped)
 
 
 @built.mistake(breaks=WHAT)
 def step_untyped():
-    """An argument without an annotation is a Tensor, whatever the caller gives: `step: int`."""
+    """The range gets a Tensor. An argument without an annotation is one, whatever the caller gives: `step: int`."""
     return but(list=StepUntyped)
 
 
 @built.mistake(breaks=SAME)
 def rows_renumbered():
-    """After `x[::step]` enumerate counts what is left: 0, 1, 2. The row's own number was wanted."""
+    """For a step of 2 or 3 the result differs. Perhaps by enumerate after `x[::step]`: it counts what is left, 0, 1, 2.
+    The row's own number was wanted.
+    """
     return but(list=FromZero)
 
 
 @built.mistake(breaks=WHAT)
 def dict_untyped():
-    """An empty dict has str keys and Tensor values until it is told otherwise: `rows: dict[str, int] = {}`."""
+    """The compiler has a dict of Tensors where a different type is needed. Perhaps a dict has no type: an empty one has
+    str keys and Tensor values until it is told otherwise, `rows: dict[str, int] = {}`.
+    """
     return but(dict=RowsUntyped)
 
 
 @built.mistake(breaks=WHAT)
 def argument_dict_untyped():
-    """`named` without an annotation is a Tensor, and a Tensor has no items(): `named: dict[str, Tensor]`."""
+    """The compiler takes something for a Tensor, which has no items(). Perhaps `named` has no annotation:
+    `named: dict[str, Tensor]`.
+    """
     return but(dict=NamedUntyped)
 
 
@@ -237,9 +265,9 @@ class Unannotated(broken.Gated):
 
 @built.mistake(breaks=WHAT)
 def not_final():
-    """`self.gated` is an attribute that could change, so both ways are compiled, and one of them asks for a
-    layer that is not there. `gated: Final[bool]` in the body of the class makes it a constant; the other way
-    is left out.
+    """The compiler asks for the layer `gate`, which is not there. Perhaps `gated` is not Final: an attribute could change,
+    so both ways are compiled. `gated: Final[bool]` in the body of the class makes it a constant; the other way is left
+    out.
     """
     return but(final=broken.Gated)
 
@@ -249,14 +277,16 @@ scriptable.variant(not_final)(but(final=Unannotated))
 
 @built.mistake(breaks=RETURNS)
 def gate_added():
-    """With a gate it compiles, and is another model: its parameters do not fit the file of the old one."""
+    """The model has a layer `gate` more. So it compiles, and is a different model: its parameters do not fit the file of
+    the old one.
+    """
     return but(final=with_gate)
 
 
 @built.mistake(breaks=OWN["export"])
 def export_forgotten():
-    """script compiles forward and what forward calls. A method that only others call needs @torch.jit.export;
-    without it, it is not in the scripted module.
+    """The scripted module has no `encode`. script compiles forward and what forward calls; a method that only others
+    call needs @torch.jit.export.
     """
     return but(export=broken.Encoder)
 
@@ -297,8 +327,8 @@ class UnusedRun(Uncalled):
 
 @built.mistake(breaks=SAVED)
 def ignored_on_the_hot_path():
-    """@torch.jit.ignore lets the compiler go on by leaving a call of Python in place: nothing of the work is
-    compiled, and the module can neither be saved nor run without Python.
+    """A call of Python is left in the scripted module: it can neither be saved nor run without Python. Perhaps by
+    @torch.jit.ignore: it lets the compiler go on, and the work of that method is not compiled.
     """
     return but(list=IgnoredRows)
 
@@ -308,55 +338,16 @@ scriptable.variant(ignored_on_the_hot_path)(but(layers=Uncalled))
 
 @built.mistake(breaks=SCRIPTED)
 def unused_on_the_hot_path():
-    """@torch.jit.unused puts an error in the place of the method: it is for what the scripted model never
-    calls, and here it calls it each time.
+    """The scripted module raises at each call. Perhaps by @torch.jit.unused: it puts an error in the place of the method,
+    and is for what the scripted model never calls.
     """
     return but(layers=UnusedRun)
 
 
-# Notes, branches, parameters, loops.
-
-
-class Ignored(broken.Logged):
-    @torch.jit.ignore
-    def note(self, x: Tensor) -> None:
-        self.notes.append(x.mean().item())
-
-
-class NoNotes(broken.Logged):
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.fc(x)
-        return y if y.sum() > 0 else -y
-
-
-class NotesOfScript(broken.Logged):
-    @torch.jit.unused
-    def note(self, x: Tensor) -> None:
-        pass
-
-
-class OneSign(broken.Logged):
-    def forward(self, x: Tensor) -> Tensor:
-        if not torch.jit.is_scripting() and self.training:
-            self.note(x)
-        return self.fc(x).abs()
-
-
-class Always(broken.Logged):
-    @torch.jit.unused
-    def note(self, x: Tensor) -> None:
-        super().note(x)
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.note(x)
-        y = self.fc(x)
-        return y if y.sum() > 0 else -y
-
-
 @built.mistake(breaks=SAVED)
 def ignored_instead_of_unused():
-    """An ignored method stays a call of Python, even where it is never reached, and torch.jit.save refuses
-    the whole module. @torch.jit.unused, or `if not torch.jit.is_scripting():`, leaves none.
+    """The scripted module cannot be saved. Perhaps `note` is ignored: it stays a call of Python then, even where it is
+    never reached. @torch.jit.unused, or `if not torch.jit.is_scripting():`, leaves none.
     """
     return but(ignored=Ignored)
 
@@ -378,23 +369,7 @@ def noted_in_eval_mode():
     return but(ignored=Always)
 
 
-class NotesAlways(REPAIRED["ignored"]):
-    def forward(self, x: Tensor) -> Tensor:
-        if not torch.jit.is_scripting():
-            self.note(x)
-        y = self.fc(x)
-        return y if y.sum() > 0 else -y
-
-
 scriptable.variant(noted_in_eval_mode)(but(ignored=NotesAlways))
-
-
-class AtZero(REPAIRED["ignored"]):
-    def forward(self, x: Tensor) -> Tensor:
-        if self.training:
-            self.note(x)
-        y = self.fc(x)
-        return y if y.sum() >= 0 else -y
 
 
 class MaskWithoutZeros(broken.Masked):
@@ -415,16 +390,16 @@ class OneLayerMore(broken.Stack):
 
 @built.mistake(breaks=SAME)
 def sign_at_zero():
-    """Where the sum is 0 the sign is not turned. The question of the broken one is `> 0`, so that 0 goes the other
-    way.
+    """Where the sum is 0 the result differs. Perhaps the question is `>= 0`: that of the broken one is `> 0`, so that 0
+    goes the other way.
     """
     return but(ignored=AtZero)
 
 
 @built.mistake(breaks=SAME)
 def mask_with_zeros_ignored():
-    """A mask that holds zeros is not used. Perhaps the truth of the mask is asked, by all(). Ask
-    `mask is not None`.
+    """Where the mask holds zeros the result differs. Perhaps the truth of the mask is asked, by all(), and it is not
+    used then. Ask `mask is not None`.
     """
     return but(optional=MaskWithoutZeros)
 
@@ -473,6 +448,14 @@ class DepthFixed(broken.Stack):
         return x
 
 
+class DepthUntyped(broken.Stack):
+    def forward(self, x, depth):
+        for place, layer in enumerate(self.layers):
+            if place < depth:
+                x = torch.tanh(layer(x))
+        return x
+
+
 class ListOfLayers(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -507,6 +490,12 @@ def depth_a_constant():
     return but(layers=DepthFixed)
 
 
+@built.mistake(breaks=SCRIPTED)
+def depth_untyped():
+    """The scripted module refuses an int for the depth. An argument without an annotation is a Tensor: `depth: int`."""
+    return but(layers=DepthUntyped)
+
+
 @built.mistake(breaks=SAME)
 def first_layer_repeated():
     """From depth 2 on the result is that of no depth. Perhaps it is `self.layers[0]`, again and again: a literal is
@@ -517,7 +506,7 @@ def first_layer_repeated():
 
 @built.mistake(breaks=RETURNS)
 def plain_list_of_layers():
-    """In a plain list the layers are no submodules: their parameters are not in the state_dict, and the
+    """The model has no parameters. Perhaps the layers stand in a plain list: there they are no submodules, and the
     compiler does not see them.
     """
     return but(layers=ListOfLayers)
@@ -525,8 +514,8 @@ def plain_list_of_layers():
 
 @built.mistake(breaks=WHAT)
 def index_left():
-    """A ModuleList holds modules of different types, and what a variable index gives has no type: the
-    compiler refuses `self.layers[place]`. It unrolls `enumerate(self.layers)`.
+    """The compiler refuses a ModuleList whose index is a variable: it holds modules of different types, and what such an
+    index gives has no type. It unrolls `enumerate(self.layers)`.
     """
     return but(layers=broken.Stack)
 
@@ -544,8 +533,8 @@ class Wrapped(nn.Module):
 
 @scriptable.mistake(breaks=RETURNS)
 def wrapped(name):
-    """A wrapper puts its own name in front of every parameter, so old files no longer load, and a wrapper
-    with *args is one more thing that the compiler refuses.
+    """Every parameter has something in front of its name, so old files no longer load. Perhaps by a wrapper, which puts
+    its own name there.
     """
     return Wrapped(BROKEN[name]())
 
@@ -555,7 +544,7 @@ scriptable.variant(wrapped)(lambda name: Wrapped(REPAIRED[name]()))
 
 @scriptable.mistake(breaks=RETURNS)
 def class_returned(name):
-    """The class itself was returned. A model is an instance: call it."""
+    """A class was returned. A model is an instance: call it."""
     return REPAIRED[name]
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 HIDDEN = (
     "import sys; sys.modules['helpers'] = None\n"  # this project is installed: that would be no elsewhere
 )
-SECONDS = 60
+SECONDS = 180  # torch.export.load imports much: 5 on a quiet machine
 
 _forks = False
 

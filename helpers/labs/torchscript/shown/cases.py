@@ -99,10 +99,19 @@ class Case:
 Drawn = tuple[nn.Module, tuple[Tensor, ...]]
 
 
+def _drawn_branch(draw: random.Random) -> tuple[float, int]:
+    return round(draw.uniform(-2, 2), 2), draw.choice([-3, 3])
+
+
+def branch_of(seed: int) -> tuple[float, int]:
+    """Of the case "branch" with this seed: the threshold, and how far above it the mean of the example is."""
+    return _drawn_branch(random.Random(f"branch {seed}"))
+
+
 def _branch(draw: random.Random, rows: Callable[[int], Tensor]) -> Drawn:
-    threshold = round(draw.uniform(-2, 2), 2)
+    threshold, above = _drawn_branch(draw)
     x = rows(3)
-    return Branch(threshold), (x - x.mean() + threshold + draw.choice([-3, 3]),)
+    return Branch(threshold), (x - x.mean() + threshold + above,)
 
 
 def _warm_up(draw: random.Random, rows: Callable[[int], Tensor]) -> Drawn:

@@ -1,7 +1,7 @@
-"""Runs a TorchScript file in C++: a small program, built once against the installed torch and kept.
+"""Runs models in C++: a small program, built once against the installed torch, and packages of AOTInductor. Both are kept.
 
-It stands in .labbook/cpp/ under a name that changes with its sources and with torch. A build happens in a folder of its
-own, under a lock, and the program takes its place in one step: two notebooks at once build once, and what an
+They stand in .labbook/cpp/ under names that change with what they are made of and with torch. A build happens in a
+folder of its own, under a lock, and the file takes its place in one step: two notebooks at once build once, and what an
 interrupted build left is swept away by the next.
 """
 
@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from helpers import paths
+from helpers.labs.torchscript.shared.quiet import quiet
 
 SOURCES = Path(__file__).with_name("cpp")
 KEPT = paths.STATE / "cpp"
@@ -61,24 +62,57 @@ def runner(kept: Path = KEPT, sources: Path = SOURCES) -> Path:
     Raises:
         RuntimeError: the build failed; the message ends with the first error that it told.
     """
-    program = kept / f"run_module-{key(sources)}"
-    if program.exists():
-        return program
-    kept.mkdir(parents=True, exist_ok=True)
-    with _locked(kept / "lock"):
-        if program.exists():  # built by another notebook while this one waited
-            return program
-        for left in kept.glob("building-*"):  # by a build that was interrupted: nobody else builds now
+
+    def build(folder: Path) -> Path:
+        generator = [] if shutil.which("make") else ["-G", "Ninja"]
+        _run(["cmake", "-S", str(sources), "-B", str(folder), f"-DTORCH={torch_folder()}", *generator])
+        _run(["cmake", "--build", str(folder)])
+        return folder / "run_module"
+
+    return _kept(kept / f"run_module-{key(sources)}", build)
+
+
+def package(program: torch.export.ExportedProgram, kept: Path = KEPT) -> Path:
+    """The program as a package of AOTInductor, compiled if it is not there yet.
+
+    In a process of its own: the compiler of torch changes settings of the Python that imports it.
+
+    Raises:
+        RuntimeError: it was not compiled; the message ends with the first error that was told.
+    """
+    made_of = hashlib.sha256(f"{key()} {program.range_constraints}".encode())
+    for graph in program.graph_module.modules():
+        made_of.update(getattr(graph, "code", "").encode())
+    for name, value in program.state_dict.items():
+        made_of.update(name.encode() + value.detach().contiguous().numpy().tobytes())
+
+    def build(folder: Path) -> Path:
+        given, made = folder / "program.pt2", folder / "package.pt2"
+        with quiet():
+            torch.export.save(program, given)
+        command = [sys.executable, str(SOURCES / "package.py"), str(given), str(made)]
+        _run(command, "package", TORCHINDUCTOR_CACHE_DIR=str(folder / "cache"))
+        return made
+
+    return _kept(kept / f"package-{made_of.hexdigest()[:16]}.pt2", build)
+
+
+def _kept(path: Path, build: Callable[[Path], Path]) -> Path:
+    """The file at path; where there is none, what `build` makes in a folder takes its place."""
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.parent / "lock"):
+        if path.exists():  # built by another notebook while this one waited
+            return path
+        for left in path.parent.glob("building-*"):  # by a build that was interrupted: nobody else builds now
             shutil.rmtree(left, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix="building-", dir=kept))
+        folder = Path(tempfile.mkdtemp(prefix="building-", dir=path.parent))
         try:
-            generator = [] if shutil.which("make") else ["-G", "Ninja"]
-            _run(["cmake", "-S", str(sources), "-B", str(folder), f"-DTORCH={torch_folder()}", *generator])
-            _run(["cmake", "--build", str(folder)])
-            os.replace(folder / "run_module", program)
+            os.replace(build(folder), path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    return program
+    return path
 
 
 @contextmanager
@@ -91,10 +125,15 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _run(command: list[str]) -> None:
+def _run(command: list[str], what: str = "C++ program", **variables: str) -> None:
     # A session of its own, so that the compiler ends with cmake when the stop button is pressed.
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env=os.environ | variables,
     )
     try:
         output, _ = process.communicate(timeout=SECONDS)
@@ -105,12 +144,17 @@ def _run(command: list[str]) -> None:
     if process.returncode:
         lines = output.strip().splitlines() or [f"it ended with code {process.returncode}"]
         raise RuntimeError(
-            "the C++ program was not built: " + next((line for line in lines if "rror" in line), lines[-1])
+            f"the {what} was not built: " + next((line for line in lines if "rror" in line), lines[-1])
         )
 
 
-def run_in_cpp(path: Path, example: tuple[Tensor, ...], program: Path | None = None) -> Tensor:
-    """What the module in a TorchScript file gives for these tensors, computed by a C++ program.
+def run_in_cpp(
+    path: Path, example: tuple[Tensor, ...], program: Path | None = None, *, checked: bool = False
+) -> Tensor:
+    """What the module in a file gives for these tensors, computed by a C++ program.
+
+    path: TorchScript, or a package of AOTInductor, whose name ends with .pt2.
+    checked: a package is told to look at its inputs.
 
     Raises:
         RuntimeError: the program was not built, or failed; the message ends with what it said.
@@ -119,7 +163,8 @@ def run_in_cpp(path: Path, example: tuple[Tensor, ...], program: Path | None = N
         inputs, output = Path(folder) / "inputs.pt", Path(folder) / "output.pt"
         torch.save([tensor.detach() for tensor in example], inputs)
         command = [str(program or runner()), str(path), str(inputs), str(output)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        variables = os.environ | {"AOTI_RUNTIME_CHECK_INPUTS": str(int(checked))}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=variables)
         if done.returncode:
             lines = [line for line in done.stderr.strip().splitlines() if line.strip()]
             message = lines[0] if lines else f"it ended with code {done.returncode}"

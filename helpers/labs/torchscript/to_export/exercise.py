@@ -29,7 +29,7 @@ from helpers.labs.torchscript.to_export.exported import (
 )
 
 KEEPS = "The module as an ExportedProgram that keeps what torch.export alone would refuse or lose."
-LEFT = "The module is left as it is: what has to be written otherwise stands in modules of yours."
+LEFT = "The module is left as it is, modes and parameters, too: what has to be written otherwise stands in modules of yours."
 SAME = (
     "`to_export(...).module()` gives what `module` gives, for each size of the dynamic dimensions: of dimension 0 from "
     "2 on, of dimension 1 of Averaged from 2 to the length of its table."
@@ -99,10 +99,13 @@ def same_results(one: Program, trial: Trial) -> None:
                 got = model(x.detach())
         except Exception as error:
             line = first_sentence(re.sub(r"\(with implementation in .*?\): ?", "", str(error)))
-            gaps.append((words, "raised " + re.sub(r"\d+", "#", line.partition("Guard failed: ")[2]), line))
+            guard = re.sub(r"(= ?)\d+", r"\1#", line.partition("Guard failed: ")[2])
+            gaps.append(
+                (words, f"raised {guard or ('an alias' if 'alias' in str(error) else '')}".strip(), line)
+            )
             continue
         if gap := difference(got, want):
-            gaps.append((words, gap.kind, gap.sentence))
+            gaps.append((words, kind_of_result(one, x, got, want) or gap.kind, gap.sentence))
     if gaps:
         words, kind, sentence = gaps[0]
         trial.given(f"to_export(lab.{one.name}(), ...).module()(x), {words}")
@@ -110,8 +113,28 @@ def same_results(one: Program, trial: Trial) -> None:
             "The program raised." if kind.startswith("raised") else f"The result: {sentence}.",
             expected="what the module gives",
             got=sentence if kind.startswith("raised") else "",
-            observed=[gap[:2] for gap in gaps],
+            observed=[gap[:2] for gap in gaps] + ([("fixed", fixed(one))] if "raised" in str(gaps) else []),
         )
+
+
+def fixed(one: Program) -> list[int]:
+    """The dimensions of x whose size is a constant of the program."""
+    return [dim for dim, (least, _) in enumerate(ranges(one)) if least == "fixed"]
+
+
+def kind_of_result(one: Program, x: Tensor, got: Tensor, want: Tensor) -> str:
+    """What a wrong result is, where it can be told."""
+    if got.shape != want.shape:
+        return ""
+    if one.name == "Averaged":
+        divided = got * len(one.x) / len(x)
+        return "" if difference(divided, want, rtol=1e-4, atol=1e-5) else "divided by the example's batch"
+    if one.name == "Branching":
+        with torch.no_grad():
+            up, down = one.module.up(x), torch.tanh(one.module.down(x))
+        other = down if x.sum() > 0 else up
+        return "" if difference(got, other, rtol=1e-4, atol=1e-5) else "the other branch"
+    return ""
 
 
 @to_export.property("Averaged: other batches, other lengths", asks=(KEEPS, SAME, LEFT), changes=RNG)
@@ -163,8 +186,16 @@ def constraints(answer: Answer, trial: Trial) -> None:
             expected="the dynamic ones from 2 (or less) on, "
             + (f"the length to {LONGEST}, where the table ends" if name == "Averaged" else "without an end")
             + "; the last one fixed",
-            observed=(name, found),
+            observed=(name, list(map(kind_of_range, found, wanted))),
         )
+
+
+def kind_of_range(found: tuple[str, str], need: str) -> str:
+    """How a range is wrong, or ""."""
+    least, greatest = found
+    if greatest != need:
+        return "fixed" if greatest == "fixed" else "no end" if greatest == "int_oo" else "a different end"
+    return "" if least in ("0", "1", "2", "fixed") else "begins late"
 
 
 @to_export.property("Branching: the graph holds one torch.cond", asks=COND, changes=RNG)
@@ -189,7 +220,8 @@ def own_operators(one: Program) -> list[torch._ops.OpOverload]:
 
 @to_export.property("Squared: the graph holds an operator of your own", asks=OPERATOR, changes=RNG)
 def one_operator(answer: Answer, trial: Trial) -> None:
-    found = own_operators(program_of(answer, "Squared", trial))
+    one = program_of(answer, "Squared", trial)
+    found = own_operators(one)
     trial.true(
         len(found) > 0,
         "There is no operator of your own in the graph: torch.export went through the Function, wrote down what its "
@@ -197,6 +229,25 @@ def one_operator(answer: Answer, trial: Trial) -> None:
         expected="an operator, made with torch.library.custom_op",
         observed="no operator",
     )
+    needed = needed_for_the_result(one.program.graph)
+    trial.true(
+        any(node.target in found for node in needed),
+        "There is an operator of your own in the graph, and the result is computed without it.",
+        expected="a result that the operator has part in",
+        got=f"{', '.join(map(str, found))}, whose result nobody uses",
+        observed="unused operator",
+    )
+
+
+def needed_for_the_result(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """The nodes that the output of a graph depends on."""
+    waiting = [node for node in graph.nodes if node.op == "output"]
+    found = set(waiting)
+    while waiting:
+        new = set(waiting.pop().all_input_nodes) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def accepted_by_torch(one: Program, trial: Trial) -> None:

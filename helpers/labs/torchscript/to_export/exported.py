@@ -143,8 +143,7 @@ def _outcome(answer: Answer, module: nn.Module, x: Tensor, dynamic: tuple[int, .
 
 
 def _asked(answer: Answer, module: nn.Module, x: Tensor, dynamic: tuple[int, ...], trial: Trial) -> Any:
-    before = {name: value.detach().clone() for name, value in module.state_dict().items()}
-    own = set(vars(module))
+    before = state_of(module)
     try:
         with (
             quiet(),
@@ -159,20 +158,28 @@ def _asked(answer: Answer, module: nn.Module, x: Tensor, dynamic: tuple[int, ...
             raise
         tell_refusal(error, trial)
         raise
-    after = module.state_dict()
-    is_as_it_was = (
-        type(module) in MODELS.values()
-        and set(vars(module)) == own
-        and after.keys() == before.keys()
-        and all(torch.equal(after[name], value) for name, value in before.items())
-    )
+    after = state_of(module)
+    changed = [what for what in before if before[what] != after[what]]
     trial.true(
-        is_as_it_was,
-        "The module that was given is another one afterwards: somebody else goes on using it.",
+        not changed,
+        f"The module that was given is another one afterwards, and somebody else goes on using it. Changed: "
+        f"{', '.join(changed)}.",
         expected="a module that is left as it is; what differs stands in a module of yours",
-        observed=("module changed", type(program).__name__),
+        observed=("module changed", changed, type(program).__name__),
     )
     return program
+
+
+def state_of(module: nn.Module) -> dict[str, Any]:
+    """What must stay of a module and its parts."""
+    parts, parameters = dict(module.named_modules()), dict(module.named_parameters())
+    return {
+        "attributes": {name: (type(part), set(vars(part))) for name, part in parts.items()},
+        "modes": {name: part.training for name, part in parts.items()},
+        "parameters": {name: id(value) for name, value in parameters.items()},
+        "requires_grad": {name: value.requires_grad for name, value in parameters.items()},
+        "values": {name: value.tolist() for name, value in module.state_dict().items()},
+    }
 
 
 _held: dict[tuple[str, int], Mismatch | None] = {}

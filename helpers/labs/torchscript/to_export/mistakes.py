@@ -48,8 +48,8 @@ def as_it_is(module: nn.Module) -> nn.Module:
 
 @to_export.mistake(breaks=SAME)
 def no_dynamic_shapes(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """Without dynamic_shapes every size of the example is a constant of the program. Only what is declared
-    may change.
+    """The program takes the sizes of its example only, batch and length. Perhaps dynamic_shapes is missing: without it
+    every size of the example is a constant, and only what is declared may change.
     """
     return exported(module, example, dynamic, sizes=lambda module, dynamic: None)
 
@@ -60,34 +60,32 @@ def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Exported
 
 
 @built.mistake(breaks=SAME)
-def auto_that_specialises():
-    """Dim.AUTO lets the code decide, and raises nothing where it decides for a constant: len(x) made a number
-    of the batch, silently. Dim and Dim.DYNAMIC would have told.
+def batch_fixed():
+    """The program takes the batch of its example only. Perhaps Dim.AUTO let the code decide, which makes a number of it
+    by len(x), silently; or the batch was declared as that number, as the error suggests. The code is to be mended, not
+    the Dim.
     """
     return but(Averaged, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),))
 
 
-to_export.variant(auto_that_specialises)(
+to_export.variant(batch_fixed)(
     but(nn.Module, repair=as_it_is, sizes=lambda module, dynamic: (dict.fromkeys(dynamic, Dim.AUTO),))
 )
 
 
-@built.mistake(breaks=SAME)
-def suggested_fix_taken():
-    """The error suggests to declare the batch as the number that the code made of it. Then it exports, and
-    takes that batch only. The code is to be mended, not the Dim.
-    """
-    return but(
+to_export.variant(batch_fixed)(
+    but(
         Averaged,
         repair=as_it_is,
         sizes=lambda module, dynamic: ({0: None, 1: Dim("length", max=len(module.table))},),
     )
+)
 
 
 @built.mistake(breaks=KEEPS)
 def code_left_as_it_is():
-    """len(x) gives Python a number, and a number is no symbol: the Dim asks for any batch, the code for this
-    one. x.shape[0] stays a symbol.
+    """torch.export refuses: a size that was declared as free is a number in the code. Perhaps by len(x), or by a loop over
+    the rows: a number of Python is no symbol. x.shape[0] stays one.
     """
     return but(Averaged, repair=as_it_is)
 
@@ -106,23 +104,23 @@ to_export.variant(code_left_as_it_is)(but(nn.Module, repair=as_it_is))
 
 @built.mistake(breaks=RANGES)
 def no_end_of_the_table():
-    """Slicing a table of eight rows gives eight rows at most: longer inputs do not fit, and the Dim says that
-    any length does. max=len(module.table) tells the range.
+    """torch.export refuses: the Dim allows sizes that the code cannot take. Perhaps the length has no end: slicing a table
+    of eight rows gives eight at most, and longer inputs do not fit. max=len(module.table) tells the range.
     """
     return but(Averaged, sizes=lambda module, dynamic: ({dim: Dim(f"size{dim}") for dim in dynamic},))
 
 
 @built.mistake(breaks=SAME)
 def length_fixed():
-    """Only the batch was declared. `dynamic` names the second dimension, too: the length of the example
-    became a constant.
+    """The program takes the length of its example only. Perhaps only the batch was declared: `dynamic` names the second
+    dimension, too.
     """
     return but(Averaged, sizes=lambda module, dynamic: ({0: Dim("batch")},))
 
 
 @to_export.mistake(breaks=RANGES)
 def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """The range ends before the table does, so that lengths are refused that the module takes. The end is
+    """The range of the length ends before the table does, so that lengths are refused that the module takes. The end is
     len(module.table).
     """
     if not isinstance(module, Averaged):
@@ -135,7 +133,7 @@ def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...
 def end_of_the_batch_invented(
     module: nn.Module, example: Example, dynamic: tuple[int, ...]
 ) -> ExportedProgram:
-    """The batch was given an end, which neither the module nor the task has."""
+    """The range of the batch has an end, which neither the module nor the task has."""
 
     def sizes(module: nn.Module, dynamic: tuple[int, ...]) -> Any:
         return ({**right_sizes(module, dynamic)[0], 0: Dim("batch", max=1024)},)
@@ -156,8 +154,8 @@ class SizeOfExample(Average):
 
 @to_export.mistake(breaks=SAME)
 def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """Every size is accepted, and the sum is divided by the wrong number. Perhaps the batch of the example was written
-    into the module. That is what the trace did.
+    """Every size is accepted, and the sum is divided by the batch of the example. Perhaps it was written into the module.
+    That is what the trace did.
     """
     if not isinstance(module, Averaged):
         return right(module, example, dynamic)
@@ -167,8 +165,8 @@ def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ..
 
 @built.mistake(breaks=KEEPS)
 def if_left():
-    """While it is exported, x holds no values, and `if` asks for one. torch.cond takes both branches into the
-    graph and lets the data decide when it runs.
+    """torch.export refuses: the code asks for a value, and while it is exported x holds none. Perhaps an `if` or an
+    .item() is left. torch.cond takes both branches into the graph and lets the data decide when it runs.
     """
     return but(Branching, repair=as_it_is)
 
@@ -232,14 +230,16 @@ to_export.variant(both_branches_computed)(but(Branching, repair=ByMask))
 
 @built.mistake(breaks=SAME)
 def branches_swapped():
-    """torch.cond takes the branch for True first."""
+    """The other branch is taken, whatever the sum is. Perhaps the two were exchanged: torch.cond takes the one for True
+    first.
+    """
     return but(Branching, repair=Swapped)
 
 
 @built.mistake(breaks=SAME)
 def branches_of_different_shapes():
-    """The two branches of torch.cond must give results of one shape and one dtype: what comes after them is
-    one graph.
+    """torch.export refuses: the two branches of torch.cond give results that do not fit together. They must be of one
+    shape and one dtype, since what comes after them is one graph.
     """
     return but(Branching, repair=OfAnotherShape)
 
@@ -251,19 +251,23 @@ class AtZero(Choice):
 
 @built.mistake(breaks=SAME)
 def branch_at_zero():
-    """Where the sum of x is exactly 0 the other branch is taken. The module asks `> 0`, and not `>= 0`."""
+    """Where the sum of x is exactly 0, and only there, the other branch is taken. The module asks `> 0`, and not `>= 0`."""
     return but(Branching, repair=AtZero)
 
 
 @built.mistake(breaks=SAME)
 def row_by_row():
-    """The sum of each row was asked about. The module asks once, about the sum of all of x."""
+    """The result is wrong, whatever the sum of x is, and it is not the other branch either. Perhaps each row was asked
+    about by itself: the module asks once, about the sum of all of x.
+    """
     return but(Branching, repair=RowByRow)
 
 
 @to_export.mistake(breaks=SAME)
 def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """The branch was chosen in Python, when the example was there, and only that one was exported."""
+    """One branch is taken, whatever the sum of x is. Perhaps it was chosen in Python, when the example was there, and
+    only that one was exported; or what is asked about is not the sum of all of x.
+    """
     if not isinstance(module, Branching):
         return right(module, example, dynamic)
     is_up = bool(example[0].sum() > 0)
@@ -272,7 +276,7 @@ def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[in
 
 @to_export.mistake(breaks=LEFT)
 def forward_patched(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """The module that was given is a different one afterwards. Perhaps its forward was replaced. It is somebody
+    """The module that was given has a different attribute afterwards. Perhaps its forward was replaced. It is somebody
     else's: write a module of your own around its parameters.
     """
     if isinstance(module, Averaged):
@@ -297,15 +301,15 @@ def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Exported
 
 @to_export.mistake(breaks=KEEPS)
 def module_of_the_program(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
-    """program.module() is what can be called. What is asked for is the program itself, which knows ranges and
-    can be saved.
+    """A GraphModule was returned. Perhaps by program.module(), which can be called. What is asked for is the program itself,
+    which knows ranges and can be saved.
     """
     return right(module, example, dynamic).module()
 
 
 @to_export.mistake(breaks=KEEPS)
 def traced(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> Any:
-    """torch.jit.trace is the old way: it has one branch, a batch of one size, and no ranges."""
+    """A trace was returned. torch.jit.trace is the old way: it has one branch and no ranges."""
     return torch.jit.trace(module, example, check_trace=False)
 
 
@@ -334,9 +338,8 @@ def with_operator(name: str, **parts: Any) -> Callable[..., Any]:
 
 @built.mistake(breaks=OPERATOR)
 def function_left():
-    """torch.export goes through a custom Function, and takes what its forward does. The Function is gone,
-    with the backward that somebody wrote for it; for x * x that is no harm, for a straight-through estimator
-    it is.
+    """There is no operator of your own in the graph. Perhaps the Function was left: torch.export goes through it, and its
+    backward is gone. For x * x that is no harm, for a straight-through estimator it is.
     """
     return but(Squared, repair=as_it_is)
 
@@ -377,13 +380,30 @@ class Copied(nn.Module):
         return torch.cond(x.sum() > 0, up, down, (x,))
 
 
+class Beside(Square):
+    """The operator runs, and its result is not used."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.fc(x)
+        self.op(y)
+        return y * y
+
+
 to_export.variant(function_left)(but(Squared, repair=Plainly))
+
+
+@built.mistake(breaks=OPERATOR)
+def operator_beside():
+    """An operator of your own stands in the graph, and the result does not depend on it. It is to compute the square:
+    only so does its backward count.
+    """
+    return but(Squared, repair=Beside)
 
 
 @built.mistake(breaks=OPCHECK)
 def no_fake_kernel():
-    """While it is exported there are no values, so the kernel cannot run: register_fake says what shape and
-    dtype the result would have.
+    """The operator has no fake kernel. While it is exported there are no values, so the kernel cannot run: register_fake
+    says what shape and dtype the result would have.
     """
     return with_operator("no_fake", fake=None)
 
@@ -406,8 +426,8 @@ def fake_turned():
 
 @built.mistake(breaks=OPCHECK)
 def fake_of_another_dtype():
-    """The fake kernel makes float64 of float32: everything after it is planned for a tensor that does not
-    come.
+    """The fake kernel tells a different dtype than the kernel gives. Perhaps float64 for float32: everything after it is
+    planned for a tensor that does not come.
     """
     return with_operator("fake_double", fake=lambda x: torch.empty_like(x, dtype=torch.float64))
 
@@ -417,37 +437,39 @@ REAL = torch.zeros(4, 2)
 
 @built.mistake(breaks=OPCHECK)
 def fake_with_real_data():
-    """The fake kernel returned a tensor that exists. It may return only what it makes anew from its argument:
-    torch.empty_like(x) is one without data.
+    """The fake kernel is refused, and tells one shape, whatever it is given. Perhaps it returns a tensor that exists. It
+    may return only what it makes anew from its argument: torch.empty_like(x) is one without data.
     """
     return with_operator("fake_with_data", fake=lambda x: REAL)
 
 
 @built.mistake(breaks=OPCHECK)
 def fake_reads_the_values():
-    """The fake kernel runs the computation through numpy, for which it needs the values. It is asked for the
-    form of the result only.
+    """While it is exported, something asks for values through numpy, and there are none. Perhaps the fake kernel runs the
+    computation: it is asked for the form of the result only.
     """
     return with_operator("fake_reads", fake=lambda x: torch.tensor(x.detach().numpy() ** 2))
 
 
 @built.mistake(breaks=OPCHECK)
 def no_formula():
-    """A custom operator has no gradient until register_autograd gives it one: to autograd its kernel is a
-    black box.
+    """opcheck's test with gradients fails, and its test of the fake kernel does not. Perhaps there is no formula: a custom
+    operator has no gradient until register_autograd gives it one, since to autograd its kernel is a black box.
     """
     return with_operator("no_autograd", backward=None)
 
 
 @built.mistake(breaks=GRADIENTS)
 def grad_out_ignored():
-    """backward returns the derivative alone, and not the derivative times the gradient that comes in."""
+    """The gradients are what they would be if the gradient of the result were 1 everywhere. Perhaps backward returns the
+    derivative alone, and not the derivative times the gradient that comes in.
+    """
     return with_operator("grad_out_ignored", backward=lambda ctx, grad_out: 2 * ctx.saved_tensors[0])
 
 
 @built.mistake(breaks=GRADIENTS)
 def factor_of_two_lost():
-    """The derivative of x * x is 2 * x."""
+    """The gradients are half of what they should be. Perhaps a 2 is lost: the derivative of x * x is 2 * x."""
     return with_operator("half", backward=lambda ctx, grad_out: ctx.saved_tensors[0] * grad_out)
 
 
@@ -457,8 +479,8 @@ def squared_in_place(x: Tensor) -> Tensor:
 
 @built.mistake(breaks=OPCHECK)
 def returns_its_input():
-    """The kernel squared x in place and returned x itself. What an operator returns must be new: torch
-    refuses an alias of its input, and the caller's x was lost.
+    """torch refuses the operator's result: it must be new, and this one is an input or shares its memory. Perhaps the
+    kernel squared x in place and returned x itself: then the caller's x is lost, too.
     """
     return with_operator("in_place", kernel=squared_in_place)
 
@@ -477,3 +499,26 @@ def _(
 ) -> torch.export.ExportedProgram:
     frozen = copy.deepcopy(module).requires_grad_(False)
     return exported(frozen, example, dynamic)
+
+
+@to_export.mistake(breaks=LEFT)
+def mode_changed(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The module that was given, or a part of it, is in a different mode afterwards: who trains it goes on in
+    evaluation mode. Perhaps by eval(), which goes down into parts that are shared with it.
+    """
+    return right(module.eval(), example, dynamic)
+
+
+@to_export.variant(mode_changed)
+def _(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    if isinstance(module, Averaged):
+        return right(module.eval(), example, dynamic)
+    return exported(module, example, dynamic, repair=lambda given: REPAIRS[type(given)](given).eval())
+
+
+@to_export.mistake(breaks=LEFT)
+def gradients_switched_off(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
+    """The parameters of the module that was given no longer require grad: it cannot be trained further. Perhaps by
+    requires_grad_(False) before the export.
+    """
+    return exported(module.requires_grad_(False), example, dynamic)
