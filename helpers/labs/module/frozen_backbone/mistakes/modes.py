@@ -88,7 +88,8 @@ class UndoneBySuper(Base):
 @frozen_backbone.mistake()
 class FrozenByTheFirstTrain(Right):
     """Before the first train() the backbone is not frozen in all: it is in training mode, or its weights require grad. Perhaps
-    that happens in train() only; an optimizer is often built before it.
+    that happens in train() only, and an optimizer is often built before it; or the backbone is never put into eval mode, and
+    momentum or p is set to 0 instead.
     """
 
     def freeze(self) -> None:
@@ -578,6 +579,26 @@ class WeightsLeftTrainable(Right):
 
     def freeze(self) -> None:
         self.backbone.eval()
+
+
+@frozen_backbone.variant(WeightsLeftTrainable)
+class _(Right):
+    """The backbone's own parameters and those of its children, and none below them."""
+
+    def freeze(self) -> None:
+        self.backbone.eval()
+        for module in (self.backbone, *self.backbone.children()):
+            for param in module.parameters(recurse=False):
+                param.requires_grad_(False)
+
+
+@frozen_backbone.variant(WeightsLeftTrainable)
+class _(Right):
+    """Those of the body."""
+
+    def freeze(self) -> None:
+        self.backbone.eval()
+        self.backbone.body.requires_grad_(False)
 
 
 @frozen_backbone.mistake()
