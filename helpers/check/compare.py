@@ -103,8 +103,15 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
         if w.numel() == 0 or _item(_all(_isclose(g, w, rtol, atol, True))):
             return None
         if not w.dtype.is_floating_point and not w.dtype.is_complex:
-            count = w.numel() - int(_item(_eq(g, w).sum()))
-            return Difference("value", f"{count} of {w.numel()} values differ", symptoms.of_values(g, w))
+            off = ~_eq(g, w)
+            where = ""
+            if w.numel() > WHOLE:
+                place = tuple(int(at) for at in off.nonzero()[0])
+                where = f", first at {list(place)}: expected {w[place].item()}, got {g[place].item()}"
+            count = int(_item(off.sum()))
+            return Difference(
+                "value", f"{count} of {w.numel()} values differ{where}", symptoms.of_values(g, w)
+            )
         if _item(_any(_isnan(g))) and not _item(_any(_isnan(w))):
             return Difference("nan", "the result holds NaN where the expected one does not")
         gap, where = _largest_gap(g, w)
@@ -128,6 +135,8 @@ def _largest_gap(g: torch.Tensor, w: torch.Tensor) -> tuple[float, str]:
         return gap, ""
     place = tuple(int(at) for at in (gaps == gap).nonzero()[0])
     want, have = _rounded(w[place].item()), _rounded(g[place].item())
+    if want == have:
+        want, have = repr(w[place].item()), repr(g[place].item())
     return gap, f", at {list(place)}: expected {want}, got {have}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -55,7 +55,7 @@ ask_the_graph = Exercise(
 def told(answer: Asked, trial: Trial, step: Step) -> None:
     """Wrong unless the answer gives the words that hold for this step."""
     trial.given(step.shown())
-    got = trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
+    got = diagnosis(answer, trial, step)
     trial.true(
         isinstance(got, set | frozenset),
         f"ask_the_graph returned {'None' if got is None else f'an object of type {type(got).__name__}'}, no set.",
@@ -74,6 +74,37 @@ def told(answer: Asked, trial: Trial, step: Step) -> None:
         got=braced(words),
         observed=(step.text, missing, extra),
     )
+
+
+def diagnosis(answer: Asked, trial: Trial, step: Step) -> Any:
+    """What the answer gives; wrong if it raises what reading a graph of this kind is known to raise."""
+    try:
+        return trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
+    except RecursionError:
+        trial.fail(
+            "The answer recursed until Python stopped it (RecursionError): one call inside the other for each node.",
+            expected=braced(step.wanted),
+            got="RecursionError",
+            observed="recursion",
+        )
+    except RuntimeError as error:
+        if "inplace" not in str(error):
+            raise
+        trial.fail(
+            "A node was asked for a tensor that was edited since, which raises RuntimeError, and the error came out of the answer.",
+            expected=f"{braced(step.wanted)}: the error is the sign that is looked for",
+            got="RuntimeError",
+            observed="let out",
+        )
+    except AttributeError as error:
+        if "NoneType" not in str(error) or all(part.grad_fn for part in step.parts.values()):
+            raise
+        trial.fail(
+            f"A part that no operation made has no grad_fn: it is None, and the answer asked it for more ({error}).",
+            expected=braced(step.wanted),
+            got="AttributeError",
+            observed="None for a node",
+        )
 
 
 def braced(words: Iterable[str]) -> str:
@@ -109,7 +140,8 @@ def reads_only(answer: Asked, trial: Trial) -> None:
         trial.given(step.shown())
         tensors = step.tensors()
         before = [(each.detach().clone(), each._version) for each in tensors]
-        with calls_to(torch.autograd.backward, torch.autograd.grad) as seen:
+        # Whether the error of an edit may come out is asked below.
+        with calls_to(torch.autograd.backward, torch.autograd.grad) as seen, suppress(RuntimeError):
             trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
         trial.true(
             not seen,

@@ -75,6 +75,14 @@ class _(Diagnosis):
         return self.behind[-1]
 
 
+@bank.variant(FirstPartOnly)
+class _(Diagnosis):
+    """For all of the words."""
+
+    def __init__(self, parts: dict[str, Tensor], params: dict[str, Tensor], noted: dict[str, Any]) -> None:
+        super().__init__(dict(list(parts.items())[:1]), params, noted)
+
+
 @bank.mistake(breaks="can be reached from the part's `grad_fn`.")
 class FirstEdgeOnly(Diagnosis):
     """A healthy step is called cut, though each parameter stands behind a part. Perhaps only the first edge of each node was
@@ -167,6 +175,36 @@ class AllMustBeConstant(Diagnosis):
 
     def constant(self) -> bool:
         return not any(self.stands(param, self.all_nodes()) for param in self.params.values())
+
+
+@bank.mistake(breaks=CONSTANT_SAYS)
+class PartWithoutANode(Diagnosis):
+    """A part without a grad_fn raised AttributeError: a number that was taken out of the graph, as by item(), has no node. No
+    parameter stands behind it.
+    """
+
+    def constant(self) -> bool:
+        return super().constant() or not all(part.grad_fn.next_functions for part in self.parts)
+
+
+@bank.mistake(breaks="What is wrong with a training step before its backward, as a set of words.")
+class Underscores(Diagnosis):
+    """A word came that is not one of the five. Perhaps it was written with underscores: "kept on ctx" has blanks in it."""
+
+    def words(self) -> Any:
+        return {word.replace(" ", "_") for word in super().words()}
+
+
+@bank.mistake(breaks=EDITED_SAYS)
+class ErrorLetOut(Diagnosis):
+    """The RuntimeError that a node raises for an edited tensor came out of the answer. It is the sign that is looked for: catch it
+    where the node is read.
+    """
+
+    def cannot_be_read(self, node: Any) -> bool:
+        for name in self.saved(node):
+            getattr(node, name)
+        return False
 
 
 @bank.mistake(breaks=KEPT_SAYS)

@@ -562,3 +562,13 @@ def constant(answer: Checkpointed, trial: Trial) -> None:
                 observed="raised",
             )
         trial.equal(x.grad, torch.ones_like(x), "The gradient of x", observed="value")
+        trial.given(f"(checkpointed(fn, x) + z).sum().backward(), z requires grad; {text}")
+        x.grad, z = None, made(trial, 3)
+        (trial.call(answer, fn, x) + z).sum().backward()
+        trial.true(
+            x.grad is None,
+            "x has a gradient, and nothing that depends on x needed one.",
+            expected="x.grad is None, as without checkpointed",
+            got=x.grad,
+            observed="a gradient of nothing",
+        )

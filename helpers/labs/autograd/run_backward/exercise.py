@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 from torch import Tensor
 
@@ -86,21 +88,6 @@ def chain(answer: Engine, trial: Trial) -> None:
 
 
 @run_backward.property(
-    "a chain that is run twice", asks="Each call begins anew, also on a graph that was run before."
-)
-def chain_again(answer: Engine, trial: Trial) -> None:
-    x = leaf(trial, 3, 4)
-    root = x.neg().neg()  # nodes that save nothing: whether a run frees what was saved is left open
-    for run in ("the first run", "a later run"):
-        trial.given("root = x.neg().neg(); two runs over this graph, each with a grad_out of its own: " + run)
-        grad_out = normal(trial, 3, 4)
-        got = gradients_of_run(answer, trial, run, root, grad_out, run, x=x).get("x")
-        gap = difference(got, grad_out, rtol=1e-9, atol=1e-9)
-        what = f"In {run}, the gradient of x is not that of this run."
-        trial.true(not gap, what, expected=grad_out, got=got, observed=run)
-
-
-@run_backward.property(
     "a leaf as root: its gradient is grad_out",
     asks="root: requires grad; it may be a leaf",
 )
@@ -140,6 +127,21 @@ def grad_untouched(answer: Engine, trial: Trial) -> None:
     same_leaves(trial, found, want)
     for name, grad in want.items():
         trial.equal(found[name], grad, f"The gradient of {name}", observed=(name, "differs"))
+
+
+@run_backward.property(
+    "a chain that is run twice", asks="Each call begins anew, also on a graph that was run before."
+)
+def chain_again(answer: Engine, trial: Trial) -> None:
+    x = leaf(trial, 3, 4)
+    root = x.neg().neg()  # nodes that save nothing: whether a run frees what was saved is left open
+    for run in ("the first run", "a later run"):
+        trial.given("root = x.neg().neg(); two runs over this graph, each with a grad_out of its own: " + run)
+        grad_out = normal(trial, 3, 4)
+        got = gradients_of_run(answer, trial, run, root, grad_out, run, x=x).get("x")
+        gap = difference(got, grad_out, rtol=1e-9, atol=1e-9)
+        what = f"In {run}, the gradient of x is not that of this run."
+        trial.true(not gap, what, expected=grad_out, got=got, observed=run)
 
 
 @run_backward.property(
@@ -416,6 +418,22 @@ def once(answer: Engine, trial: Trial) -> None:
     )
     same_leaves(trial, found, want)
     trial.equal(found["x"], want["x"], "The gradient of x", observed=(*state, "value"))
+    trial.given(
+        "root = g(h) + g(h), h = f(x); f and g are custom Functions; one call of g was made in a thread of its own, whose nodes "
+        "are numbered anew (_sequence_nr)"
+    )
+    log = Log()
+    h = Logged.apply(Logged.apply(x, 2.0, "below", log), 2.0, "f", log)
+    with ThreadPoolExecutor(1) as pool:
+        aside = pool.submit(Logged.apply, h, 3.0, "g", log).result()
+    gradients(answer, trial, aside + Logged.apply(h, 3.0, "g", log), grad_out, x=x)
+    times = log.labels.count("f")
+    trial.true(
+        times == 1,
+        f"The node of f was called {times} times.",
+        expected="once, when the gradients of both calls of g are there",
+        observed=("made in a thread", times),
+    )
 
 
 @run_backward.property(

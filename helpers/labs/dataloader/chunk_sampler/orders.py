@@ -115,6 +115,8 @@ def kind_of(orders: list[tuple[int, ...]]) -> str:
         return "only turned round"
     if several <= {plain, plain[::-1]}:
         return "only reversed"
+    if len(several) < 4:
+        return "few orders"
     if Counter(orders).most_common(1)[0][1] > len(orders) // 3:
         return "mostly one order"
     # Of the 24 orders of four, 80 draws give 23 on average, and hardly ever less than 18.

@@ -295,7 +295,7 @@ def _(answer: Any, trial: Trial) -> None:
         answer,
         trial,
         [(case, TypeError) for case in cases],
-        "what is no tensor, number, text or structure",
+        "anything else, as None, a set, a complex number, an array of text",
         seen=any_result,
     )
 

@@ -44,6 +44,7 @@ ASKS = {
     order.SLOW: "So many, and no more, are asked for and not yet handed over.",
     order.BOUND: "The sampler is gone through once, lazily: prefetch_factor * num_workers batches are asked for at first, "
     "and one more each time that one is handed over.",
+    order.DEFAULT: "prefetch_factor * num_workers batches are asked for at first",
     order.LATE: "They live until the last batch has been received: tensors travel as handles, which the sender answers for.",
     order.EDGES: "A list of indices may be empty, and a batch may be anything, None too.",
     seeds.SEEDS: (

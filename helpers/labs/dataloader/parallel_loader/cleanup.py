@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from helpers.check.trial import Trial
@@ -53,13 +54,39 @@ def _large(samples: Samples, index: Any) -> Any:
 
 def leaves(answer: Any, trial: Trial) -> None:
     message = (
-        "12 batches of 0.3 MB, two workers; break after the first, when all workers have loaded what they may"
+        "12 batches of 0.3 MB, two workers; break after the first, when all workers have loaded what they may; a process that "
+        "the program has started before is asleep"
     )
-    with Loading(trial, answer, message, [[k] for k in range(12)], usual=_large) as loading:
+    with (
+        _bystander() as other,
+        Loading(trial, answer, message, [[k] for k in range(12)], usual=_large) as loading,
+    ):
         loading.start()
         loading.next()
         loading.until("done", 4)
         _see(trial, loading.leave(), "After break", "break")
+        trial.true(
+            other.is_alive(),
+            "After break a process that the program had started itself has ended: the loader's own are its workers.",
+            expected="a process that goes on",
+            got=f"exit code {other.exitcode}",
+            observed="a process of others",
+        )
+
+
+@contextmanager
+def _bystander() -> Iterator[Any]:
+    """A process of the program's own, such as a worker of a different loader."""
+    context = multiprocessing.get_context(
+        "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    )
+    process = context.Process(target=time.sleep, args=(60,), daemon=True)
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
 
 
 def garbage(answer: Any, trial: Trial) -> None:

@@ -38,6 +38,7 @@ add_steps(
         "afterwards: at the last batch;",
         cleanup.BREAK: (
             "at the last batch; by break;",
+            "Processes that are not its workers are left alone.",
             "Results that nobody has read, and errors of batches that nobody wants any more, make no difference.",
         ),
         cleanup.GARBAGE: "by close(), if the iterator has one; when the iterator is dropped, also in a cycle that the garbage "

@@ -6,7 +6,7 @@ from helpers.exercise import Exercise
 from helpers.labs.dataloader.shared.loaders import add_steps
 from helpers.labs.dataloader.shared.properties import errors
 from helpers.labs.dataloader.shared.properties.errors import ERRORS
-from helpers.labs.dataloader.shared.properties.order import BOUND, EDGES, FIRST
+from helpers.labs.dataloader.shared.properties.order import BOUND, DEFAULT, EDGES, FIRST
 from helpers.labs.dataloader.shared.properties.seeds import DRAW, INFO, WITHIN
 
 raising_loader = Exercise(
@@ -29,7 +29,7 @@ raising_loader = Exercise(
 )
 
 # After processes and order, all seen in one run, comes what is new in this cell, then more of the first one's.
-_again = [step for step in FIRST + WITHIN if step[0] in (BOUND, EDGES, INFO, DRAW)]
+_again = [step for step in FIRST + WITHIN if step[0] in (BOUND, DEFAULT, EDGES, INFO, DRAW)]
 add_steps(
     raising_loader,
     [*FIRST[:4], *ERRORS, *_again],

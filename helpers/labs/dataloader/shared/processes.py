@@ -251,6 +251,12 @@ class Started:
         old_timer = signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
         try:
             yield
+        except Exception:
+            if (
+                self.last_words
+            ):  # its workers were killed under its hands: what it says of that is the check's doing
+                raise Stuck from None
+            raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, *old_timer)
             signal.signal(signal.SIGALRM, old_handler)

@@ -169,7 +169,7 @@ def next_uniform(name: str, place: Any) -> float:
 def next_numbers(state: dict[str, Any], names: Collection[str]) -> str:
     """In words, what the generators give next."""
     return ", ".join(
-        f"{name} {next_normal(name, state[name]):.4f} or {next_uniform(name, state[name]):.4f}"
+        f"{name} {next_normal(name, state[name]):.4f} (normal) or {next_uniform(name, state[name]):.4f} (uniform)"
         for name in names
     )
 
@@ -189,8 +189,8 @@ def require_back(
         f"Not all generators are back {when}: "
         + "; ".join(f"{name} is {state}" for name, state in moved.items())
         + ".",
-        expected=f"the state from before the block, so next (randn or rand) {next_numbers(before, moved)}",
-        got=f"next (randn or rand) {next_numbers(after, moved)}",
+        expected=f"the state from before the block, where next comes: {next_numbers(before, moved)}",
+        got=f"next comes: {next_numbers(after, moved)}",
         observed=(when, moved) if seen is None else seen,
     )
 
@@ -235,8 +235,8 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true(
         not moved,
         f"Entering the block moved {', '.join(moved)}: what is drawn inside is not what would have come next.",
-        expected=f"as without `with preserve_rng():`, next (randn or rand) {next_numbers(before, moved)}",
-        got=f"next (randn or rand) {next_numbers(inside, moved)}",
+        expected=f"as without `with preserve_rng():`, where next comes: {next_numbers(before, moved)}",
+        got=f"next comes: {next_numbers(inside, moved)}",
         observed="moved on entry",
     )
 
@@ -417,8 +417,8 @@ def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str,
         f"{when}: "
         + "; ".join(f"the generator of {name} is {in_words[state]}" for name, state in states.items())
         + ".",
-        expected=f"the state from before the block, so next (randn or rand) {_next_on(before, moved)}",
-        got=f"next (randn or rand) {_next_on(now, moved)}",
+        expected=f"the state from before the block, where next comes: {_next_on(before, moved)}",
+        got=f"next comes: {_next_on(now, moved)}",
         observed=(seen, states) if seen else (when, states),
     )
 
@@ -426,6 +426,6 @@ def require_gpus(trial: Trial, before: dict, inside: dict, now: dict, when: str,
 def _next_on(places: dict[str, bytes], names: Sequence[str]) -> str:
     """In words, what the generators of GPUs give next."""
     return ", ".join(
-        f"{name} {next_normal('torch', places[name]):.4f} or {next_uniform('torch', places[name]):.4f}"
+        f"{name} {next_normal('torch', places[name]):.4f} (normal) or {next_uniform('torch', places[name]):.4f} (uniform)"
         for name in names
     )

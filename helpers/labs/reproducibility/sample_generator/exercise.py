@@ -348,6 +348,8 @@ def _kind(pairs: list[tuple[Key, Key]]) -> object:
         return "digits joined"
     if all(_differ_by_zero(*pair) for pair in pairs):
         return "zero"
+    if all(sorted(one) == sorted(other) for one, other in pairs):
+        return "same numbers"
     shifts = Counter(_shift(*pair) for pair in pairs)
     common = {shift for shift, count in shifts.items() if count > 4}
     one_epoch = [(x, y) for x, y in pairs if x[:2] == y[:2]]
@@ -380,7 +382,9 @@ def _shift(one: Key, other: Key) -> Key:
 )
 def _(answer: Any, trial: Trial) -> None:
     key = trial.random.randrange(2000, 3000), trial.random.randrange(3, 20), trial.random.randrange(30, 99)
-    trial.given(f"(seed, epoch, index) = {key}, with one of them raised by 2**31, 2**32, ..., 2**62")
+    trial.given(
+        f"(seed, epoch, index) = {key}, with one of them raised by a power of two from 2**31 on or by 2**61 - 1, or near the largest"
+    )
     largest = [raised(key, at, number - key[at]) for at in range(3) for number in (0, LARGEST - 1, LARGEST)]
     pairs = list(
         shared(answer, trial, [key, *(raised(key, at, by) for at in range(3) for by in FAR), *largest])

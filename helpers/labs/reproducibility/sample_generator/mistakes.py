@@ -24,6 +24,14 @@ def sum_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
+def numbers_in_any_order(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Keys of the same three numbers in different places share a stream. Perhaps they are sorted, or put into a set, on the way:
+    which number is the epoch and which the index counts, too.
+    """
+    return _filled(np.random.SeedSequence(sorted((seed, epoch, index))).generate_state(624))
+
+
+@sample_generator.mistake(breaks="Two keys get two streams")
 def xor_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
     """Keys share a stream where both epoch and index are larger by 1. Perhaps the numbers are joined by xor:
     where epoch and index are equal it is 0, in each epoch.
@@ -106,7 +114,7 @@ def _filled(words: np.ndarray) -> torch.Generator:
 
 @sample_generator.mistake(breaks="which have no stretch in common")
 def few_words_filled(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The streams begin differently and are the same later. Perhaps only a few of the 624 words of the state depend on the
+    """The streams of two samples have the same numbers at many places. Perhaps only a few of the 624 words of the state depend on the
     key.
     """
     return _filled(np.random.SeedSequence((seed, epoch, index)).generate_state(8))

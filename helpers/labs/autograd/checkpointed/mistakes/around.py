@@ -122,6 +122,25 @@ def constant_result(fn: Fn, *args: Any) -> Tensor:
 
 
 @checkpointed.mistake(
+    breaks="If fn's result needs no gradient, its arguments get none from it, and no error comes."
+)
+def zeros_of_a_constant(fn: Fn, *args: Any) -> Tensor:
+    """Where fn's result needs no gradient, x has one all the same, perhaps of zeros: an optimizer then decays or moves x. None is
+    what autograd itself gives.
+    """
+
+    def zeros(out: Tensor, copies: list, grad_out: Tensor) -> list:
+        if out.requires_grad:
+            return backward_into_all(out, copies, grad_out)
+        return [
+            torch.zeros_like(copy) if isinstance(copy, Tensor) and copy.requires_grad else None
+            for copy in copies
+        ]
+
+    return function(run_backward=zeros)(fn, *args)
+
+
+@checkpointed.mistake(
     breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
 )
 def backward_without_grad_out(fn: Fn, *args: Any) -> Tensor:

@@ -170,7 +170,7 @@ def _(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def once_per_saved_tensor(fn: Fn, *args: Any) -> Tensor:
-    """fn ran three times in backward. Perhaps once for each tensor that autograd asks for: run it for the
+    """fn ran several times in one backward. Perhaps once for each tensor that autograd asks for: run it for the
     first one, and keep what it saves for the others.
     """
     return by_hooks(fn, args, once=False)

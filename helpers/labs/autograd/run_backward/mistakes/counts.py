@@ -122,6 +122,33 @@ def edges_counted_per_path(root: Tensor, grad_out: Tensor) -> Gradients:
     return counted_by(missing, root, grad_out)
 
 
+@run_backward.mistake(breaks="Each other node is called once")
+def youngest_first(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A node was called twice where a node behind it had been made in a thread of its own. Perhaps nobody counts, and the
+    node with the largest `_sequence_nr` goes first: each thread numbers its nodes anew.
+    """
+    edge = get_gradient_edge(root)
+    buffers: dict[Node, list] = {edge.node: [None] * len(edge.node._input_metadata)}
+    buffers[edge.node][edge.output_nr] = grad_out
+    found: Gradients = {}
+    with torch.no_grad():
+        while buffers:
+            node = max(buffers, key=lambda node: -1 if hasattr(node, "variable") else node._sequence_nr())
+            grads = buffers.pop(node)
+            if hasattr(node, "variable"):
+                if grads[0] is not None:
+                    found[node.variable] = grads[0]
+                continue
+            for (after, slot), grad in zip(node.next_functions, call_node(node, grads), strict=True):
+                if after is None:
+                    continue
+                places = buffers.setdefault(after, [None] * len(after._input_metadata))
+                if grad is not None:
+                    fit, before = fitted(grad, after, slot), places[slot]
+                    places[slot] = fit if before is None else before + fit
+    return found
+
+
 @run_backward.mistake(breaks="when all its gradients have come")
 def the_root_waits(root: Tensor, grad_out: Tensor) -> Gradients:
     """The dict is empty: perhaps not one node was called, and the root waits for a gradient that no edge brings, since

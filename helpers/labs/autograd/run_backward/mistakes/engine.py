@@ -155,6 +155,21 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
+@run_backward.mistake(breaks="It is summed to the shape")
+def missing_dimensions_kept(root: Tensor, grad_out: Tensor) -> Gradients:
+    """Where (3, 1) is expected and (3, 4) came the gradient is right, and where () is expected it is not. Perhaps only dimensions
+    of size 1 are summed: a receiver may have fewer dimensions than what came. sum_to_size sees to both.
+    """
+
+    def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
+        wanted = node._input_metadata[slot]
+        if grad.dim() == len(wanted.shape):
+            grad = grad.sum_to_size(wanted.shape)
+        return grad.to(wanted.dtype)
+
+    return engine(root, grad_out, fit=fit)
+
+
 @run_backward.mistake()
 def reduced_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
     """A gradient is wrong where a node that is no leaf's expects (3, 1) and (3, 4) came to it. Perhaps only

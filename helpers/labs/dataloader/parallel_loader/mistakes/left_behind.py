@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import os
 import queue
 import threading
@@ -89,6 +90,15 @@ class UnjoinedAfterBreak(Unjoined):
             Loader.close(self)
         else:
             super().close()
+
+
+class EndsAllChildren(Loader):
+    def close(self) -> None:
+        if self.workers:
+            for child in multiprocessing.active_children():
+                child.kill()
+                child.join()
+        super().close()
 
 
 class JoinedFirst(Loader):
@@ -356,6 +366,13 @@ CLEANUP = [
         "After break zombies are left. Perhaps terminate() or kill() ended the workers, and nobody joined "
         "them: a process that has ended stays in the system's table until its parent asks how.",
         answer(UnjoinedAfterBreak),
+    ),
+    LoaderMistake(
+        "ends_all_children",
+        steps.BREAK,
+        "After break a process had ended that is none of the loader's workers. Perhaps all of multiprocessing.active_children() are "
+        "killed: the workers of a different loader, which loads the training data, are among them.",
+        answer(EndsAllChildren),
     ),
     LoaderMistake(
         "only_at_the_end",

@@ -30,6 +30,11 @@ class SharedQueue(Loader):
         super().close()
 
 
+class OneByDefault(Loader):
+    def __init__(self, *args: Any, prefetch_factor: int = 1, **options: Any) -> None:
+        super().__init__(*args, prefetch_factor=prefetch_factor, **options)
+
+
 class InBlocks(Loader):
     """The first prefetch_factor batches for worker 0, the next for worker 1."""
 
@@ -344,6 +349,12 @@ PREFETCH = [
         "The tasks after the first prefetch_factor * num_workers went to a different worker than batch k's, k % num_workers. "
         "Perhaps they are counted anew, or from prefetch_factor on: with 2 workers and a factor of 2 nobody sees it.",
         answer(RefillByRounds),
+    ),
+    LoaderMistake(
+        "other_default",
+        steps.DEFAULT,
+        "With a prefetch_factor the right number of batches was outstanding, and without one fewer were: it is 2 unless it is given.",
+        answer(OneByDefault),
     ),
     LoaderMistake(
         "workers_leave_early",

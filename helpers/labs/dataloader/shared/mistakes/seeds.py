@@ -244,8 +244,8 @@ INFO = [
     LoaderMistake(
         "no_worker_info",
         steps.INFO,
-        "A dataset that shards itself, or a hook that seeds its own generator, asks get_worker_info(): "
-        "without an answer each worker believes that it is alone.",
+        "worker_init_fn asked get_worker_info() and got None, as if the worker were alone: it cannot shard the dataset. Perhaps "
+        "set_worker_info is not called, or after the hook.",
         answer(NoInfo),
         (answer(InfoAfterHook),),
     ),

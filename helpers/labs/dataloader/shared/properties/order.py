@@ -21,6 +21,7 @@ ORDER = "batches come in the sampler's order, however long each takes"
 TURNS = "batch k is loaded by worker k % num_workers, which has a queue of its own"
 SLOW = "while one batch takes long, no more is asked of the sampler than may be outstanding"
 BOUND = "prefetch_factor * num_workers batches are outstanding, and never more"
+DEFAULT = "prefetch_factor is 2 where it is not given"
 LATE = "a consumer that is slower than the workers gets all batches"
 EDGES = "an empty sampler, few batches, an empty batch, a batch that is None, keys that are no numbers"
 ENDS = "after the last batch no worker goes on running"
@@ -218,6 +219,17 @@ def slow(answer: Any, trial: Trial) -> None:
     )
 
 
+def default(answer: Any, trial: Trial) -> None:
+    asked = gated(answer, trial)["asked"]
+    trial.true(
+        asked > 3,
+        f"Without a prefetch_factor {asked} batches had been asked of the sampler when batch 0 came.",
+        expected="4 batches asked for: 2 workers, and prefetch_factor is 2 where nobody says otherwise",
+        got=asked,
+        observed=("fewer", asked),
+    )
+
+
 WORKERS, FACTOR = 3, 5
 AHEAD = WORKERS * FACTOR
 
@@ -257,8 +269,8 @@ def bound(answer: Any, trial: Trial) -> None:
             )
             trial.true(
                 ahead >= AHEAD - 1,
-                f"While the consumer works on batch {received - 1}, only {ahead} more had been asked of the sampler: workers "
-                "have nothing to do.",
+                f"While the consumer works on batch {received - 1}, only {ahead} more had been asked of the sampler."
+                + (" Workers have nothing to do." if ahead < WORKERS else ""),
                 expected=f"{AHEAD} batches ahead of the consumer, {WORKERS} workers * prefetch_factor {FACTOR}",
                 got=ahead,
                 observed=("too few", received, _TOO_FEW.get(ahead, ahead)),
@@ -374,6 +386,7 @@ FIRST: Steps = [
     (TURNS, turns),
     (SLOW, slow),
     (BOUND, bound),
+    (DEFAULT, default),
     (LATE, late),
     (EDGES, edges),
 ]

@@ -266,7 +266,7 @@ def _(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def small_scale_lost(x: Tensor) -> Tensor:
-    """The smallest numbers were lost: they are sums, too. Perhaps whole numbers of one scale, which was not small
+    """The sum of the smallest numbers is off: they count, too. Perhaps whole numbers of one scale, which was not small
     enough (the smallest float64 is 2**-1074); or what is below the smallest normal number was taken for 0.
     """
     if not_finite(x):
@@ -466,6 +466,12 @@ def _(x: Tensor) -> Tensor:
 def len_of_a_number(x: Tensor) -> Tensor:
     """A tensor of no dimensions raised an error: it has no len(), no rows, and nothing to loop over. numel() counts the elements of any shape."""
     return x.sum() if len(x) == 0 else exact_sum(x)
+
+
+@stable_sum.variant(len_of_a_number)
+def _(x: Tensor) -> Tensor:
+    """tolist() gives a number for a tensor of no dimensions, and lists of lists for a matrix."""
+    return torch.tensor(math.fsum(x.tolist()), dtype=x.dtype)
 
 
 @stable_sum.variant(sorted_then_one_by_one)
