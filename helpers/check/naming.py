@@ -37,22 +37,31 @@ def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | Non
     known_here = not names and kept.made_here() and own.fails()
     if not known_here and (name := by_the_mistakes(exercise, answer, seed, first)):
         return name
-    return None if names else fallen_alike(exercise, kept, own, first.at)
+    return None if names else fallen_alike(exercise, kept, own, first)
 
 
-def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> str | None:
+def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, first: Finding) -> str | None:
     """The mistake that falls first where the answer fell, and does the same there.
 
     Of several it is the one that does what the answer does at every property that does not hold for it: it lacks a
     second fault of that mistake. Asked only of exercises whose properties quote the docstring: in the others the
     sentence of a mistake tells its cause, and not what is seen at one property.
-    at: the property at which the answer fell, at its own seed; where it holds at the stored one nothing is known.
+    first: how the answer fell, at its own seed. Where the property holds at the stored one, the answer was lucky there, or
+    depends on what ran before, as one does that counts its calls. Only a mistake that is known by this property alone, at
+    any seed, can then be told.
     """
     properties = exercise.properties
-    place = [prop.description for prop in properties].index(at)
+    place = [prop.description for prop in properties].index(first.at)
     fall = observed(own.at(properties[place]))
-    if not isinstance(fall, list) or not known_by_the_first_fall(exercise):
+    if not known_by_the_first_fall(exercise):
         return None
+    if not isinstance(fall, list):
+        names = {
+            row.mistake
+            for row in kept.rows
+            if row.at == place and stored.same(row.outcome(place), observed(first))
+        }
+        return names.pop() if len(names) == 1 else None
     rows = [row for row in kept.rows if row.first() == place and stored.same(row.outcome(place), fall)]
     if len({row.mistake for row in rows}) > 1:
         seen = [observed(own.at(prop)) for prop in properties]
@@ -79,7 +88,8 @@ def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> se
 
     at: the property at which the answer failed. Most mistakes are told apart by it, so the answer runs at the others
     only while there are some left; and a mistake that is known by one property alone is compared at that one.
-    Where the first fall makes the name, and is seen at this seed, too, one mistake that is left is enough.
+    Where the first fall makes the name, and is seen at this seed, too, one mistake that is left is enough, unless it falls
+    at an earlier property, and the answer does not do there what it does: its sentence tells what is seen there.
     """
     places = {prop.description: place for place, prop in enumerate(exercise.properties)}
     fall = observed(own.at(exercise.properties[places[at]]))
@@ -91,7 +101,15 @@ def looked_up(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> se
         if any(row.knows(place) for row in left):
             seen = observed(own.at(exercise.properties[place]))
             left = [row for row in left if not row.knows(place) or stored.same(row.outcome(place), seen)]
+    if enough:
+        left = [row for row in left if row.at is not None or _falls_alike(row, exercise, own)]
     return {row.mistake for row in left}
+
+
+def _falls_alike(row: stored.Row, exercise: Spec, own: Outcomes) -> bool:
+    """Whether the answer does what the mistake does at the first property that does not hold for it."""
+    place = row.first()
+    return place is None or stored.same(row.outcome(place), observed(own.at(exercise.properties[place])))
 
 
 def observed(outcome: Finding | None) -> Any:

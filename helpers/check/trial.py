@@ -43,11 +43,18 @@ class Trial:
         self._watched = [name for name in guard.DISTURBING if name not in changes]
         self.generator = torch.Generator().manual_seed(seed)
         self.random = random.Random(seed)
-        self._given = ""
+        self._given = self._stay = ""
 
     def given(self, text: str) -> None:
         """Says which input is tried now; the report shows it if this input fails."""
         self._given = text
+
+    def arguments_stay(self, words: str) -> None:
+        """Says which words of the docstring keep the arguments as they are; the report shows them if `call` finds a change.
+
+        Where the property asks for something else.
+        """
+        self._stay = words
 
     def call(self, answer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """`answer(*args, **kwargs)`; wrong if it edits a tensor that it was given, or leaves a switch turned.
@@ -70,14 +77,24 @@ class Trial:
         for value, requires_grad, copy in before:
             if value.requires_grad != requires_grad or difference(value.detach(), copy, rtol=0, atol=0):
                 self.fail(
-                    "The answer changed its input.", expected="an input left as it was", observed="mutated"
+                    "The answer changed its input.",
+                    expected="an input left as it was" + self._as_asked(),
+                    observed="mutated",
                 )
         for value, items in lists:
             if len(value) != len(items) or any(a is not b for a, b in zip(value, items, strict=True)):
                 self.fail(
-                    f"The answer changed the {type(value).__name__} that it was given.", observed="mutated"
+                    f"The answer changed the {type(value).__name__} that it was given.",
+                    expected="left as it was" + self._as_asked(),
+                    got=f"{len(items)} entries before, {len(value)} after"
+                    if len(value) != len(items)
+                    else "as many entries as before, and others among them",
+                    observed="mutated",
                 )
         return result
+
+    def _as_asked(self) -> str:
+        return f", as asked: {self._stay}" if self._stay else ""
 
     def left_changed(self, names: list[str]) -> NoReturn:
         """Ends the property: global state was left changed."""

@@ -166,6 +166,28 @@ def test_a_mistake_that_falls_earlier_says_nothing_of_what_comes_later(
 ) -> None:
     keep(square=square, same=same)
     assert name_of(twice, lambda number: 1.0 if number == 1 else 2 * number) is None
+    keep(square=square)
+    assert name_of(twice, lambda number: 1.0 if number == 1 else 2 * number) is None
+
+
+def test_an_answer_that_depends_on_what_ran_before_has_the_name_of_a_mistake_that_is_known_there_alone(
+    twice: Exercise, keep: Callable[..., None]
+) -> None:
+    calls: list[float] = []
+
+    def at_first_wrong(number: float) -> float:
+        calls.append(number)
+        return 7.0 if len(calls) <= 2 else 2 * number  # compared, and observed
+
+    keep(square=square)
+    assert name_of(twice, at_first_wrong) is None
+    kept = stored.of_exercise("99.twice")
+    assert kept is not None
+    rows = (*kept.rows, Row("only_once", ([7.0],), 0))
+    (path,) = (paths.DATA / "exercises").glob("*/twice.json")
+    path.write_text(stored.as_text(replace(kept, rows=rows)))
+    calls.clear()
+    assert name_of(twice, at_first_wrong) == "only_once"
 
 
 @pytest.mark.parametrize("damage", ["nothing stored", "of other properties"])

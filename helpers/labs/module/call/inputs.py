@@ -91,12 +91,12 @@ class Inputs:
 
 @dataclass
 class Played:
-    """What happened: the events in their order, how the call ended, how many warnings there were."""
+    """What happened: the events in their order, how the call ended, what was warned of."""
 
     log: list[str]
     result: Any = None
     error: BaseException | None = None
-    warned: int = 0
+    warned: list[str] = field(default_factory=list)
 
 
 class Spy(nn.Module):
@@ -156,7 +156,7 @@ def played(inputs: Inputs, caller: Callable[..., Any]) -> Played:
                 handle.remove()
                 # torch itself leaves this behind
                 hooks._global_forward_hooks_with_kwargs.pop(handle.id, None)
-    happened.warned = len(warned)
+    happened.warned = [str(warning.message) for warning in warned]
     return happened
 
 
@@ -250,11 +250,14 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
                 _is_own_fault(got, want) or (have == "the call ends" and _is_foreign(got.error))
             ):
                 raise got.error  # told with the line that raised
+            # an error of the answer's own, on the way out, may have become a warning
+            more = [] if is_misfit else got.warned[len(want.warned) :]
             trial.fail(
-                f"Event {at} is a different one than in module(...).",
+                f"Event {at} is a different one than in module(...)."
+                + (f" The call warned: {shown(more[0])}." if more else ""),
                 expected=f"{at}. {need}",
                 got=f"{at}. {have}",
-                observed=("log", got.log, ending(got, want)),
+                observed=("log", got.log, ending(got, want), *(["warned"] if more else [])),
             )
     if _is_own_fault(got, want):
         raise got.error
@@ -275,11 +278,11 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
         observed="a copy",
     )
     trial.true(
-        got.warned >= want.warned,
-        f"{want.warned} of the always_call hooks raised, and {got.warned or 'no'} warning came of it.",
-        expected=f"warnings: {want.warned}",
-        got=f"warnings: {got.warned}",
-        observed=("warnings", got.warned),
+        len(got.warned) >= len(want.warned),
+        f"{len(want.warned)} of the always_call hooks raised, and {len(got.warned) or 'no'} warning came of it.",
+        expected=f"warnings: {len(want.warned)}",
+        got=f"warnings: {len(got.warned)}",
+        observed=("warnings", len(got.warned)),
     )
 
 

@@ -101,12 +101,17 @@ def require_modes(trial: Trial, model: nn.Module, backbone: nn.Module, head: nn.
     """Wrong unless the backbone is in eval mode and the rest in the mode that was asked for."""
     have = modes_of(model, backbone, head)
     off = [name for name, training in have.items() if training != (mode and not name.startswith("backbone"))]
+    own = [
+        name
+        for name in ("train", "eval")[: 1 if mode else 2]  # an eval() of its own counts where it was called
+        if getattr(type(model), name) is not getattr(nn.Module, name)
+    ]
     trial.true(
         not off,
         f"In the wrong mode: {', '.join(off)}.",
         expected=f"training is False in all of the backbone, {mode} in the head and in the FrozenBackbone itself",
         got=", ".join(f"{name}: {have[name]}" for name in off),
-        observed=(off, "torch's train" if type(model).train is nn.Module.train else "a train of its own"),
+        observed=(off, f"{' and '.join(own)} of its own" if own else "torch's train"),
     )
 
 

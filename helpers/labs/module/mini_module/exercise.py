@@ -181,8 +181,11 @@ def missing(answer: Any, trial: Trial) -> None:
     plays(inputs, trial, [("get", "nowhere"), ("del", "nowhere")])
     plays(inputs, trial, [("get", "broken")])
     module = inputs.ours.kind()
-    trial.given("a property `broken` of the class, which reads self.nowhere")
-    for name, reported in (("nowhere", ("nowhere",)), ("broken", ("broken", "nowhere"))):
+    for name, reported, given in (
+        ("nowhere", ("nowhere",), "m.nowhere, a name that is nowhere"),
+        ("broken", ("broken", "nowhere"), "m.broken, a property of the class, which reads self.nowhere"),
+    ):
+        trial.given(given)
         error = trial.raises(AttributeError, lambda name=name: getattr(module, name), f"for m.{name}")
         trial.true(
             any(word in str(error) for word in reported),
@@ -400,7 +403,13 @@ def listed(answer: Any, trial: Trial) -> None:
     got = set(dir(module))
     names = ("w", "w2", "b", "child", "n", "scale", "forward", "_parameters")
     missing = [name for name in names if name not in got]
-    trial.true(not missing, f"dir(m) lacks {', '.join(missing)}.", observed=("lacks", missing))
+    trial.true(
+        not missing,
+        f"dir(m) lacks {', '.join(missing)}.",
+        expected=f"{', '.join(names)} among others",
+        got=f"{', '.join(name for name in names if name in got) or 'none'} of these",
+        observed=("lacks", missing),
+    )
 
 
 @mini_module.property(

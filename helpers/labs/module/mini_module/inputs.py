@@ -124,6 +124,9 @@ def leaf_of(base: Any) -> Any:
 
 
 LEGEND = {
+    "p1": "p1 is a Parameter",
+    "t1": "t1 is a tensor",
+    "m1": "m1 is a module of m's class",
     "p2": "p2 is a frozen Parameter of a class below nn.Parameter",
     "p3": "p3 is a frozen Parameter",
     "t2": "t2 is of a class below Tensor and requires grad",

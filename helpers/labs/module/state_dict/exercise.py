@@ -101,7 +101,7 @@ def values(answer: Any, trial: Trial) -> None:
             type(have) is Tensor,
             f"The value of {key!r} is of type {type(have).__name__}.",
             expected="a plain Tensor: param.detach()",
-            got=shown(have, 200),
+            got=f"a {type(have).__name__}: {shown(have, 200)}",
             observed=("type", type(have).__name__),
         )
         trial.true(

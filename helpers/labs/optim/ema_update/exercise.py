@@ -147,6 +147,11 @@ def updated(
             *found,
             *(["the model moved"] if any(not torch.equal(was[name], theirs[name]) for name in was) else []),
             *(["no operation ran"] if not ran else []),
+            *(
+                ["gain is not moved in this call"]
+                if how_moved(now["gain"], before["gain"], was["gain"], decay) != "moved"
+                else []
+            ),
         ],
     )
 
@@ -157,7 +162,7 @@ def updated(
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
-    trial.given(f"two modules with other numbers, decay = {decay}")
+    trial.given(f"two modules with other numbers; no parameter of ema requires grad; decay = {decay}")
     updated(answer, trial, ("inside.bias", "norm.weight", "gain"), "moved", decay)
 
 
@@ -256,6 +261,68 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @ema_update.property(
+    "the EMA's own tensors hold the result, where they lay before",
+    asks="The same tensors with the same memory hold the new values; none is shared with `model`.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    ema, model = two_models(trial)
+    trial.given("an EMA that others hold references to")
+    before = dict(tensors(ema))
+    lay = {
+        name: tensor.detach() for name, tensor in before.items()
+    }  # kept: memory that is freed may be given out again
+    trial.call(answer, ema, model, 0.9)
+    now, own = dict(tensors(ema)), {tensor.data_ptr() for _, tensor in tensors(model)}
+    objects = sorted(name for name in before if now.get(name) is not before[name])
+    memory = sorted(name for name in before if name in now and now[name].data_ptr() != lay[name].data_ptr())
+    off = objects or memory
+    kinds = sorted({_kind(name, ema) for name in off if name in now})
+    kinds = ["parameter"] if "parameter" in kinds else kinds
+    models = any(name in now and now[name].data_ptr() in own for name in off)
+    trial.true(
+        not off,
+        f"The update put other {'tensors' if objects else 'memory'} in place of {', '.join(off[:3])}"
+        + (" (the model's own)" if models else "")
+        + ": who holds the EMA's tensors (a view, a captured graph) sees no change.",
+        expected="the same tensors with the same memory",
+        got=f"{len(off)} of {len(before)} are others",
+        observed=("replaced", models, kinds),
+    )
+
+
+@ema_update.property(
+    "in training mode and in eval mode the update is the same",
+    asks="Moves each number of `ema` towards `model`, in place: ema = decay * ema + (1 - decay) * model.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    for modes in ((False, True), (True, False), (False, False)):
+        ema, model = two_models(trial)
+        model.train(modes[0]), ema.train(modes[1])
+        decay = some_decay(trial)
+        trial.given(f"model.training is {modes[0]}, ema.training is {modes[1]}; decay = {decay}")
+        before, theirs = copy.deepcopy(dict(tensors(ema))), copy.deepcopy(dict(tensors(model)))
+        trial.call(answer, ema, model, decay)
+        now = dict(tensors(ema))
+        found = [
+            (name, how_moved(now[name], before[name], theirs[name], decay))
+            for name in ("gain", "table", "position")
+        ]
+        off = [
+            (name, word if isinstance(word, str) else word[0])
+            for name, word in found
+            if word != ("moved" if before[name].is_floating_point() else "copied")
+        ]
+        name = off[0][0] if off else "gain"
+        trial.true(
+            not off,
+            "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
+            expected=f"{name}: {_few(moved(before[name], theirs[name], decay))}, as in any other mode",
+            got=_few(now[name]),
+            observed=(modes, off),
+        )
+
+
+@ema_update.property(
     "each update does the same to every tensor, with any decay from 0 to 1",
     asks=("ema = decay * ema + (1 - decay) * model", "decay: from 0 to 1."),
 )
@@ -296,35 +363,6 @@ def _kind(name: str, model: Model) -> str:
     if isinstance(tensor, torch.nn.Parameter):
         return "parameter"
     return "buffer with a point" if tensor.is_floating_point() else "integers or bools"
-
-
-@ema_update.property(
-    "the EMA's own tensors hold the result, where they lay before",
-    asks="The same tensors with the same memory hold the new values; none is shared with `model`.",
-)
-def _(answer: Any, trial: Trial) -> None:
-    ema, model = two_models(trial)
-    trial.given("an EMA that others hold references to")
-    before = dict(tensors(ema))
-    lay = {
-        name: tensor.detach() for name, tensor in before.items()
-    }  # kept: memory that is freed may be given out again
-    trial.call(answer, ema, model, 0.9)
-    now, own = dict(tensors(ema)), {tensor.data_ptr() for _, tensor in tensors(model)}
-    objects = sorted(name for name in before if now.get(name) is not before[name])
-    memory = sorted(name for name in before if name in now and now[name].data_ptr() != lay[name].data_ptr())
-    off = objects or memory
-    kinds = sorted({_kind(name, ema) for name in off if name in now})
-    models = any(name in now and now[name].data_ptr() in own for name in off)
-    trial.true(
-        not off,
-        f"The update put other {'tensors' if objects else 'memory'} in place of {', '.join(off[:3])}"
-        + (" (the model's own)" if models else "")
-        + ": who holds the EMA's tensors (a view, a captured graph) sees no change.",
-        expected="the same tensors with the same memory",
-        got=f"{len(off)} of {len(before)} are others",
-        observed=("replaced", models, kinds),
-    )
 
 
 @ema_update.property(

@@ -29,6 +29,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     newly_built,
     off_options,
     off_places,
+    off_values,
     params_of,
     same,
     shared_with,
@@ -36,6 +37,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     standing,
     step,
     train_on,
+    why_no_file,
 )
 
 optimizer_state = Exercise(
@@ -167,8 +169,8 @@ def _(answer: Any, trial: Trial) -> None:
             'The values under "state" are not those of the parameters at these places: '
             + "; ".join(f"{place}: {description}" for place, description in off[:3])
             + ".",
-            expected=f"at place {place}: {shown(want.get(place))}",
-            got=f"at place {place}: {shown(got.get(place))}",
+            expected=f"at place {place}: {off_values(want.get(place), got.get(place) or {})}",
+            got=f"at place {place}: {off_values(got.get(place), want.get(place) or {})}",
             observed=(kind, off),
         )
 
@@ -252,7 +254,9 @@ def _(answer: Any, trial: Trial) -> None:
             if "pickle" in str(error).lower() or "weights" in str(error).lower():
                 trial.fail(
                     "The dict does not come through torch.save and torch.load(weights_only=True).",
-                    observed="no plain data",
+                    expected="plain data: dicts, lists, numbers, texts, None and tensors",
+                    got=why_no_file(error),
+                    observed=("no plain data", "defaultdict" in str(error)),
                 )
             raise
         new = newly_built(trial, kind)
@@ -344,8 +348,8 @@ def _(answer: Any, trial: Trial) -> None:
             len(opt.param_groups) == len(sd["param_groups"]) and not any(off),
             f"After loading, these options are not the file's: "
             f"{', '.join(sorted({name for names in off for name in names})[:6])}.",
-            expected=f"lr {[group['lr'] for group in sd['param_groups']]} for the three groups, and so on",
-            got=f"lr {[group.get('lr') for group in opt.param_groups]}",
+            expected=shown([some_options(g, n) for g, n in zip(sd["param_groups"], off, strict=False)]),
+            got=shown([some_options(g, n) for g, n in zip(opt.param_groups, off, strict=False)]),
             observed=(kind, off),
         )
 
@@ -407,8 +411,8 @@ def _(answer: Any, trial: Trial) -> None:
             "The states are not those that the file holds: "
             + "; ".join(f"parameter {n}: {description}" for n, description in off[:3])
             + ".",
-            expected=f"parameter {place}: {shown(sd['state'].get(place))}",
-            got=f"parameter {place}: {shown(own.get(place))}",
+            expected=f"parameter {place}: {off_values(sd['state'].get(place), own.get(place) or {})}",
+            got=f"parameter {place}: {off_values(own.get(place), sd['state'].get(place) or {})}",
             observed=(kind, off),
         )
         stale = [place for place in WITHOUT_STATE if params[place] in opt.state and opt.state[params[place]]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.optim import SGD, AdamW, Optimizer
 
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
 SHAPES = ((3, 2), (4,), (2, 2), (), (5,))
@@ -231,6 +233,30 @@ def _off(have: dict[str, Any], values: dict[str, Any]) -> str:
     return f"{', '.join(extra)} left over" if extra else ""
 
 
+def off_values(have: Any, values: dict[str, Any]) -> str:
+    """Of one state the values that are not those of `values`; all where these are not what is wrong."""
+    if not isinstance(have, dict):
+        return shown(have)
+    off = [
+        key
+        for key in {**values, **have}
+        if not (key in have and key in values and same(have[key], values[key]))
+    ]
+    told = [
+        f"{shown(key)}: {shown(value.detach() if isinstance(value, Tensor) else value)}"
+        for key, value in have.items()
+        if key in off or not off
+    ]
+    return "{" + ", ".join(told) + "}" + (" (those that differ)" if len(told) < len(have) else "")
+
+
+def why_no_file(error: Exception) -> str:
+    """What torch.save or torch.load says of a value that is no plain data, without its advice."""
+    if found := re.search(r"GLOBAL (\S+)", str(error)):
+        return f"torch.load with weights_only=True does not know {found[1]}"
+    return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
 def moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
     """The names of values that are different ones now, in states and in groups."""
     states = [(now["state"].get(place, {}), values) for place, values in before["state"].items()]
@@ -248,7 +274,7 @@ def moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
 def kind_of_key(key: Any, params: list[Tensor]) -> Any:
     """A key in words that hold for any run: an index, or what was written for it."""
     if isinstance(key, Tensor):
-        return "a parameter"
+        return "a tensor"
     if isinstance(key, int) and key in [id(param) for param in params]:
         return "an address"
     return key if isinstance(key, int) else f"a {type(key).__name__}"

@@ -301,7 +301,7 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given(
         "a model in training mode with parts in eval mode, then one in eval mode with parts in training mode"
     )
-    _kept(trial, found, "After the pass")
+    _kept(trial, found, ("the first model", "the second"), "After the pass")
 
 
 def _partly_frozen(trial: Trial, training: bool) -> Model:
@@ -311,26 +311,51 @@ def _partly_frozen(trial: Trial, training: bool) -> Model:
     return model
 
 
-def _changed(model: nn.Module, flags: dict[str, bool], rates: dict[str, Any]) -> list[str]:
-    """In words, what is not as it was."""
-    now, own = modes(model), momenta(model)
+class Changed(NamedTuple):
+    """A setting that is not as it was: "training" or "momentum" of a module."""
+
+    what: str
+    name: str
+    was: Any
+    now: Any
+
+
+def _changed(model: nn.Module, flags: dict[str, bool], rates: dict[str, Any]) -> list[Changed]:
     return [
-        f"training of {name or 'the model'} is {now[name]}" for name in flags if now[name] != flags[name]
-    ] + [f"momentum of {name} is {own[name]}" for name in rates if own[name] != rates[name]]
+        Changed(what, name or "the model", before[name], now[name])
+        for what, before, now in (("training", flags, modes(model)), ("momentum", rates, momenta(model)))
+        for name in before
+        if now[name] != before[name]
+    ]
 
 
-def _kinds(changed: list[str]) -> list[str]:
+def _kinds(changed: list[Changed]) -> list[str]:
     """What changed: modes by name, momentum by what it is now."""
-    return sorted({words if words[0] == "t" else f"momentum {words.rpartition(' ')[2]}" for words in changed})
+    return sorted(
+        {
+            f"training of {each.name} is {each.now}" if each.what == "training" else f"momentum {each.now}"
+            for each in changed
+        }
+    )
 
 
-def _kept(trial: Trial, found: list[list[str]], when: str, observed: Any = None) -> None:
-    messages = [words for changed in found for words in changed]
+def _kept(
+    trial: Trial, found: list[list[Changed]], cases: Sequence[str], when: str, observed: Any = None
+) -> None:
+    """Wrong unless nothing has changed. cases: which call each list of `found` comes from."""
+    told = [(case, changed) for case, changed in zip(cases, found, strict=True) if changed]
     trial.true(
-        not messages,
-        f"{when}, {len(messages)} settings are not what they were: {'; '.join(messages[:3])}{'; ...' if len(messages) > 3 else ''}.",
-        expected="training and momentum of each sub-module as before the call",
-        got="; ".join(messages[:6]),
+        not told,
+        f"{when}, {sum(map(len, found))} settings are not what they were.",
+        expected="; ".join(
+            f"{case}: {', '.join(f'{each.what} of {each.name} {each.was}' for each in changed[:3])}"
+            for case, changed in told
+        ),
+        got="; ".join(
+            f"{case}: {', '.join(f'{each.what} of {each.name} {each.now}' for each in changed[:3])}"
+            + (", and so on" if len(changed) > 3 else "")
+            for case, changed in told
+        ),
         observed=observed or [_kinds(changed) for changed in found],
     )
 
@@ -371,8 +396,10 @@ def _(answer: Any, trial: Trial) -> None:
             observed="a different error",
         )
         found.append(_changed(model, *before))
-    kinds = [sorted({words.partition(" ")[0] for words in changed}) for changed in found]
-    _kept(trial, found, "After the error", observed=kinds)
+    kinds = [sorted({each.what for each in changed}) for changed in found]
+    trial.given("a model in training mode, with parts in eval mode; the model or the loader raises")
+    cases = ("where the model raised", "where the loader raised")
+    _kept(trial, found, cases, "After the error", observed=kinds)
 
 
 BROKEN = ValueError("a broken file")

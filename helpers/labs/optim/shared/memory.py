@@ -161,8 +161,10 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
     values = starts(trial, (3, 2), (4,))
     for options in each:
         params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
-        trial.given(f"two steps with {described(options)}")
-        for grads in gradients(trial, values, 2):
+        trial.given(f"two steps with {described(options)}, and a third one with inf in a gradient")
+        infinite = gradients(trial, values, 1)
+        infinite[0][0][0, 0] = float("inf")
+        for grads in gradients(trial, values, 2) + infinite:
             given = [grad.clone() for grad in grads]
             lists = [list(params), list(given), list(state)]
             unaided(trial, lambda now=lists, chosen=options: answer(*now, **chosen))
@@ -172,7 +174,7 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
                 trial.true(
                     len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)),
                     f"The list {name} holds other objects after the step than before.",
-                    expected="the same objects, edited in place",
+                    expected="the same objects" + ("" if name == "grads" else ", edited in place"),
                     observed=("list changed", name),
                 )
             for grad, old in zip(given, grads, strict=True):
@@ -183,7 +185,10 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
                     "a second backward that adds to it) gets something else.",
                     expected="gradients as they were",
                     got="a gradient of zeros" if zeroed else "a gradient with other values",
-                    observed=("gradient edited", zeroed, described(options)),
+                    observed=(
+                        *("gradient edited", zeroed, described(options)),
+                        *(["inf only"] if old.isinf().any() else []),
+                    ),
                 )
 
 

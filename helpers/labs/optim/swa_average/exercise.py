@@ -41,6 +41,7 @@ SHAPES = {"layer.weight": (3, 2), "layer.bias": (3,), "scale": (), "norm.running
 INTEGERS = ("norm.num_batches_tracked", "mask", "seed")
 
 State = dict[str, Tensor]
+STAY = "New tensors; the states are left as they are, and share no memory with the result."
 
 
 def some_states(trial: Trial, count: int, dtype: torch.dtype = torch.float32) -> list[State]:
@@ -67,6 +68,7 @@ def with_integers(trial: Trial, states: list[State]) -> list[State]:
 
 def averaged(answer: Any, trial: Trial, states: Any, names: set[str]) -> State:
     """What the answer gives, if it is a dict of tensors under these names."""
+    trial.arguments_stay(STAY)
     got = trial.call(answer, states)
     trial.true(
         isinstance(got, dict),
@@ -225,7 +227,7 @@ def _word(got: Tensor, states: list[State], name: str) -> str:
 
 @swa_average.property(
     "the states are left as they are, and the result shares no memory with them",
-    asks="New tensors; the states are left as they are, and share no memory with the result.",
+    asks=STAY,
 )
 def _(answer: Any, trial: Trial) -> None:
     for count, dtype in ((3, torch.float32), (1, torch.float32), (1, torch.float64)):
@@ -247,21 +249,21 @@ def _(answer: Any, trial: Trial) -> None:
             not edited,
             f"State {edited[0] if edited else 0} was changed: it cannot be used, or averaged again.",
             expected="states as they were",
-            got=f"state {edited[0] if edited else 0} with {_how(states, objects, edited)}",
+            got=f"state {edited[0] if edited else 0} with {_how(states, objects, before, edited)}",
             observed=(
                 "edited",
                 [
                     "first" if place == 0 and count > 1 else "last" if place == count - 1 else "another"
                     for place in edited
                 ],
-                _how(states, objects, edited),
+                _how(states, objects, before, edited),
             ),
         )
         places = {value.data_ptr() for state in states for value in state.values()}
         shared = sorted(name for name, value in got.items() if value.data_ptr() in places)
         trial.true(
             not shared,
-            f"{', '.join(shared)} of the result lies in the memory of a state: when that model trains on, the average moves.",
+            f"In the memory of a state lie, of the result: {', '.join(shared)}. When that model trains on, the average moves.",
             expected="new tensors",
             got=f"the memory of a state in {len(shared)} of {len(got)} tensors",
             observed=(
@@ -272,13 +274,19 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-def _how(states: list[State], objects: list[State], edited: list[int]) -> str:
-    """In words, what happened to states that were changed: entries of the dict, or numbers in its tensors."""
+def _how(states: list[State], objects: list[State], before: list[State], edited: list[int]) -> str:
+    """In words, what happened to states that were changed: entries of the dict, numbers in the tensors it held."""
     entries = any(
         state.keys() != was.keys() or any(state[name] is not was[name] for name in was)
         for state, was in ((states[place], objects[place]) for place in edited)
     )
-    return "other entries in its dict" if entries else "other numbers in its tensors"
+    numbers = any(
+        not torch.equal(objects[place][name], value)
+        for place in edited
+        for name, value in before[place].items()
+    )
+    told = ["other entries in its dict"] * entries + ["other numbers in the tensors that it held"] * numbers
+    return " and ".join(told)
 
 
 @swa_average.property(
@@ -307,6 +315,8 @@ def _(answer: Any, trial: Trial) -> None:
         got = averaged(answer, trial, states, set(SHAPES))["layer.weight"].detach()
         close = torch.allclose(got.double(), want, rtol=near, atol=0)
         word = "right" if close else "off" if got.isfinite().all() else "not finite"
+        if word == "off" and torch.equal(got.to(dtype), states[-1]["layer.weight"]):
+            word = "the last state's"
         worst = ((got.double() - want) / want).abs().max().item()
         if word == "off" and dtype is torch.float64 and worst < 1e-6:
             word = "as exact as float32"
@@ -315,7 +325,7 @@ def _(answer: Any, trial: Trial) -> None:
     off = [
         f"{count} states of {own}: "
         + (
-            f"the mean is {word}, with an error of {worst:.1g} of it"
+            f"the result is {word}, with an error of {worst:.1g} of the mean"
             if word != "right"
             else "the mean is right"
         )
@@ -327,7 +337,7 @@ def _(answer: Any, trial: Trial) -> None:
         not off,
         "; ".join(off).capitalize() + ".",
         expected="the mean, in the dtype of the states, and as exact as that dtype",
-        got=f"of {len(found)} cases, {len(off)} are not so",
+        got=f"{len(off)} of {len(found)} cases are wrong",
         observed=[(str(own), word, str(have)) for own, word, have, _, _ in found],
     )
 

@@ -59,10 +59,10 @@ def halved_at_each_state(states: Iterable[State]) -> State:
 
 
 @swa_average.mistake()
-def count_off_by_one(states: Iterable[State]) -> State:
-    """The first state has no part in the average: it is the mean of the others. Perhaps a running mean is divided by
-    the number of states before this one, so that the second wipes out the first: with n states, this one included,
-    it is mean += (state - mean) / n.
+def first_state_left_out(states: Iterable[State]) -> State:
+    """The first state has no part in the average: it is the mean of the others. Perhaps states[1:] was averaged; or a running
+    mean is divided by the number of states before this one, so that the second wipes out the first: with n states, this one
+    included, it is mean += (state - mean) / n.
     """
     step = lambda mean, value, count: mean + (value - mean) / (count - 1)  # noqa: E731
     return average(states, add=step, mean=lambda total, _: total)
@@ -196,8 +196,8 @@ def integers_of_many_states(states: Iterable[State]) -> State:
     breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
 )
 def masks_joined(states: Iterable[State]) -> State:
-    """A mask is True where that of any state is, and integers are a state's. Perhaps bools were added or averaged, and what
-    is not 0 is True. Take all of them from one state.
+    """A mask is True where that of any state is, and integers are a state's. Perhaps bools were joined by any() or `|`, or
+    added or averaged, and what is not 0 is True. Take all of them from one state.
     """
     any_of = lambda values: (  # noqa: E731
         torch.stack(values).any(0) if values[0].dtype is torch.bool else values[-1].clone()
@@ -247,7 +247,7 @@ def last_left_out():
 @in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
 def divided_by_one_less():
     """The sum is divided by one less than the number of states, so that every number is too far from 0. Perhaps the first
-    state, with which the sum starts, is not counted.
+    state, with which the sum starts, is not counted; or n - 1 is that of a variance.
     """
     return of_lists(lambda values: torch.stack(values).sum(0) / max(len(values) - 1, 1))
 
@@ -323,8 +323,8 @@ def always_float32():
 
 @swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
 def statistics_not_averaged(states: Iterable[State]) -> State:
-    """Some tensors with a point are the last state's, others are right. Perhaps statistics such as running_mean
-    are picked out by their name; they are averaged with the weights.
+    """Some floating-point tensors are the last state's, others are right. Perhaps statistics such as running_mean are picked
+    out by their name, or tensors without dimensions are taken for counters: all of floating dtype are averaged.
     """
     states = list(states)
     return average(states) | {
@@ -427,6 +427,55 @@ def first_state_rewritten(states: Any) -> State:
     mean = average(list(states))
     states[0].update(mean)
     return mean
+
+
+@swa_average.variant(first_state_rewritten)
+def _(states: Any) -> State:
+    """A sum in its tensors, integers put into its dict."""
+    for state in states[1:]:
+        for name, value in state.items():
+            if value.is_floating_point():
+                states[0][name] += value
+            else:
+                states[0][name] = value.clone()
+    return {
+        name: value / len(states) if value.is_floating_point() else value.clone()
+        for name, value in states[0].items()
+    }
+
+
+@swa_average.mistake(
+    breaks="New tensors; the states are left as they are, and share no memory with the result."
+)
+def list_emptied(states: Any) -> State:
+    """The list of states holds other entries after the call than before. Perhaps pop() takes the states out of it, to save
+    memory: the list is the caller's.
+    """
+    return average([states.pop(0) for _ in range(len(states))])
+
+
+@swa_average.variant(list_emptied)
+def _(states: Any) -> State:
+    first = states.pop(0)
+    return average([first, *states])
+
+
+@in_lists.mistake(breaks="Tensors of a floating dtype are averaged.")
+def one_dtype_averaged():
+    """In some floating dtypes the result is the last state's, and no mean. Perhaps one dtype was asked for, as by
+    dtype == torch.float32: is_floating_point() asks for all.
+    """
+    return of_lists(lambda values: mean_if(values, torch.float32))
+
+
+def mean_if(values: list[Tensor], *dtypes: torch.dtype) -> Tensor:
+    """The mean in these dtypes, the last value in others."""
+    return torch.stack(values).mean(0) if values[0].dtype in dtypes else values[-1].clone()
+
+
+swa_average.variant(one_dtype_averaged)(
+    of_lists(lambda values: mean_if(values, torch.float32, torch.float64))
+)
 
 
 @swa_average.mistake()

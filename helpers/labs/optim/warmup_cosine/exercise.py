@@ -95,7 +95,7 @@ def follows(answer: Callable[..., Any], trial: Trial, steps: Iterable[int], sett
         expected=_table(steps, want, shown),
         got=_table(steps, got, shown),
         observed="a multiple"
-        if any(_is_multiple(got, [right(step, *setting, line) for step in steps]) for line in LINES)
+        if _is_multiple_everywhere(answer, trial, steps, got, setting)
         else [round(number, 9) for number in got[_risen(got, steps, setting) :]],
     )
 
@@ -119,7 +119,19 @@ def _table(steps: list[int], factors: list[float], shown: list[int]) -> str:
 def _is_multiple(got: list[float], want: list[float]) -> bool:
     """Whether all factors are off by one constant (not 0): a learning rate in place of a factor."""
     rates = [have / need for have, need in zip(got, want, strict=True) if need]
-    return bool(rates) and rates[0] != 0 and all(math.isclose(rate, rates[0], rel_tol=1e-6) for rate in rates)
+    zeros = all(have == 0 for have, need in zip(got, want, strict=True) if not need)
+    same = zeros and all(math.isclose(rate, rates[0], rel_tol=1e-6) for rate in rates)
+    return bool(rates) and rates[0] != 0 and same
+
+
+def _is_multiple_everywhere(
+    answer: Callable[..., Any], trial: Trial, steps: list[int], got: list[float], setting: Setting
+) -> bool:
+    """The same with the factor at warmup: a line that is off by one is a multiple of a line, and meets the curve there."""
+    if not any(_is_multiple(got, [right(step, *setting, line) for step in steps]) for line in LINES):
+        return False
+    steps, got = [*steps, setting[0]], [*got, factor(answer, trial, setting[0], setting)]
+    return any(_is_multiple(got, [right(step, *setting, line) for step in steps]) for line in LINES)
 
 
 @warmup_cosine.property(
@@ -160,6 +172,23 @@ def _(answer: Any, trial: Trial) -> None:
             got=f"{now:.6g}",
             observed=("moves by itself", how),
         )
+
+
+# Before the schedule of 100,000 steps: a scheduler that takes them one by one is told by its name, not by the clock.
+@warmup_cosine.property(
+    "the factor is computed here, and by no scheduler of torch", asks="No scheduler of torch is used."
+)
+def _(answer: Any, trial: Trial) -> None:
+    setting = some_setting(trial)
+    trial.given("step {}, warmup = {}, total = {}, floor = {}".format(setting[0] + 2, *setting))
+    with calls_to(*SCHEDULERS) as seen:
+        factor(answer, trial, setting[0] + 2, setting)
+    trial.true(
+        not seen,
+        f"The answer runs a scheduler of torch: {', '.join(sorted(set(seen)))}.",
+        expected="the formula itself",
+        observed="a scheduler of torch",
+    )
 
 
 @warmup_cosine.property(
@@ -216,19 +245,3 @@ def _(answer: Any, trial: Trial) -> None:
     warmup, total, _ = some_setting(trial)
     for floor in (0.0, 1.0):
         follows(answer, trial, range(total + 2), (warmup, total, floor))
-
-
-@warmup_cosine.property(
-    "the factor is computed here, and by no scheduler of torch", asks="No scheduler of torch is used."
-)
-def _(answer: Any, trial: Trial) -> None:
-    setting = some_setting(trial)
-    trial.given("step {}, warmup = {}, total = {}, floor = {}".format(setting[0] + 2, *setting))
-    with calls_to(*SCHEDULERS) as seen:
-        factor(answer, trial, setting[0] + 2, setting)
-    trial.true(
-        not seen,
-        f"The answer runs a scheduler of torch: {', '.join(sorted(set(seen)))}.",
-        expected="the formula itself",
-        observed="a scheduler of torch",
-    )

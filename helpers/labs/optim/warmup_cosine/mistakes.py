@@ -25,7 +25,7 @@ def decayed(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def returns_lr(step: int, warmup: int, total: int, floor: float) -> float:
-    """The factors of the warm-up are a fixed multiple of the right ones. Perhaps a learning rate is returned: LambdaLR
+    """The factors up to warmup are a fixed multiple of right ones. Perhaps a learning rate is returned: LambdaLR
     multiplies by it, and a rate of 0.01 times a rate of 0.01 is 0.0001. Return a factor, 1 at the peak.
     """
     peak = 3e-4
@@ -218,10 +218,19 @@ def cut_at_the_floor(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake()
 def floor_forgotten(step: int, warmup: int, total: int, floor: float) -> float:
-    """The curve goes down to 0: perhaps the floor is not used."""
+    """Before total the curve is on its way down to 0, and not to the floor. Perhaps the floor is not used, or from total
+    on only: the curve itself is to end there.
+    """
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return 0.0 if step >= total else cosine((step - warmup) / (total - warmup), 0.0)
+
+
+@warmup_cosine.variant(floor_forgotten)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    return floor if step >= total else cosine((step - warmup) / (total - warmup), 0.0)
 
 
 @warmup_cosine.mistake()
@@ -358,6 +367,29 @@ def one_until_total(step: int, warmup: int, total: int, floor: float) -> float:
     if step < warmup:
         return risen(step, warmup)
     return cosine(min(1, (step - warmup) // (total - warmup)), floor)
+
+
+@warmup_cosine.mistake(breaks=LINE)
+def one_step_late(step: int, warmup: int, total: int, floor: float) -> float:
+    """From step 1 on each factor of the warm-up is that of the step before. Perhaps the line is step / (warmup + 1): add 1
+    to step, too, or to neither; or 1 was taken from step, which begins with 0.
+    """
+    return step / (warmup + 1) if step < warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.variant(one_step_late)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    """All of the schedule."""
+    step = max(0, step - 1)
+    return risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=LINE)
+def from_zero_to_one_within_the_warmup(step: int, warmup: int, total: int, floor: float) -> float:
+    """The line goes from 0 at the first step to 1 at the last step below warmup: too steep. Perhaps it was divided by
+    warmup - 1, as linspace(0, 1, warmup) does: the top is at warmup.
+    """
+    return step / max(1, warmup - 1) if step < warmup else decayed(step, warmup, total, floor)
 
 
 @warmup_cosine.mistake(breaks=LINE)

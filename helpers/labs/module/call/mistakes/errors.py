@@ -50,6 +50,41 @@ def reversed_places(self: Call) -> Listed:
     return [*self.module._forward_hooks.items(), *hooks._global_forward_hooks.items()]
 
 
+@call.variant(OwnBeforeGlobalOnError)
+class _(Call):
+    """What one of them returns, the next is given."""
+
+    def failed(self, error: Exception) -> None:
+        for id, hook in reversed_places(self):
+            if self.is_always(id) and id not in self.ran:
+                chained(self, id, hook)
+
+
+def chained(self: Call, id: int, hook: Any) -> None:
+    """A call on the way out, whose result becomes the output."""
+    try:
+        got = self.called(id, hook)
+    except Exception as error:
+        self.warn(error)
+    else:
+        self.result = self.result if got is None else got
+
+
+@call.mistake(breaks="None as output if forward has not ended.")
+class OutputUnbound(Call):
+    """forward raised, no always_call hook was called, and warnings came in place of the calls. Perhaps the call itself fails,
+    since `output` has no value before forward has ended, and its own try takes that error for the hook's.
+    """
+
+    def last_call(self, id: int, hook: Any) -> None:
+        try:
+            if self.result is None:
+                raise UnboundLocalError("cannot access local variable 'output'")
+            self.called(id, hook)
+        except Exception as error:
+            self.warn(error)
+
+
 @call.mistake()
 class PreHooksOutsideTheTry(Call):
     """A pre-hook raised, and no always_call hook was called: they must run then as well. Perhaps the try
@@ -182,8 +217,8 @@ class _(Call):
 
 @call.mistake()
 class AnotherErrorRaised(Call):
-    """A different error object came out than the one that was raised, perhaps of a different type. The caller may wait for
-    that type, or for what the object carries: a bare `raise` passes it on.
+    """A different error object came out than the one that was raised. Perhaps a new one was made, of the same type or of a
+    different one. The caller may wait for that type, or for what the object carries: a bare `raise` passes it on.
     """
 
     def whole(self) -> Any:
@@ -339,6 +374,16 @@ class AlwaysHooksInReverse(Call):
         for id, hook in reversed(self.post_hooks()):
             if self.is_always(id) and id not in self.ran:
                 self.last_call(id, hook)
+
+
+@call.variant(AlwaysHooksInReverse)
+class _(Call):
+    """What one of them returns, the next is given."""
+
+    def failed(self, error: Exception) -> None:
+        for id, hook in reversed(self.post_hooks()):
+            if self.is_always(id) and id not in self.ran:
+                chained(self, id, hook)
 
 
 @call.mistake()

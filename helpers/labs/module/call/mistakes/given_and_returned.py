@@ -246,7 +246,7 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
 @call.mistake()
 class WithKwargsOfGlobalHooksIgnored(Call):
     """A hook behind forward that was registered with with_kwargs=True was called without the keyword arguments. Perhaps
-    only one of the two dicts was asked, the module's own or the global one.
+    one of the two dicts was not asked, the module's own or the global one, or neither was.
     """
 
     def takes_kwargs(self, id: int) -> bool:
@@ -255,8 +255,8 @@ class WithKwargsOfGlobalHooksIgnored(Call):
 
 @call.mistake()
 class BareValueFromAKwargsHook(Call):
-    """A pre-hook with with_kwargs returned no pair, and the call went on: perhaps the value was taken as args, or ignored.
-    Such a hook returns both, as a tuple (args, kwargs), or None; all else is an error.
+    """A pre-hook with with_kwargs returned neither None nor a tuple of two, and the call went on. Perhaps the value was taken
+    as args, taken apart (a list of two is no tuple), cut, or ignored. Such a hook returns a tuple (args, kwargs), or None.
     """
 
     def replace_both(self, got: Any) -> None:
@@ -278,8 +278,8 @@ class ForwardOfTheClass(Call):
 
 @call.mistake()
 class PairUnpackedUnasked(Call):
-    """A pre-hook with with_kwargs that returns no pair got an error of a different type, perhaps that of taking it apart.
-    torch raises RuntimeError, which names the rule.
+    """A pre-hook with with_kwargs that returns no pair got an error that is no RuntimeError. Perhaps that of taking it apart,
+    or a TypeError or ValueError on purpose: torch raises RuntimeError, which names the rule.
     """
 
     def replace_both(self, got: Any) -> None:

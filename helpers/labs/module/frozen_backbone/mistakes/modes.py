@@ -88,7 +88,8 @@ class UndoneBySuper(Base):
 @frozen_backbone.mistake()
 class FrozenByTheFirstTrain(Right):
     """Before the first train() the backbone is not frozen in all: it is in training mode, or its weights require grad. Perhaps
-    that happens in train() only; an optimizer is often built before it.
+    that happens in train() only, and an optimizer is often built before it; or the backbone is never put into eval mode, and
+    momentum or p is set to 0 instead.
     """
 
     def freeze(self) -> None:
@@ -568,24 +569,3 @@ class NoGradientAtAll(Right):
 class _(Right):
     def forward(self, x: Tensor) -> Tensor:
         return super().forward(x).detach()
-
-
-@frozen_backbone.mistake()
-class WeightsLeftTrainable(Right):
-    """Weights of the backbone still require grad. Perhaps only eval() was called, which does not stop a single gradient; or
-    requires_grad_(False) did not reach them all, or comes too late.
-    """
-
-    def freeze(self) -> None:
-        self.backbone.eval()
-
-
-@frozen_backbone.mistake()
-class WeightsOfNormsOnly(Right):
-    """Only the weights of the batch norms were frozen; the other layers of the backbone go on learning."""
-
-    def freeze(self) -> None:
-        self.backbone.eval()
-        for module in self.backbone.modules():
-            if isinstance(module, NORMS):
-                module.requires_grad_(False)

@@ -27,6 +27,47 @@ class HeadFollowsAtItsTopOnly(Base):
         return self
 
 
+@frozen_backbone.mistake(breaks="whoever calls train() or eval(), the model or a parent.")
+class EvalOverridden(Right):
+    """After model.eval() the head or the model itself is in training mode, and the class has an eval() of its own. Perhaps that
+    does less than train(False): eval() needs no change, as nn.Module.eval() calls train(False).
+    """
+
+    def eval(self) -> Any:
+        self.training = False
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.variant(EvalOverridden)
+class _(Right):
+    """Nothing but the backbone."""
+
+    def eval(self) -> Any:
+        self.backbone.eval()
+        return self
+
+
+@frozen_backbone.variant(EvalOverridden)
+class _(Right):
+    """The children, and not the flag of the model."""
+
+    def eval(self) -> Any:
+        self.backbone.eval()
+        self.head.eval()
+        return self
+
+
+@frozen_backbone.variant(EvalOverridden)
+class _(Right):
+    """The flags of the two at the top."""
+
+    def eval(self) -> Any:
+        self.training = self.head.training = False
+        self.backbone.eval()
+        return self
+
+
 @frozen_backbone.variant(OuterNormsOnly)
 class _(Base):
     """The flags of the backbone and of its children, and of nothing below them."""

@@ -64,6 +64,30 @@ class EntriesCannotBeDeleted(Right):
     __delattr__ = object.__delattr__
 
 
+@mini_module.mistake(breaks="`del self.name`: an entry, or else a plain attribute;")
+class PlainCannotBeDeleted(Right):
+    """`del` of a plain attribute was an error, and of an entry it went through. Perhaps only the three dicts were looked
+    into: what is in none of them goes to object.__delattr__.
+    """
+
+    def __delattr__(self, name: str) -> None:
+        for place in DICTS:
+            if name in vars(self)[place]:
+                del vars(self)[place][name]
+                return
+        raise AttributeError(name)
+
+
+@mini_module.mistake(breaks="TypeError if `name` is no str.")
+class NameMadeAText(Right):
+    """A name that is no str was accepted. Perhaps str(name) made one of it, or nothing asks isinstance(name, str): None would
+    become an entry called 'None'.
+    """
+
+    def register(self, place: str, name: Any, value: Any) -> None:
+        Right.register(self, place, str(name), value)
+
+
 @mini_module.mistake()
 class DeletedLeavesNone(Right):
     """`del` set the entry to None. The name is still taken, and is still in parameters' dict: a plain tensor
@@ -199,6 +223,13 @@ for place in DICTS:
         return [name for name in Right.__dir__(self) if name not in vars(self)[place]]
 
     mini_module.variant(SomeNotInDir)(type("_", (Right,), {"__dir__": _listed}))
+
+    # one of the dicts is listed, and the other two are not
+
+    def _listed_alone(self: Any, place: str = place) -> list[str]:
+        return [*object.__dir__(self), *vars(self)[place]]
+
+    mini_module.variant(SomeNotInDir)(type("_", (Right,), {"__dir__": _listed_alone}))
 
 
 @mini_module.variant(AnyNameAccepted)

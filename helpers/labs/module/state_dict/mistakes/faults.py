@@ -400,7 +400,7 @@ class Unasked(Load):
 @loads.mistake()
 class CopysOwnError(Unasked):
     """For what does not fit an error came that names no key, and before all that fits was loaded. Perhaps it is the one
-    of copy_ itself: ask before, and note the key.
+    of copy_ itself, or of torch.as_tensor: ask before, and note the key.
     """
 
 

@@ -99,8 +99,8 @@ class _(Load):
 
 @loads.mistake()
 class GradientsTouched(Load):
-    """The load changed the gradient of a parameter: perhaps by zero_grad, or a new Parameter's data. A load brings values, and
-    between backward() and step() a gradient is still needed.
+    """The load changed the gradient of a parameter: perhaps by zero_grad, by grad = None, or a new Parameter's data. A load
+    brings values, and between backward() and step() a gradient is still needed.
     """
 
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:

@@ -222,7 +222,8 @@ class _(Save):
 @saves.mistake()
 class TiedOnce(Save):
     """A tied weight, or what a shared module holds, stands in the dict once. Perhaps named_parameters(), named_modules() or
-    named_children() gave the names: they leave out the second one. Whoever loads it into a model without ties misses it.
+    named_children() gave the names, or a set tells what was met: the second name is left out. Whoever loads it into a model
+    without ties misses it.
     """
 
     def __call__(self, module: nn.Module) -> Any:

@@ -306,6 +306,24 @@ def extra_without_the_name():
     return (saving(Nameless), load)
 
 
+class Dotless(Save):
+    """Without the dot."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        sd = Save.__call__(self, module)
+        for key in [key for key in sd if key.endswith("._extra_state")]:
+            sd[key.removesuffix("._extra_state") + "_extra_state"] = sd.pop(key)
+        return sd
+
+
+@built.mistake(breaks='what it gives stands under "_extra_state" after the module\'s name and a dot.')
+def extra_without_the_dot():
+    """Extra states stand under the module's name and "_extra_state" without a dot between them. Perhaps the dot was cut off the
+    names on the way, as for _metadata, where there is none at the end.
+    """
+    return (saving(Dotless), load)
+
+
 class BothAsked(Save):
     """Extra states of modules that have both methods."""
 
@@ -344,6 +362,19 @@ class _(Load):
 
     def has_extra(self, module: nn.Module) -> bool:
         return has_own(module, "get_extra_state") or has_own(module, "set_extra_state")
+
+
+@loads.variant(extra_by_the_other_method)
+class _(Load):
+    """One of them, and set_extra_state only where there is one."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if has_own(module, "get_extra_state") and not self.has_extra(module):
+            self.known.add(key)
+            if key not in sd:
+                self.lacks(key)
+        else:
+            Load.extra(self, module, key, sd)
 
 
 @loads.mistake(breaks="All faults come in one RuntimeError at the end, when all that fits has been loaded.")

@@ -39,6 +39,7 @@ def entries_of(module: nn.Module) -> set[str]:
 
 def given_back(answer: Any, trial: Trial, module: nn.Module, sd: State, **options: Any) -> Any:
     """What load_state_dict gives. If it refuses the file, the keys that it names tell mistakes apart, not its words."""
+    trial.arguments_stay(LEFT)
     try:
         return trial.call(answer[1], module, sd, **options)
     except NotImplementedError:

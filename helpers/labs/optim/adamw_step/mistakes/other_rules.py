@@ -131,3 +131,59 @@ built = adamw_step.bank(returned)
 def betas_by_default():
     """Without options the steps are those with betas=(0.9, 0.99). Torch's are (0.9, 0.999)."""
     return _with_defaults(betas=(0.9, 0.99))
+
+
+DECAY = "the parameter shrinks by lr * weight_decay of itself"
+LEFT = "The gradients and the lists are left as they are."
+
+
+@updates.mistake(breaks=DECAY)
+def matrices_decay_only(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A parameter of one dimension did not decay, and a matrix did. Perhaps biases and norms were left out, as recipes do by
+    two groups of parameters: the step itself lets each of them decay.
+    """
+    if param.ndim >= 2:
+        shrink(param, o)
+    param.sub_(o.lr * direction(grad, kept, o))
+
+
+@adamw_step.mistake(breaks="Where the gradient is None, that parameter stays where it is")
+def states_slip_to_others(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
+    """With a None in the list a parameter moved by the averages of a different one. Perhaps parameters and gradients were
+    filtered, and the list of dicts was not: filter the three together.
+    """
+    given = [(param, grad) for param, grad in zip(params, grads, strict=True) if grad is not None]
+    by_parameter(right)(
+        [param for param, _ in given], [grad for _, grad in given], state[: len(given)], **options
+    )
+
+
+@updates.mistake(breaks=LIKE_TORCH)
+def sliced(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The step ends in an IndexError for a parameter without dimensions, such as a scale. Perhaps `param[:] = ...` writes the
+    new values, and there is nothing to slice: copy_, add_ and mul_ take every shape.
+    """
+    param[:] = param * (1 - o.lr * o.weight_decay) - o.lr * direction(grad, kept, o)
+
+
+@adamw_step.mistake(breaks=LEFT)
+def gradients_taken_out(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
+    """After the step the list of gradients holds other objects, or fewer. Perhaps entries were set to None, or taken out by
+    pop, to free their memory: that is the caller's.
+    """
+    for place, (param, kept) in enumerate(zip(params, state, strict=True)):
+        grad, grads[place] = grads[place], None
+        by_parameter(right)([param], [grad], [kept], **options)
+
+
+@adamw_step.variant(gradients_taken_out)
+def _(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
+    by_parameter(right)(params, [grads.pop(0) for _ in params], state, **options)
+
+
+@updates.mistake(breaks=LEFT)
+def inf_taken_out_in_place(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A gradient with inf in it was edited, and others were not. Perhaps nan_to_num_ repaired it where it lies: whoever looks
+    for inf afterwards finds none.
+    """
+    right(param, torch.nan_to_num_(grad), kept, o)

@@ -101,3 +101,46 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
             one.copy_(theirs[name])
         elif one.is_floating_point():
             move(one, theirs[name], decay)
+
+
+@ema_update.mistake(breaks="Moves each number of `ema` towards `model`, in place")
+def only_in_one_mode(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """With the model, the EMA or both in eval mode nothing moves, and in training mode it does. Perhaps `training` was asked: an
+    update after a validation finds the model in eval mode, and an EMA is in eval mode most of the time.
+    """
+    if model.training:
+        right(ema, model, decay)
+
+
+@ema_update.variant(only_in_one_mode)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    if ema.training:
+        right(ema, model, decay)
+
+
+@ema_update.variant(only_in_one_mode)
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    if model.training or ema.training:
+        right(ema, model, decay)
+
+
+@ema_update.mistake(breaks=INTEGERS)
+def bools_left_behind(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """Integers are copied, and bools are not: a mask keeps its first values. Perhaps one dtype was asked for, such as int64:
+    all that has no point is copied.
+    """
+    follow(ema.parameters(), model.parameters(), decay)
+    for one, other in zip(ema.buffers(), model.buffers(), strict=True):
+        if one.dtype is not torch.bool:
+            follow([one], [other], decay)
+
+
+@ema_update.mistake(breaks="`model` is left as it is.")
+@torch.no_grad()
+def model_scaled(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """The EMA is right, and numbers of the model have changed. Perhaps they were multiplied by 1 - decay where they lie: mul_
+    edits, and add_(theirs, alpha=1 - decay) does not.
+    """
+    for one, other in zip(ema.parameters(), model.parameters(), strict=True):
+        one.mul_(decay).add_(other.mul_(1 - decay))
+    follow(ema.buffers(), model.buffers(), decay)

@@ -240,6 +240,17 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
                 setattr(mine, name, getattr(theirs, name))
 
 
+@ema_update.variant(memory_replaced)
+@torch.no_grad()
+def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
+    """New Parameters, which takes a tied weight apart."""
+    for mine, theirs in zip(ema.modules(), model.modules(), strict=True):
+        for name, other in theirs.named_parameters(recurse=False):
+            old = getattr(mine, name)
+            setattr(mine, name, nn.Parameter(decay * old + (1 - decay) * other, old.requires_grad))
+    follow(ema.buffers(), model.buffers(), decay)
+
+
 @ema_update.mistake()
 def model_moved(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """Numbers of the model have changed, and parameters of the EMA stayed. The average follows the model, and the model
@@ -262,7 +273,9 @@ def copy_returned(ema: nn.Module, model: nn.Module, decay: float) -> nn.Module:
 
 @ema_update.mistake()
 def model_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Parameters of the EMA were made equal to the model's: a copy of the last step, and no average."""
+    """Parameters of the EMA were made equal to the model's: a copy of the last step, and no average. Perhaps all were copied,
+    or all that need no gradient: in an EMA these are all of them.
+    """
     follow(ema.parameters(), model.parameters(), 0.0)
     follow(ema.buffers(), model.buffers(), 0.0)
 
@@ -466,7 +479,7 @@ def mode_turned(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 @ema_update.mistake(breaks="`ema` keeps its mode and its `requires_grad`.")
-def gradients_turned_off(ema: nn.Module, model: nn.Module, decay: float) -> None:
+def requires_grad_changed(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """The numbers are right, and requires_grad of the EMA is not what it was before. torch.no_grad() is enough for an
     update; what the EMA's parameters require is the caller's.
     """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -298,6 +300,31 @@ def step_shared(opt: Optimizer, sd: State) -> None:
     load(opt, sd, lambda key, value, param: value if key == "step" else cast(key, value, param))
 
 
+@loads.mistake(breaks="Puts `opt` where the optimizer stood from which `sd` came")
+def numbers_made_tensors(opt: Optimizer, sd: State) -> None:
+    """In the states there are tensors where the file has numbers. Perhaps every value was made a tensor: an optimizer may
+    keep a plain number, as its count of steps, or None.
+    """
+    load(opt, sd, lambda key, value, param: cast(key, as_tensor(value), param))
+
+
+def as_tensor(value: Any) -> Any:
+    """A tensor of each number."""
+    return torch.tensor(float(value)) if isinstance(value, int | float) else value
+
+
+@loads.variant(numbers_made_tensors)
+def _(opt: Optimizer, sd: State) -> None:
+    """Numbers with a point only."""
+    load(opt, sd, lambda key, v, param: cast(key, as_tensor(v) if isinstance(v, float) else v, param))
+
+
+@loads.variant(numbers_made_tensors)
+def _(opt: Optimizer, sd: State) -> None:
+    """Integers only."""
+    load(opt, sd, lambda key, v, param: cast(key, as_tensor(v) if isinstance(v, int) else v, param))
+
+
 @optimizer_state.variant(states_in_turn)
 @returned
 def _():
@@ -311,7 +338,7 @@ def _():
 @loads.mistake(breaks=OPTIONS_OF)
 def new_options_left_out(opt: Optimizer, sd: State) -> None:
     """After the load initial_lr is missing in the groups, and all other options are right. Perhaps only options that the
-    groups had before were taken: a scheduler's, which stand in the file, are new to them.
+    groups had before were taken, or those of opt.defaults: a scheduler's stand in the file and are new to both.
     """
     known = [set(group) for group in opt.param_groups]
     load(opt, sd)

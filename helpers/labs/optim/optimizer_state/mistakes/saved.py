@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -79,8 +80,8 @@ def _(opt: Optimizer) -> State:
 
 @saves.mistake()
 def parameters_in_the_groups(opt: Optimizer) -> State:
-    """ "params" holds parameters in place of numbers. Perhaps the groups were copied whole: whoever loads the
-    file trains copies that belong to no model.
+    """ "params" holds tensors in place of numbers. Perhaps the groups were copied whole, or the parameters were copied one
+    by one: whoever loads the file trains copies that belong to no model.
     """
     return {"state": save(opt)["state"], "param_groups": copy.deepcopy(opt.param_groups)}
 
@@ -153,6 +154,22 @@ def _(opt: Optimizer) -> State:
         for place, values in whole["state"].items()
     }
     return whole
+
+
+@saves.mistake(breaks="It is plain data: torch.load with weights_only=True takes it.")
+def state_is_a_defaultdict(opt: Optimizer) -> State:
+    """A dict in the file is a defaultdict, which torch.load with weights_only=True refuses. Perhaps it was taken over from
+    opt.state, which is one: build an ordinary dict.
+    """
+    whole, state = save(opt), defaultdict(dict)
+    state.update(whole["state"])
+    return whole | {"state": state}
+
+
+@saves.variant(state_is_a_defaultdict)
+def _(opt: Optimizer) -> State:
+    whole = save(opt)
+    return whole | {"state": {place: defaultdict(int, values) for place, values in whole["state"].items()}}
 
 
 @saves.mistake()

@@ -37,6 +37,29 @@ def graph_recorded():
     return replaced(feed=feed_with_graph)
 
 
+@recalibrate_bn.mistake(breaks="`momentum` and `training` of every sub-module are what they were")
+def nothing_restored(loader: Iterable[Any], model: nn.Module) -> None:
+    """After the pass momentum is None everywhere, BatchNorm in training mode and the rest in eval mode. Perhaps nothing is put
+    back, or only under `except`: `finally` runs after a pass without an error, too.
+    """
+    without_restoring(loader, model)
+
+
+@recalibrate_bn.variant(nothing_restored)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    """After an error only."""
+    norms = norms_in(model)
+    before = [(module, module.training) for module in model.modules()], [norm.momentum for norm in norms]
+    try:
+        without_restoring(loader, model)
+    except Exception:
+        for module, flag in before[0]:
+            module.training = flag
+        for norm, momentum in zip(norms, before[1], strict=True):
+            norm.momentum = momentum
+        raise
+
+
 @recalibrate_bn.mistake()
 def momentum_left_none(loader: Iterable[Any], model: nn.Module) -> None:
     """momentum is None afterwards where it was a number: when training goes on, the statistics follow ever more slowly, and

@@ -252,6 +252,15 @@ def labels_fed():
 
 
 @torch.no_grad()
+def unpacked(loader: Iterable[Any], model: nn.Module) -> None:
+    for batch in loader:
+        model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
+
+
+recalibrate_bn.variant(labels_fed)(replaced(feed=unpacked))
+
+
+@torch.no_grad()
 def always_first(loader: Iterable[Any], model: nn.Module) -> None:
     for x, *_ in loader:
         model(x)
@@ -382,7 +391,7 @@ def twice(loader: Iterable[Any], model: nn.Module) -> None:
 )
 def count_wrong():
     """The statistics are right, and num_batches_tracked is not the number of batches. Perhaps the batches went through
-    twice, or the statistics were set by hand and the count forgotten, or put back.
+    twice, or samples were counted, or the statistics were set by hand and the count forgotten, or put back.
     """
     return replaced(feed=twice)
 
@@ -394,6 +403,14 @@ def with_the_count(count: int) -> Callable[[Iterable[Any], nn.Module], None]:
             norm.num_batches_tracked.fill_(count)
 
     return answer
+
+
+@recalibrate_bn.variant(count_wrong)
+def _(loader: Iterable[Any], model: nn.Module) -> None:
+    """The number of samples."""
+    batches = list(loader)
+    firsts = [batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches]
+    with_the_count(sum(map(len, firsts)))(batches, model)
 
 
 recalibrate_bn.variant(count_wrong)(with_the_count(0))
