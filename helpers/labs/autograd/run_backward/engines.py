@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -231,3 +232,23 @@ def wrong_leaf(answer: Engine, trial: Trial, root: Tensor, leaves: dict[str, Ten
         if name in want and (gap := difference(found[name], want[name], rtol=1e-4, atol=1e-5)):
             return f"The gradient of {name}, of shape {tuple(each.shape)}, {each.dtype}, is not torch's: {gap.sentence}."
     return ""
+
+
+def called_once_beside_a_thread(answer: Engine, trial: Trial, x: Tensor, grad_out: Tensor) -> None:
+    """Wrong if a node is called too early where a node behind it was made in a thread of its own."""
+    trial.given(
+        "root = g(h) + g(h), h = f(x); f and g are custom Functions; one call of g was made in a thread of its own, whose nodes "
+        "are numbered anew (_sequence_nr)"
+    )
+    log = Log()
+    h = Logged.apply(Logged.apply(x, 2.0, "below", log), 2.0, "f", log)
+    with ThreadPoolExecutor(1) as pool:
+        aside = pool.submit(Logged.apply, h, 3.0, "g", log).result()
+    gradients(answer, trial, aside + Logged.apply(h, 3.0, "g", log), grad_out, x=x)
+    times = log.labels.count("f")
+    trial.true(
+        times == 1,
+        f"The node of f was called {times} times.",
+        expected="once, when the gradients of both calls of g are there",
+        observed=("made in a thread", times),
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import torch
 from torch import Tensor
 
@@ -14,6 +12,7 @@ from helpers.exercise import Exercise
 from helpers.labs.autograd.run_backward.engines import (
     WHAT_CAME,
     Engine,
+    called_once_beside_a_thread,
     expected,
     gradients,
     gradients_of_run,
@@ -418,22 +417,7 @@ def once(answer: Engine, trial: Trial) -> None:
     )
     same_leaves(trial, found, want)
     trial.equal(found["x"], want["x"], "The gradient of x", observed=(*state, "value"))
-    trial.given(
-        "root = g(h) + g(h), h = f(x); f and g are custom Functions; one call of g was made in a thread of its own, whose nodes "
-        "are numbered anew (_sequence_nr)"
-    )
-    log = Log()
-    h = Logged.apply(Logged.apply(x, 2.0, "below", log), 2.0, "f", log)
-    with ThreadPoolExecutor(1) as pool:
-        aside = pool.submit(Logged.apply, h, 3.0, "g", log).result()
-    gradients(answer, trial, aside + Logged.apply(h, 3.0, "g", log), grad_out, x=x)
-    times = log.labels.count("f")
-    trial.true(
-        times == 1,
-        f"The node of f was called {times} times.",
-        expected="once, when the gradients of both calls of g are there",
-        observed=("made in a thread", times),
-    )
+    called_once_beside_a_thread(answer, trial, x, grad_out)
 
 
 @run_backward.property(
