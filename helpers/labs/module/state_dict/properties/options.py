@@ -25,7 +25,7 @@ from helpers.labs.module.shared.states import (
     state_of,
     with_extra,
 )
-from helpers.labs.module.shared.trees import forest, outline
+from helpers.labs.module.shared.trees import forest, node, outline
 from helpers.labs.module.state_dict.exercise import SAVED, has_keys, metadata, saved, seeded, state_dict
 from helpers.labs.module.state_dict.properties.loads import (
     LEFT,
@@ -324,6 +324,19 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
         got=shown(module.taking.set_with),
         observed=("one way", len(module.taking.set_with)),
     )
+    taking = module.taking
+    for where, root, want in (
+        ("m.taking itself, the root", taking, ["_extra_state"]),
+        (
+            "a module with m.taking under two names, a and b",
+            node(children={"a": taking, "b": taking}),
+            ["a._extra_state", "b._extra_state"],
+        ),
+    ):
+        trial.given(f"{where}, which has only a set_extra_state; an empty file, strict=False")
+        missing, _ = loaded(answer, trial, root, {}, strict=False)
+        extra = sorted(key for key in missing if key.endswith("_extra_state"))
+        trial.equal(extra, want, "The extra states that are missing", observed=("missing", where, extra))
 
 
 @state_dict.property(
