@@ -15,7 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from helpers import paths
-from helpers.display.html import box
+from helpers.display.html import box, fold
 from helpers.measurements.samples import NAME, Samples, record_error, rows
 
 if TYPE_CHECKING:
@@ -175,6 +175,29 @@ def measured(name: str) -> Shown:
             raise
         return Shown(name, record, found, error=str(failure))
     return Shown(name, record if headless else live, found)
+
+
+class OnGpu:
+    """Measurements as `measured` gives them: those without a recording in one fold, closed."""
+
+    def __init__(self, *shown: Shown) -> None:
+        self._there = [one for one in shown if one.recording is not None]
+        self._missing = [one for one in shown if one.recording is None]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, (*self._there, *self._missing)))
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        there, missing = (
+            "".join(one._repr_mimebundle_()["text/html"] for one in some)
+            for some in (self._there, self._missing)
+        )
+        if missing:
+            names = ", ".join(one.name for one in self._missing)
+            there += fold(f"Not measured on a GPU yet: {names}. What is predicted", missing)
+        return {"text/html": there, "text/plain": str(self)}
 
 
 def measured_now(measurement: Measurement) -> Recording:

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import paths
 from helpers.measurements.samples import in_short, rows, summary_error
-from helpers.recordings import RecordingError, recorded, show
+from helpers.recordings import OnGpu, RecordingError, recorded, show
 
 WHOLE = {
     "device": "NVIDIA Testcard 1",
@@ -37,6 +37,15 @@ def test_none_is_on_file(put):
     assert recorded("copy") is None
     assert str(show("copy")) == "No recording copy is on file: this was not measured on a GPU yet."
     assert "No recording copy is on file" in show("copy")._repr_mimebundle_()["text/html"]
+
+
+def test_what_was_not_measured_is_one_closed_line_and_what_was_stands_open(put):
+    put(json.dumps(WHOLE))
+    html = OnGpu(show("copy"), show("pinned"), show("early"))._repr_mimebundle_()["text/html"]
+    before, after = html.split("<details")
+    assert "Testcard" in before and "No recording" not in before
+    assert "Not measured on a GPU yet: pinned, early." in after and "No recording pinned" in after
+    assert "<details" not in OnGpu(show("copy"))._repr_mimebundle_()["text/html"]
 
 
 def test_a_recording_comes_back_with_its_samples(put):
