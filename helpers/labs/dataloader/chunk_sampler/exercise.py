@@ -26,6 +26,7 @@ from helpers.labs.dataloader.chunk_sampler.orders import (
     orders_for,
     owners,
     places,
+    rest_of,
     shuffling,
     some_seed,
     unchanged,
@@ -416,12 +417,9 @@ def _(answer: type, trial: Trial) -> None:
     want, following = orders_for(answer, trial, lengths, [(seed, 1), (seed, 2)])
     sampler = made(answer, trial, lengths, seed, 1)
     running = iter(sampler)
-    got = [next(running)]
+    got = rest_of(running, 1)
     sampler.set_epoch(2)
-    while (
-        len(got) < total + 5 and (index := next(running, None)) is not None
-    ):  # no iter(): that may begin anew
-        got.append(index)
+    got += rest_of(running, total + 4)
     trial.true(
         tuple(got) == want,
         "set_epoch changed the rest of an iteration that was under way: it chooses the epoch of the next ones.",
@@ -492,11 +490,9 @@ def _(answer: type, trial: Trial) -> None:
         f"sampler = ChunkSampler({lengths}, {seed}); three indices, list(sampler), and the other indices"
     )
     running = iter(sampler)
-    first = list(itertools.islice(running, 3))
+    first = rest_of(running, 3)
     between = order(sampler, sum(lengths))
-    while len(first) < sum(lengths) + 5 and (index := next(running, None)) is not None:
-        first.append(index)
-    _undisturbed(trial, want, [first, between])
+    _undisturbed(trial, want, [first + rest_of(running, sum(lengths)), between])
     trial.given(f"DataLoader(range({sum(lengths)}), 4, sampler=ChunkSampler({lengths}, {seed}))")
     loader = DataLoader(range(sum(lengths)), 4, sampler=sampler, generator=torch.Generator())
     got = [batch.tolist() for batch in loader]

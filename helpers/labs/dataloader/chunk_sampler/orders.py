@@ -63,6 +63,11 @@ def order(sampler: Any, total: int) -> list[Any]:
     return list(itertools.islice(iter(sampler), total + 5))
 
 
+def rest_of(running: Iterator[Any], most: int) -> list[Any]:
+    """What a begun iteration still gives, `most` indices at most. Without iter(), where some begin anew."""
+    return [index for _, index in zip(range(most), iter(lambda: next(running, None), None), strict=False)]
+
+
 def some_seed(trial: Trial) -> int:
     return trial.random.randrange(1, 3000)  # small enough for seed * 1_000_003 + epoch below 2**32
 
