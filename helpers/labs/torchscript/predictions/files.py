@@ -86,27 +86,27 @@ compiled_keys = Prediction(
 
 exported_branch = Prediction(
     "09.exported_branch",
-    "An `if` on data, in torch.export",
+    "An `if`, in torch.export",
     {
         "A": Choice(
-            "It raises, and names the line.",
-            "The value of the condition is not known while exporting, and export does not guess. It says so: this is the "
-            "difference to trace.",
-        ),
-        "B": Choice(
-            "It records the way that the example takes, as trace does.",
+            "None: the way that the example takes is in the program, as in a trace.",
             "Export runs with tensors that have shapes and no values, so there is no way that the example takes.",
             "export_is_a_trace",
         ),
+        "B": Choice(
+            "The first: it does not know what will be in the input.",
+            "It does not look into a parameter either: parameters are inputs of the graph, and as fake as the others.",
+            "parameters_are_known",
+        ),
         "C": Choice(
-            "It keeps both ways, as script does.",
-            "It reads no source, so it cannot know the other way. You write both for it, as arguments of torch.cond.",
-            "export_is_a_script",
+            "The first and the second.",
+            "Both values are in tensors, of which export knows shapes only. It does not guess, and names the line: this is "
+            "the difference to trace. The bool of Python it takes as it is.",
         ),
         "D": Choice(
-            "It breaks the graph there, and runs the rest in Python.",
-            "That is torch.compile. An exported program is one graph: there is no Python to fall back to.",
-            "export_breaks_graphs",
+            "All three: a graph of operations has no place for an `if`.",
+            "It needs none where Python can decide while exporting: the way that self.flag says is in the program.",
+            "export_refuses_branches",
         ),
     },
 )

@@ -9,21 +9,22 @@ traced_branch = Prediction(
     "An `if` in a trace",
     {
         "A": Choice(
-            "-0.5 for each: the negative input takes the other way.",
+            "The sum, the comparison, and an `if` with both ways.",
             "There is no other way in the trace. Python took one while tracing, and only tensor operations were noted.",
             "branch_is_kept",
         ),
         "B": Choice(
-            "-2 for each, and the call says nothing.",
-            "The trace holds one multiplication. What warned was the tracing, once, in a line among many.",
+            "The sum, the comparison and the multiplication: all operations that came by.",
+            "They were noted, indeed. But no result of the trace needs the first two, and what nobody needs is taken out.",
+            "all_that_came_by",
         ),
         "C": Choice(
-            "RuntimeError: this input needs the way that was not recorded.",
-            "The trace does not know that there was a question, so it cannot see that the answer is another.",
-            "trace_guards_its_inputs",
+            "The multiplication alone.",
+            "Sum and comparison led to a bool of Python, of which the trace knows nothing: they were taken out as dead. "
+            "What warned was the tracing, once, in a line among many.",
         ),
         "D": Choice(
-            "Tracing itself fails: an `if` on a tensor cannot be recorded.",
+            "Nothing: tracing fails, since an `if` on a tensor cannot be recorded.",
             "It can be run, and that is all that tracing asks. It goes on, with a TracerWarning.",
             "trace_refuses_branches",
         ),
@@ -163,26 +164,26 @@ untyped_argument = Prediction(
 
 nested_loop = Prediction(
     "09.nested_loop",
-    "A scripted loop inside a trace",
+    "A scripted part in a list, inside a trace",
     {
         "A": Choice(
-            "0 and 0: whatever is traced is unrolled.",
-            "The tracer does not go into a scripted part. It notes the call of it, with its own graph inside.",
-            "trace_unrolls_script",
+            "The sum of five: a scripted part keeps its loop, wherever it is kept.",
+            "It would keep it. But the trace notes a call of a scripted part by its name, and in a list it has none.",
+            "a_list_is_a_name",
         ),
         "B": Choice(
-            "1 and 1.",
-            "`.graph` of the outer module shows the call only, prim::CallMethod. The loop is in the part's own graph.",
-            "graph_shows_submodules",
+            "The sum of three: a part that is not registered is traced through, and unrolled.",
+            "That is what happens to a part of plain Python. Into a scripted one the tracer does not go.",
+            "trace_unrolls_script",
         ),
         "C": Choice(
-            "0 and 1.",
-            "`.graph` holds a prim::CallMethod; `.inlined_graph` puts the part's graph in its place, loop and all.",
+            "The sum of five; the part is copied into the trace, its weights as constants.",
+            "The tracer copies tensors as constants, never a part with its graph.",
+            "parts_are_copied",
         ),
         "D": Choice(
-            "1 and 0: inlining removes the loop.",
-            "Inlining replaces a call by the graph that is called. It removes nothing.",
-            "inlining_unrolls",
+            "Nothing: tracing fails.",
+            "Modules that are called while tracing must be registered as submodules: the call is noted by that name.",
         ),
     },
 )
