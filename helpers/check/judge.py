@@ -169,7 +169,9 @@ def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial
     observed = (
         "raised",
         type(error).__name__,
-        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", _without_traceback(whole)[:400]),
+        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", _without_traceback(whole)[:400])
+        if not isinstance(error, RecursionError)  # its text tells where the stack happened to end
+        else "",
         trial._given,
     )
     words = f"{type(error).__name__}: {text}"

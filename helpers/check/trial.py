@@ -63,28 +63,39 @@ class Trial:
         """
         state = guard.snapshot(self._watched)
         before = [
-            (value, value.requires_grad, value.detach().clone())
-            for value in args
+            (place, value, value.requires_grad, value.detach().clone())
+            for place, value in enumerate(args)
             if isinstance(value, torch.Tensor)
         ]
-        lists = [(value, list(value)) for value in args if isinstance(value, list | dict)]
+        lists = [
+            (place, value, list(value)) for place, value in enumerate(args) if isinstance(value, list | dict)
+        ]
         try:
             result = answer(*args, **kwargs)
         finally:
             changed = guard.restore(state)
         if changed:
             self.left_changed(changed)
-        for value, requires_grad, copy in before:
-            if value.requires_grad != requires_grad or difference(value.detach(), copy, rtol=0, atol=0):
+        for place, value, requires_grad, copy in before:
+            which = f"The answer changed {_in_words(place, len(args))}"
+            if value.requires_grad != requires_grad:
                 self.fail(
-                    "The answer changed its input.",
-                    expected="an input left as it was" + self._as_asked(),
+                    f"{which}: requires_grad is {value.requires_grad}, and was {requires_grad}.",
+                    expected="an argument left as it was" + self._as_asked(),
                     observed="mutated",
                 )
-        for value, items in lists:
+            if found := difference(value.detach(), copy, rtol=0, atol=0):
+                alike = shown(copy) == shown(value.detach())  # large: the sentence says where they differ
+                self.fail(
+                    f"{which}{f': {found.sentence}' if alike else ''}.",
+                    expected="left as it was" + self._as_asked() + ("" if alike else f": {shown(copy)}"),
+                    got="" if alike else shown(value.detach()),
+                    observed="mutated",
+                )
+        for place, value, items in lists:
             if len(value) != len(items) or any(a is not b for a, b in zip(value, items, strict=True)):
                 self.fail(
-                    f"The answer changed the {type(value).__name__} that it was given.",
+                    f"The answer changed {_in_words(place, len(args))}, a {type(value).__name__}.",
                     expected="left as it was" + self._as_asked(),
                     got=f"{len(items)} entries before, {len(value)} after"
                     if len(value) != len(items)
@@ -211,6 +222,12 @@ def plain(value: Any, limit: int = 4096) -> Any:
     if value is None or type(value) in (bool, int, float, str, bytes):
         return value
     return type(value).__name__
+
+
+def _in_words(place: int, count: int) -> str:
+    """Which of `count` arguments stands at `place`: "its second argument"."""
+    ordinals = ("first", "second", "third", "fourth", "fifth")
+    return f"its {ordinals[place]} argument" if 1 < count and place < len(ordinals) else "its argument"
 
 
 def _without_numbers(message: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
-from helpers.check.judge import judge
+from helpers.check.judge import Finding, judge
 from helpers.check.naming import mistake
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -149,3 +151,40 @@ def test_what_is_observed_of_an_error_from_a_worker_holds_no_path() -> None:
 
     found = judge(made, fails_in_a_worker, 1)
     assert found.observed[2].endswith("TypeError: no #()") and "/home" not in found.observed[2]
+
+
+def of_one_property(check: Any, answer: Any) -> Finding:
+    """What an exercise of this one property finds."""
+    one = Exercise("99.one", "One", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+    one.property("the one")(check)
+    found = judge(one, answer, seed=1)
+    assert found is not None
+    return found
+
+
+def test_an_edited_argument_is_told_with_its_place_and_its_numbers() -> None:
+    def check(answer: Any, trial: Trial) -> None:
+        trial.call(answer, torch.zeros(2), torch.ones(3), [1])
+
+    def edits(x: Tensor, y: Tensor, items: list[int]) -> None:
+        y[1] = 5.0
+
+    found = of_one_property(check, edits)
+    assert found.message == "The answer changed its second argument."
+    assert "[1, 1, 1]" in found.expected and "[1, 5, 1]" in found.got
+    found = of_one_property(check, lambda x, y, items: x.requires_grad_())
+    assert found.message == "The answer changed its first argument: requires_grad is True, and was False."
+    found = of_one_property(check, lambda x, y, items: items.append(2))
+    assert found.message == "The answer changed its third argument, a list."
+
+
+def test_an_endless_recursion_is_one_mistake_wherever_the_stack_ends() -> None:
+    def shallow(x: int) -> int:
+        return shallow(x)
+
+    def compares(x: Any) -> bool:
+        return compares([x]) == [x]
+
+    seen = [of_one_property(lambda answer, trial: answer(1), answer) for answer in (shallow, compares)]
+    assert [found.verdict for found in seen] == ["crashed", "crashed"]
+    assert seen[0].observed == seen[1].observed

@@ -57,7 +57,7 @@ body("NaN", "wrong", 'return x * k + 1 + float("nan")', says="NaN")
 body("broadcasts", "wrong", "return (x * k + 1)[None]", says="shape")
 body("wrong dtype", "wrong", "return (x * k + 1).double()", says="dtype")
 body("input itself", "wrong", "return x", says="returned its input")
-body("mutates", "wrong", "return x.mul_(k).add_(1)", says="changed its input")
+body("mutates", "wrong", "return x.mul_(k).add_(1)", says="changed its first argument")
 body("raises", "crashed", 'y = x * k\nraise ValueError("boom")', says="line 3, in scale: raise ValueError")
 body(
     "deep graph",
