@@ -36,14 +36,18 @@ def of_values(got: torch.Tensor, want: torch.Tensor) -> str:
     g, w = got.double(), want.double()
     if not (g.isfinite().all() and w.isfinite().all()):
         return ""
+    one = w.numel() == 1
     if not g.any():
-        return "Every value is 0."
+        return "" if one else "Every value is 0."
     if _near(g, w):
         return "They agree to four digits or more: think of a small constant, as eps, or of a shorter dtype on the way."
     if _near(g, -w):
-        return "Every sign is turned."
+        return "The sign is turned." if one else "Every sign is turned."
     if factor := _factor(g, w):
-        return f"Every value is {factor} the expected one."
+        if not one:
+            return f"Every value is {factor} the expected one."
+        # Any two numbers have a factor: only one that a person would recognise is told.
+        return f"It is {factor} the expected one." if factor.startswith("exactly") else ""
     if w.numel() > 2:
         return _of_places(g, w)
     return ""

@@ -78,6 +78,20 @@ def test_a_factor_that_nobody_writes_is_not_told(factor: float) -> None:
     assert "times" not in difference(want * factor, want).symptom
 
 
+@pytest.mark.parametrize(
+    ("change", "symptom"),
+    [
+        (lambda w: 2 * w, "It is exactly 2 times the expected one."),
+        (lambda w: 0.3344 * w, ""),
+        (lambda w: -w, "The sign is turned."),
+        (lambda w: 0 * w, ""),
+    ],
+)
+def test_one_number_is_not_called_every_value(change: Any, symptom: str) -> None:
+    want = T(3.5)
+    assert difference(change(want), want).symptom == symptom
+
+
 def test_repr_that_raises_recurses_or_is_huge_does_no_harm() -> None:
     class Bad:
         def __repr__(self) -> str:

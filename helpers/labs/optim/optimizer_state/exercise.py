@@ -94,7 +94,9 @@ def written(answer: Any, trial: Trial, opt: Optimizer) -> dict[str, Any]:
 def _(answer: Any, trial: Trial) -> None:
     opt = in_mid_run(trial.generator, "AdamW")
     params = params_of(opt)
-    trial.given("AdamW with groups of 2, 1 and 2 parameters; parameters 1 and 4 have had no gradient yet")
+    trial.given(
+        "AdamW with groups of 2, 1 and 2 parameters; parameters 1, which is frozen, and 4 have had no gradient yet"
+    )
     got = written(answer, trial, opt)
     places = [[kind_of_key(key, params) for key in group.get("params", ())] for group in got["param_groups"]]
     trial.true(
@@ -157,9 +159,16 @@ def _(answer: Any, trial: Trial) -> None:
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
-    for kind in KINDS:
-        opt = in_mid_run(trial.generator, kind)
-        trial.given(f"{kind} after three steps; a parameter joined at the second, a group before the third")
+    for kind, dtype in (
+        *((kind, torch.float32) for kind in KINDS),
+        ("AdamW", torch.float64),
+        ("SGD with momentum", torch.bfloat16),
+    ):
+        opt = in_mid_run(trial.generator, kind, dtype)
+        trial.given(
+            f"{kind} after three steps; a parameter joined at the second, a group before the third; "
+            f"parameters of {dtype}"
+        )
         want = file_of(opt)["state"]
         got = written(answer, trial, opt)["state"]
         off = off_places(got, want)
@@ -171,7 +180,7 @@ def _(answer: Any, trial: Trial) -> None:
             + ".",
             expected=f"at place {place}: {off_values(want.get(place), got.get(place) or {})}",
             got=f"at place {place}: {off_values(got.get(place), want.get(place) or {})}",
-            observed=(kind, off),
+            observed=(kind, off) if dtype == torch.float32 else (kind, str(dtype), off),
         )
 
 
@@ -298,9 +307,7 @@ def _go_on(trial: Trial, run: Optimizer, steps: int, whose: str) -> None:
             trial.fail(
                 f"opt.step() raised {type(error).__name__} in {whose}.",
                 expected="an optimizer that can go on",
-                got=f"{type(error).__name__}: {error}"
-                if isinstance(error, AttributeError)
-                else type(error).__name__,
+                got=f"{type(error).__name__}: {shown(str(error))}",
                 observed=("step raised", type(error).__name__, whose),
             )
 
@@ -382,13 +389,12 @@ def _(answer: Any, trial: Trial) -> None:
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
-    for kind in (*KINDS, "AdamW with names"):
-        opt, sd = (
-            newly_built(trial, kind.removesuffix(" with names")),
-            file_in_mid_run(trial, kind.removesuffix(" with names")),
-        )
+    for kind in (*KINDS, "AdamW with names", "AdamW before its first step"):
+        plain, fresh = kind.partition(" with names")[0].partition(" before")[0], kind.endswith("first step")
+        opt, sd = newly_built(trial, plain, stepped=not fresh), file_in_mid_run(trial, plain)
         trial.given(
-            f"{kind}: an optimizer that has taken a step, and a file without a state for parameters 1 and 4"
+            f"{plain}: an optimizer that has taken {'no' if fresh else 'a'} step, and a file without a state for "
+            "parameters 1 and 4, of which 1 is frozen"
         )
         if kind.endswith("names"):  # as torch keeps them where named parameters are given
             opt.param_groups[0]["param_names"], sd["param_groups"][0]["param_names"] = ["w", "b"], ["b", "w"]

@@ -18,10 +18,9 @@ from helpers.check.compare import shown
 from helpers.check.trial import Trial
 
 SHAPES = ((3, 2), (4,), (2, 2), (), (5,))
-WITHOUT_STATE = (
-    1,
-    4,
-)  # have their first gradient after the file was written: one in the middle, and the last
+# Have their first gradient after the file was written: one in the middle, which is frozen until then, and the last.
+WITHOUT_STATE = (1, 4)
+FROZEN = 1
 WITH_STATE = [0, 2, 3]
 PLACES = [[0, 1], [2], [3, 4]]  # the parameters of each group
 
@@ -86,9 +85,10 @@ def params_of(opt: Optimizer) -> list[Any]:
     return [param for group in opt.param_groups for param in group["params"]]
 
 
-def in_mid_run(generator: torch.Generator, kind: str) -> Optimizer:
+def in_mid_run(generator: torch.Generator, kind: str, dtype: torch.dtype = torch.float32) -> Optimizer:
     """After three steps: parameter 0 joined at the second one, a group was added before the third."""
-    params = [Parameter(torch.randn(shape, generator=generator)) for shape in SHAPES]
+    params = [Parameter(torch.randn(shape, generator=generator).to(dtype)) for shape in SHAPES]
+    params[FROZEN].requires_grad_(False)
     groups = [{"params": params[:2]}, {"params": params[2:3], "lr": 0.05, "weight_decay": 0.1}]
     opt = KINDS[kind](groups)
     for moving in ((2,), (0, 2), (0, 3)):
@@ -117,12 +117,19 @@ def _forget_gradients(opt: Optimizer) -> None:
             param.grad = None
 
 
-def newly_built(trial: Trial, kind: str, dtype: torch.dtype = torch.float32) -> Optimizer:
-    """Another optimizer for as many parameters: other numbers, other options, and a step that is to be forgotten."""
+def newly_built(
+    trial: Trial, kind: str, dtype: torch.dtype = torch.float32, *, stepped: bool = True
+) -> Optimizer:
+    """Another optimizer for as many parameters: other numbers, other options, and a step that is to be forgotten.
+
+    stepped: False for one that has never taken a step, as in a process that has just begun.
+    """
     params = [Parameter(torch.randn(shape, generator=trial.generator).to(dtype)) for shape in SHAPES]
     groups = [{"params": [params[place] for place in places]} for places in PLACES]
     opt = KINDS[kind](groups, **OTHER[kind])
-    step(opt, trial.generator)
+    if stepped:
+        step(opt, trial.generator)
+    params[FROZEN].requires_grad_(False)
     return opt
 
 
@@ -227,6 +234,10 @@ def _off(have: dict[str, Any], values: dict[str, Any]) -> str:
     others = [key for key in values if not same(have[key], values[key])]
     if kinds := [key for key in others if isinstance(have[key], Tensor) != isinstance(values[key], Tensor)]:
         return ", ".join(f"{key} is of type {type(have[key]).__name__}" for key in kinds)
+    if dtypes := [
+        key for key in others if isinstance(have[key], Tensor) and have[key].dtype != values[key].dtype
+    ]:
+        return f"{', '.join(dtypes)} of {', '.join(sorted({str(have[key].dtype) for key in dtypes}))}"
     if others:
         return f"{', '.join(others)} differs"
     extra = [key for key in have if key not in values]

@@ -466,3 +466,42 @@ warmup_cosine.add_mistake(
     breaks=ALONE,
     at=AT,
 )
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def rises_from_the_floor(step: int, warmup: int, total: int, floor: float) -> float:
+    """At warmup the factor is the floor, and from there it rises to 1. Perhaps the cosine has the wrong sign: 1 + cos(...)
+    begins at the top.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    if step >= total:
+        return floor
+    return 1 + floor - cosine((step - warmup) / (total - warmup), floor)
+
+
+@warmup_cosine.mistake(breaks=LINE)
+def no_warm_up(step: int, warmup: int, total: int, floor: float) -> float:
+    """Below warmup the factor is 1 at each step: there is no warm-up."""
+    return 1.0 if step < warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.variant(no_warm_up)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    return decayed(max(step, warmup), warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks="to `floor` at `total`")
+def begins_anew_at_total(step: int, warmup: int, total: int, floor: float) -> float:
+    """Only at total the factor is not right: it is 1 again. Perhaps the wave begins anew there, by a remainder."""
+    if step < warmup:
+        return risen(step, warmup)
+    return cosine((step - warmup) % (total - warmup) / (total - warmup), floor)
+
+
+@warmup_cosine.mistake(breaks="From `total` on it stays at `floor`.")
+def refuses_what_comes_after(step: int, warmup: int, total: int, floor: float) -> float:
+    """Beyond total it raises a ValueError. A run that goes on a little longer goes on at the floor."""
+    if step > total:
+        raise ValueError("the schedule has ended")
+    return risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)

@@ -155,6 +155,20 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Any:
     return total
 
 
+@clip_grad_norm_.mistake(breaks="0 if there is no gradient.")
+@torch.no_grad()
+def nothing_for_no_gradient(params: Params, max_norm: float, norm_type: float = 2.0) -> Any:
+    """Without any gradient nothing is returned, and whoever logs the norm fails there. It is a tensor everywhere else, and
+    here, too: of a 0.
+    """
+    grads = grads_of(params)
+    if not grads:
+        return None
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm))
+    return total
+
+
 @on_grads.mistake(
     breaks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf)."
 )

@@ -345,3 +345,39 @@ def new_options_left_out(opt: Optimizer, sd: State) -> None:
     for group, names in zip(opt.param_groups, known, strict=True):
         for name in set(group) - names:
             del group[name]
+
+
+@loads.variant(only_lr_taken)
+def _(opt: Optimizer, sd: State) -> None:
+    refuse(opt, sd)
+    own = [dict(group) for group in opt.param_groups]
+    load(opt, sd)
+    for group, before, saved in zip(opt.param_groups, own, sd["param_groups"], strict=True):
+        group.clear()
+        group.update(before | {"lr": copy.deepcopy(saved["lr"])})
+
+
+@loads.mistake(breaks="Puts `opt` where the optimizer stood from which `sd` came; in place.")
+def only_states_that_are_there(opt: Optimizer, sd: State) -> None:
+    """An optimizer that has taken no step gets no states from the file. Perhaps the loop fills only the states that are
+    there, or goes over opt.state, which is empty until the first step: a run that resumes begins like this.
+    """
+    old = list(opt.state)
+    load(opt, sd)
+    for param in list(opt.state):
+        if param not in old:
+            del opt.state[param]
+
+
+@loads.mistake(breaks='"step", which counts, stays as it is.')
+def step_made_a_number(opt: Optimizer, sd: State) -> None:
+    """After the load "step" is a number of Python, and opt.step() ends in an error. Perhaps `.item()` was called on it:
+    in the file it is a tensor.
+    """
+    load(
+        opt,
+        sd,
+        lambda key, value, param: (
+            value.item() if key == "step" and isinstance(value, Tensor) else cast(key, value, param)
+        ),
+    )

@@ -375,3 +375,44 @@ def first_group_only(opt: Optimizer) -> State:
 def one_level_too_deep():
     """The dict lacks the keys "state" and "param_groups". Perhaps they stand a level deeper, or under different names."""
     return (lambda opt: {"optimizer": save(opt)}, lambda opt, sd: load(opt, sd["optimizer"]))
+
+
+@saves.mistake(breaks="an index counts the parameters through all groups")
+def frozen_not_counted(opt: Optimizer) -> State:
+    """A frozen parameter has no index, and all behind it move up by one. Perhaps only those that require a gradient were
+    counted: what is frozen in this process need not be so in the next one.
+    """
+    trained = [param for param in places(opt) if param.requires_grad]
+    place = {param: number for number, param in enumerate(trained)}
+    return {
+        "state": {place[param]: copy.deepcopy(values) for param, values in opt.state.items()},
+        "param_groups": [
+            options(group) | {"params": [place[param] for param in group["params"] if param in place]}
+            for group in opt.param_groups
+        ],
+    }
+
+
+@saves.mistake(breaks='"state": {index: {name: value}} for each parameter that has a state')
+def addresses_under_state(opt: Optimizer) -> State:
+    """The lists under "params" count the parameters, and the keys of "state" are addresses, id(param): no list leads to a
+    state.
+    """
+    return save(opt) | {"state": {id(param): copy.deepcopy(values) for param, values in opt.state.items()}}
+
+
+@saves.mistake(breaks=SNAPSHOT)
+def states_in_float32(opt: Optimizer) -> State:
+    """What is saved of a parameter in float64 or bfloat16 is of float32. Perhaps `.float()` was called on all tensors: a
+    copy has the dtype of what it copies.
+    """
+    return each_value(
+        opt, lambda value: value.detach().float().clone() if isinstance(value, Tensor) else value
+    )
+
+
+saves.variant(states_in_float32)(
+    lambda opt: each_value(
+        opt, lambda value: torch.tensor(value.tolist()) if isinstance(value, Tensor) else value
+    )
+)
