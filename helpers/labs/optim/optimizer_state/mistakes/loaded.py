@@ -362,11 +362,24 @@ def only_states_that_are_there(opt: Optimizer, sd: State) -> None:
     """An optimizer that has taken no step gets no states from the file. Perhaps the loop fills only the states that are
     there, or goes over opt.state, which is empty until the first step: a run that resumes begins like this.
     """
-    old = list(opt.state)
+    old = {id(param) for param in opt.state}
     load(opt, sd)
     for param in list(opt.state):
-        if param not in old:
+        if id(param) not in old:
             del opt.state[param]
+
+
+@loads.mistake(breaks="groups and parameters are matched by their place.")
+def frozen_passed_over(opt: Optimizer, sd: State) -> None:
+    """The parameters behind a frozen one have no state, or that of a different one. Perhaps only those that require a
+    gradient were matched with the file: a frozen one has a place, too.
+    """
+    indices = [place for group in sd["param_groups"] for place in group["params"]]
+    load(opt, sd)
+    opt.state.clear()
+    for place, param in zip(indices, [param for param in places(opt) if param.requires_grad], strict=False):
+        if place in sd["state"]:
+            opt.state[param] = {key: cast(key, value, param) for key, value in sd["state"][place].items()}
 
 
 @loads.mistake(breaks='"step", which counts, stays as it is.')
