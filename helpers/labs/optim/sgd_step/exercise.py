@@ -21,6 +21,7 @@ from helpers.labs.optim.shared.descent import (
     copied,
     described,
     gradients,
+    leaves,
     require_torchs_defaults,
     require_torchs_path,
     starts,
@@ -347,7 +348,7 @@ def refuses(answer: Step, trial: Trial) -> None:
         for begun in (False, True):
             values = starts(trial, (3,), (2, 2))
             [first, second] = gradients(trial, values, 2)
-            params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+            params, state = leaves(values), [{}, {}]
             options = PLAIN | {"nesterov": True} | changed
             when = "for nesterov " + ("with dampening" if changed.get("dampening") else "without momentum")
             trial.given(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,9 +38,22 @@ def gradients(trial: Trial, values: Sequence[Tensor], steps: int) -> Grads:
     ]
 
 
+_ALIVE: deque[nn.Parameter] = deque(maxlen=20_000)  # more than a check makes
+
+
+def leaves(values: Sequence[Tensor]) -> list[nn.Parameter]:
+    """New parameters of these values, of which no two in a check have one address.
+
+    Else a table by id(param) would meet the entry of a parameter that is gone, by chance.
+    """
+    made = [nn.Parameter(value.clone()) for value in values]
+    _ALIVE.extend(made)
+    return made
+
+
 def walked(answer: Step, values: list[Tensor], grads: Grads, options: list[Options]) -> list[list[Tensor]]:
     """The parameters after each step. A step with fewer gradients is given only so many of the parameters."""
-    params = [nn.Parameter(value.clone()) for value in values]
+    params = leaves(values)
     state: list[dict] = [{} for _ in params]
     path = []
     for now, chosen in zip(grads, options, strict=True):

@@ -25,6 +25,7 @@ from helpers.labs.optim.shared.descent import (
     copied,
     described,
     gradients,
+    leaves,
     off_by,
     require_torchs_path,
     starts,
@@ -40,7 +41,7 @@ def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) 
     trial.given(
         f"one step on float64 parameters of shape (3, 2), (), (4,), (0,), (1, 5), with {described(options)}"
     )
-    params, state = [nn.Parameter(value.clone()) for value in values], [{} for _ in values]
+    params, state = leaves(values), [{} for _ in values]
     grads = gradients(trial, values, 1)
     returned = trial.call(
         lambda: answer(list(params), [grad.clone() for grad in grads[0]], list(state), **options)
@@ -89,7 +90,7 @@ def require_averages_in_the_dtype(answer: Step, trial: Trial, options: Options) 
     """What is kept of a parameter entry by entry has its dtype."""
     for dtype in (torch.float64, torch.bfloat16):
         values = starts(trial, (3, 5), (16,), dtype=dtype)
-        params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+        params, state = leaves(values), [{}, {}]
         grads = gradients(trial, values, 1)
         trial.given(f"one step on {dtype} parameters of shape (3, 5), (16,), with {described(options)}")
         unaided(trial, lambda now=(params, grads[0], state): answer(*now, **options))
@@ -106,7 +107,7 @@ def require_averages_in_the_dtype(answer: Step, trial: Trial, options: Options) 
 def require_kept_storage(answer: Step, trial: Trial, options: Options) -> None:
     """The parameters stay the leaves that they were, in their memory, and no graph is kept, also if a gradient has one."""
     for dtype, has_graph in ((torch.float32, False), (torch.float64, False), (torch.float64, True)):
-        params = [nn.Parameter(value) for value in starts(trial, (3, 2), (4,), dtype=dtype)]
+        params = leaves(starts(trial, (3, 2), (4,), dtype=dtype))
         lay, state = (
             [param.detach() for param in params],
             [{}, {}],
@@ -160,7 +161,7 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
     """Lists and gradients are after a step what they were before."""
     values = starts(trial, (3, 2), (4,))
     for options in each:
-        params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+        params, state = leaves(values), [{}, {}]
         trial.given(f"two steps with {described(options)}, and a third one with inf in a gradient")
         infinite = gradients(trial, values, 1)
         infinite[0][0][0, 0] = float("inf")
@@ -196,7 +197,7 @@ def require_own_memory(answer: Step, torchs: Torchs, trial: Trial, options: Opti
     """The state holds no gradient: the next backward may write into the same tensor."""
     [value] = values = starts(trial, (4,))
     grads = gradients(trial, values, 4)
-    param, state, held = nn.Parameter(value.clone()), [{}], torch.zeros_like(value)
+    [param], state, held = leaves(values), [{}], torch.zeros_like(value)
     trial.given(
         f"{described(options)}; four gradients come in one tensor, zeroed in between, "
         "as zero_grad(set_to_none=False) does"
@@ -224,7 +225,7 @@ def require_remembers_in_state(answer: Step, torchs: Torchs, trial: Trial, optio
         f"{described(options)}; after three steps a copy of parameters and state goes on beside the original, "
         "in the other order, as after loading a checkpoint"
     )
-    params, state = [nn.Parameter(value.clone()) for value in values], [{}, {}]
+    params, state = leaves(values), [{}, {}]
 
     def steps() -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         for now in grads[:3]:

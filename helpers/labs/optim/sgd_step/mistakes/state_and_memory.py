@@ -247,6 +247,14 @@ def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
     _step(params, grads, [s.setdefault(id(p), {}) for p, s in zip(params, state, strict=True)], **options)
 
 
+_BY_ADDRESS: dict[int, dict] = {}
+
+
+@sgd_step.variant(remembered_elsewhere)
+def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    _step(params, grads, [_BY_ADDRESS.setdefault(id(param), {}) for param in params], **options)
+
+
 @sgd_step.mistake()
 def one_beginning_for_all(params: Params, grads: Grads, state: State, **options: Any) -> None:
     """A parameter that joins later, or whose first gradient comes later, begins with a dampened velocity.
