@@ -397,8 +397,8 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="A number that is too large for your way may be refused")
 def bound_too_high(seed: int, epoch: int, index: int) -> torch.Generator:
-    """At the edge of what is accepted two keys share a stream. Perhaps `<=` stands for `<` in a bound: 256 needs nine bits, and
-    runs into the next number. Or a stride is too small by one: indices from 0 to 50,000 are 50,001.
+    """The bounds let keys through that have no stream of their own. Perhaps `<=` stands for `<`: 256 needs nine bits, and runs
+    into the next number. Or a stride is too small: indices from 0 to 50,000 are 50,001.
     """
     if not (seed <= 2**8 and epoch <= 2**8 and index <= 2**16):
         raise ValueError("too large")

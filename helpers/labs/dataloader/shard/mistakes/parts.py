@@ -191,13 +191,13 @@ def _(dataset: Any) -> Any:
     return iter(items[id * size : (id + 1) * size])
 
 
-@shard.variant(blocks_by_length)
+@shard.variant(length_asked)
 def _(dataset: Any) -> Any:
     id, workers = id_and_workers()
     return (item for place, item in enumerate(dataset) if place < len(dataset) and place % workers == id)
 
 
-@shard.variant(blocks_by_length)
+@shard.variant(length_asked)
 def _(dataset: Any) -> Any:
     id, workers = id_and_workers()
     size = -(-len(dataset) // workers)
