@@ -22,5 +22,9 @@ _former = [
     mistake for mistake in (*processes.PROCESSES, *order.ORDER, *order.PREFETCH) if mistake.name in _AGAIN
 ]
 _numpy = [mistake._replace(at=DRAW) for mistake in seeds.SEEDS if mistake.name == "numpy_not_seeded"]
-_seeds = [mistake for mistake in seeds.SEEDS if mistake.name in ("sampler_before_seed", "threads_in_workers")]
+_seeds = [
+    mistake
+    for mistake in (*seeds.INFO, *seeds.SEEDS)
+    if mistake.name in ("sampler_before_seed", "threads_in_workers")
+]
 add_mistakes(raising_loader, (*_former, *_numpy, *_seeds, *errors.RAISING, *dead_workers.DEAD))
