@@ -331,7 +331,7 @@ def _apart(answer: Callable[..., Any], trial: Trial, keys: list[Key]) -> None:
     trial.fail(
         f"Two samples share a stream: sample_generator{one} and sample_generator{other}.",
         expected="a different stream for every (seed, epoch, index)",
-        got=f"{len(pairs):,} pairs of {len(keys):,} keys share one",
+        got=f"{len(pairs):,} such pairs among {len(keys):,} keys",
         observed=(kind, refused),
     )
 

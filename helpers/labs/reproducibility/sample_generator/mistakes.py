@@ -222,7 +222,7 @@ def global_generator(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="No global generator is moved")
 def global_generator_moved(seed: int, epoch: int, index: int) -> torch.Generator:
-    """torch's global generator was seeded or moved on the way: every other draw of the program then starts over."""
+    """torch's global generator was seeded or moved on the way: every other draw of the program then changes."""
     torch.manual_seed(hash((seed, epoch, index)))
     return torch.Generator().manual_seed(int(torch.randint(2**32, ())))
 

@@ -288,34 +288,6 @@ PERIODS = sorted(
 
 
 @seed_worker.property(
-    "every kind of numpy.random.Generator is taken",
-    asks="`rng` is a `numpy.random.Generator` before the call, and is one afterwards.",
-    changes=ANYTHING,
-)
-def _(answer: Any, trial: Trial) -> None:
-    (base,) = base_seeds(trial, 1)
-    for kind in (np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM):
-        trial.given(f"worker 1 of 5; its dataset has rng = np.random.Generator(np.random.{kind.__name__}(5))")
-        try:
-            in_a_fork(lambda kind=kind: _taken(answer, trial, base, np.random.Generator(kind(5))))
-        except (ValueError, TypeError, AttributeError) as error:
-            trial.fail(
-                f"The hook raised {type(error).__name__} where the generator is of a different kind than default_rng's.",
-                expected="a hook for every numpy.random.Generator",
-                got=f"{type(error).__name__}: {error}"[:200],
-                observed="of one kind only",
-            )
-
-
-def _taken(answer: Callable[[int], None], trial: Trial, base: int, rng: np.random.Generator) -> None:
-    dataset = Noisy(10, 5)
-    dataset.rng = rng
-    with worker(base, 1, WORKERS, dataset):
-        answer(1)
-    drawn(dataset, trial)
-
-
-@seed_worker.property(
     "base seeds that differ by a round number are different seeds",
     asks="There are 2**30 streams or more.",
     changes=ANYTHING,
@@ -400,6 +372,34 @@ def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
     if epoch == other_epoch:
         return "same epoch"
     return "same worker" if id == other_id else "far"
+
+
+@seed_worker.property(
+    "every kind of numpy.random.Generator is taken",
+    asks="`rng` is a `numpy.random.Generator` before the call, and is one afterwards.",
+    changes=ANYTHING,
+)
+def _(answer: Any, trial: Trial) -> None:
+    (base,) = base_seeds(trial, 1)
+    for kind in (np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM):
+        trial.given(f"worker 1 of 5; its dataset has rng = np.random.Generator(np.random.{kind.__name__}(5))")
+        try:
+            in_a_fork(lambda kind=kind: _taken(answer, trial, base, np.random.Generator(kind(5))))
+        except (ValueError, TypeError, AttributeError) as error:
+            trial.fail(
+                f"The hook raised {type(error).__name__} where the generator is of a different kind than default_rng's.",
+                expected="a hook for every numpy.random.Generator",
+                got=f"{type(error).__name__}: {error}"[:200],
+                observed="of one kind only",
+            )
+
+
+def _taken(answer: Callable[[int], None], trial: Trial, base: int, rng: np.random.Generator) -> None:
+    dataset = Noisy(10, 5)
+    dataset.rng = rng
+    with worker(base, 1, WORKERS, dataset):
+        answer(1)
+    drawn(dataset, trial)
 
 
 @seed_worker.property(

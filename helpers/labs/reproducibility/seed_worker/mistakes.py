@@ -160,7 +160,7 @@ def multiplied(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="no two streams have a stretch in common")
 def shifted_stream(worker_id: int) -> None:
-    """A worker repeats the numbers of its neighbour, a single draw later. Perhaps advance(seed): the seeds of neighbours differ
+    """A worker repeats the numbers of a neighbour, a draw or a few later. Perhaps advance(seed): the seeds of neighbours differ
     by 1. Or each worker throws away as many draws as its number says.
     """
     info = get_worker_info()
@@ -362,8 +362,8 @@ def _(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="is a `numpy.random.Generator` before the call")
 def of_one_kind_only(worker_id: int) -> None:
-    """The hook works for the generator that default_rng makes, and raises for the others: MT19937, Philox, SFC64. Perhaps it
-    writes a state into the old generator: make a new one.
+    """The hook works for the generator that default_rng makes, and raises for one of a different kind, as MT19937 or SFC64.
+    Perhaps it writes a state into the old generator, or calls what not every kind has (jumped, advance): make a new one.
     """
     info = get_worker_info()
     info.dataset.rng.bit_generator.state = np.random.PCG64(info.seed).state

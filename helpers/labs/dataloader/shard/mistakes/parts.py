@@ -345,7 +345,7 @@ def _(dataset: Any) -> Any:
 
 @shard.mistake()
 def start_and_step_swapped(dataset: Any) -> Any:
-    """The worker's number is taken for the step, and the number of workers for the start."""
+    """Items come as if the worker's number were the step, and the number of workers the start."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.num_workers, None, info.id or 1)
 
