@@ -13,6 +13,7 @@ _AGAIN = (
     "arrival_order",
     "shared_task_queue",
     "unbounded",
+    "one_task_too_many",
     "prefetch_factor_forgotten",
     "factor_for_all_workers",
     "none_ends_the_epoch",
@@ -21,4 +22,9 @@ _former = [
     mistake for mistake in (*processes.PROCESSES, *order.ORDER, *order.PREFETCH) if mistake.name in _AGAIN
 ]
 _numpy = [mistake._replace(at=DRAW) for mistake in seeds.SEEDS if mistake.name == "numpy_not_seeded"]
-add_mistakes(raising_loader, (*_former, *_numpy, *errors.RAISING, *dead_workers.DEAD))
+_seeds = [
+    mistake
+    for mistake in (*seeds.INFO, *seeds.SEEDS)
+    if mistake.name in ("sampler_before_seed", "threads_in_workers")
+]
+add_mistakes(raising_loader, (*_former, *_numpy, *_seeds, *errors.RAISING, *dead_workers.DEAD))

@@ -323,6 +323,16 @@ class Given(IterableDataset):
             raise self.error
 
 
+def turned(got: list[Any], items: list[Any]) -> list[str]:
+    """What came in the place of items, by types: of pairs at one place those that differ."""
+    names = {
+        f"{type(item).__name__} as {type(one).__name__}"
+        for one, item in zip(got, items, strict=True)
+        if type(one) is not type(item)
+    }
+    return sorted(names)
+
+
 def missing(got: list[Any], items: list[Any]) -> list[str]:
     """What came less often than it stands there."""
     seen, wanted = list(map(repr, got)), list(map(repr, items))
@@ -372,7 +382,9 @@ def _(answer: Any, trial: Trial) -> None:
             "Some items do not come as they are in the stream.",
             expected=str(want),
             got=str(got),
-            observed=("fewer", missing(got, items)) if len(got) < len(want) else "other",
+            observed=("fewer", missing(got, items))
+            if len(got) < len(want)
+            else ("other", turned(got, want) if len(got) == len(want) else "more"),
         )
         if id == 0:
             first = got

@@ -17,7 +17,7 @@ from helpers.labs.reproducibility.sample_generator.exercise import sample_genera
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def sum_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Keys share a stream where the epoch is larger by 1 and the index smaller by 1. Perhaps the numbers are
+    """Some keys share a stream where the epoch is larger by 1 and the index smaller by 1. Perhaps the numbers are
     added, and a sum forgets its parts.
     """
     return torch.Generator().manual_seed(seed + epoch + index)
@@ -33,7 +33,7 @@ def numbers_in_any_order(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def xor_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Keys share a stream where both epoch and index are larger by 1. Perhaps the numbers are joined by xor:
+    """Some keys share a stream where both epoch and index are larger by 1. Perhaps the numbers are joined by xor:
     where epoch and index are equal it is 0, in each epoch.
     """
     return torch.Generator().manual_seed(seed ^ epoch ^ index)
@@ -149,7 +149,7 @@ def seed_of_the_process(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="and of nothing else")
 def fresh_entropy(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Two calls with one key gave two streams: nothing repeats. Perhaps generator.seed() took a fresh seed from the
+    """Two calls with one key, one after the other, gave two streams. Perhaps generator.seed() took a fresh seed from the
     operating system, or the calls were counted.
     """
     generator = torch.Generator()
@@ -187,7 +187,9 @@ def index_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Each call returns a new object")
 def one_object_for_all(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Two calls gave one object. A generator has a state: seeding it for the next sample takes it away from the last one."""
+    """Two keys gave one object. A generator has a state, and only one: perhaps it is set anew for each sample, which takes it
+    away from the last one.
+    """
     words = np.random.SeedSequence((seed, epoch, index)).generate_state(624)
     _ONE.set_state(_filled(words).get_state())
     return _ONE
@@ -198,8 +200,8 @@ _ONE = torch.Generator()
 
 @sample_generator.mistake(breaks="Each call returns a new object")
 def kept_in_a_cache(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A second call with the same key gave the object of the first, whose stream has moved on. Perhaps it is kept in a cache: the
-    sample looks different the next time.
+    """A second call with the same key gave the object of the first. Perhaps it is kept in a cache: who draws from it moves
+    it, and the sample looks different the next time.
     """
     key = seed, epoch, index
     if key not in _CACHE:
@@ -220,7 +222,7 @@ def global_generator(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="No global generator is moved")
 def global_generator_moved(seed: int, epoch: int, index: int) -> torch.Generator:
-    """torch's global generator was seeded or moved on the way: every other draw of the program then starts over."""
+    """torch's global generator was seeded or moved on the way: every other draw of the program then changes."""
     torch.manual_seed(hash((seed, epoch, index)))
     return torch.Generator().manual_seed(int(torch.randint(2**32, ())))
 
@@ -395,8 +397,8 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="A number that is too large for your way may be refused")
 def bound_too_high(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The bounds let a number through that has no place. Perhaps `<=` stands for `<`: 256 needs nine bits, and runs into
-    the next number.
+    """The bounds let keys through that have no stream of their own. Perhaps `<=` stands for `<`: 256 needs nine bits, and runs
+    into the next number. Or a stride is too small: indices from 0 to 50,000 are 50,001.
     """
     if not (seed <= 2**8 and epoch <= 2**8 and index <= 2**16):
         raise ValueError("too large")
@@ -413,7 +415,8 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 @sample_generator.mistake(breaks="and of nothing else")
 def warmed_up(seed: int, epoch: int, index: int) -> torch.Generator:
     """The stream changes with torch's default dtype. Perhaps some numbers are drawn from the generator before it is given
-    away: of a float64 twice as much is used as of a float32.
+    away: of a float64 twice as much is used as of a float32. If each sample begins so at its own place of one stream, they
+    meet, too.
     """
     generator = _filled(np.random.SeedSequence(_halves(seed, epoch, index)).generate_state(624))
     torch.rand(10, generator=generator)
@@ -533,3 +536,19 @@ def numpys_generator(seed: int, epoch: int, index: int) -> np.random.Generator:
     numbers may fill the state of one.
     """
     return np.random.default_rng((seed, epoch, index))
+
+
+@sample_generator.variant(bound_too_high)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    if seed > 255 or epoch > 100 or index > 50_000:
+        raise ValueError("too large")
+    return torch.Generator().manual_seed((seed * 101 + epoch) * 50_000 + index)
+
+
+@sample_generator.variant(one_stream_for_all)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    if seed > 255 or epoch > 100 or index > 50_000:
+        raise ValueError("too large")
+    generator = torch.Generator().manual_seed(seed * 101 + epoch)
+    torch.empty(index, dtype=torch.int64, device="cpu").random_(generator=generator)
+    return generator

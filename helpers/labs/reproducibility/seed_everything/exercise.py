@@ -217,7 +217,11 @@ def _(answer: Any, trial: Trial) -> None:
         states == ["seeded", "seeded"],
         f"With two GPUs the first is {states[0]}, the second {states[1]}.",
         expected="on each GPU the same first draw after the same seed, a different one after a different seed",
-        got="; ".join(f"after {value}: {one[:2]} and {two[:2]}" for (_, value), (one, two) in runs.items()),
+        got="first draws after {}: ".format(", ".join(str(value) for _, value in runs))
+        + "; ".join(
+            f"{name} GPU " + ", ".join(str(draws[at][0]) for draws in runs.values())
+            for at, name in enumerate(("first", "second"))
+        ),
         observed=[states for _, states in found],
     )
 

@@ -82,25 +82,6 @@ def _(answer: Any, trial: Trial) -> None:
     (base,) = base_seeds(trial, 1)
     trial.given("worker 1 of 5; its dataset has rng = np.random.default_rng(5)")
     started(answer, trial, base, 1)
-    for kind in (np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM):
-        trial.given(f"worker 1 of 5; its dataset has rng = np.random.Generator(np.random.{kind.__name__}(5))")
-        try:
-            in_a_fork(lambda kind=kind: _taken(answer, trial, base, np.random.Generator(kind(5))))
-        except (ValueError, TypeError, AttributeError) as error:
-            trial.fail(
-                f"The hook raised {type(error).__name__} where the generator is of a different kind than default_rng's.",
-                expected="a hook for every numpy.random.Generator",
-                got=f"{type(error).__name__}: {error}"[:200],
-                observed="of one kind only",
-            )
-
-
-def _taken(answer: Callable[[int], None], trial: Trial, base: int, rng: np.random.Generator) -> None:
-    dataset = Noisy(10, 5)
-    dataset.rng = rng
-    with worker(base, 1, WORKERS, dataset):
-        answer(1)
-    drawn(dataset, trial)
 
 
 @seed_worker.property(
@@ -394,6 +375,34 @@ def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
 
 
 @seed_worker.property(
+    "every kind of numpy.random.Generator is taken",
+    asks="`rng` is a `numpy.random.Generator` before the call, and is one afterwards.",
+    changes=ANYTHING,
+)
+def _(answer: Any, trial: Trial) -> None:
+    (base,) = base_seeds(trial, 1)
+    for kind in (np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM):
+        trial.given(f"worker 1 of 5; its dataset has rng = np.random.Generator(np.random.{kind.__name__}(5))")
+        try:
+            in_a_fork(lambda kind=kind: _taken(answer, trial, base, np.random.Generator(kind(5))))
+        except (ValueError, TypeError, AttributeError) as error:
+            trial.fail(
+                f"The hook raised {type(error).__name__} where the generator is of a different kind than default_rng's.",
+                expected="a hook for every numpy.random.Generator",
+                got=f"{type(error).__name__}: {error}"[:200],
+                observed="of one kind only",
+            )
+
+
+def _taken(answer: Callable[[int], None], trial: Trial, base: int, rng: np.random.Generator) -> None:
+    dataset = Noisy(10, 5)
+    dataset.rng = rng
+    with worker(base, 1, WORKERS, dataset):
+        answer(1)
+    drawn(dataset, trial)
+
+
+@seed_worker.property(
     "what torch seeds in a worker by itself is not spoilt",
     asks="`random`, NumPy's and torch's global generators, which torch has seeded, still differ and repeat like this.",
     changes=ANYTHING,
@@ -467,7 +476,7 @@ def _(answer: Any, trial: Trial) -> None:
     bits = in_a_fork(lambda: _bits_of_the_seeds(answer, trial))
     trial.true(
         bits is None or bits >= 30,
-        f"The seeds that decide the stream of `rng` have {bits} bits in 200 epochs.",
+        f"In 200 epochs the streams of `rng` follow from seeds of {bits} bits: there are 2**{bits} of them at most.",
         expected="2**30 streams or more, so that two workers do not share one by chance",
         got=f"2**{bits} streams or fewer",
         observed="few",

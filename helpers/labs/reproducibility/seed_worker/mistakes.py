@@ -18,7 +18,8 @@ from helpers.labs.reproducibility.seed_worker.exercise import seed_worker
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def worker_id_is_the_seed(worker_id: int) -> None:
     """Epoch 2 replays epoch 1. Perhaps the seed is the number of a worker, the same in each epoch, or what a
-    hook counts, which begins anew in each worker. Use the worker's seed.
+    hook counts, which begins anew in each worker, or np.random.get_state()[1][0], a constant since torch seeds NumPy.
+    Use the worker's seed.
     """
     get_worker_info().dataset.rng = np.random.default_rng(worker_id)
 
@@ -59,7 +60,7 @@ def global_generator_only(worker_id: int) -> None:
 @seed_worker.mistake(breaks="a stream of its own")
 def another_object(worker_id: int) -> None:
     """The hook asked for the worker's seed, and the generator that the worker's dataset owns is the old one. Perhaps the
-    new one is in a local name, or in the notebook's own dataset: assign it to get_worker_info().dataset.rng.
+    new one is in a local name, in the notebook's own dataset, or only returned: assign it to get_worker_info().dataset.rng.
     """
     _MAIN.rng = np.random.default_rng(torch.initial_seed())
 
@@ -74,7 +75,8 @@ _MAIN = _Dataset()
 @seed_worker.mistake(breaks="a stream of its own")
 def local_name(worker_id: int) -> None:
     """The hook looked at the worker's dataset, and its attribute `rng` is still the old generator in its old state.
-    Perhaps `rng = ...` gave a new value to a local name only: assign to get_worker_info().dataset.rng.
+    Perhaps `rng = ...` gave a new value to a local name only, or a different attribute was set: assign to
+    get_worker_info().dataset.rng.
     """
     info = get_worker_info()
     rng = info.dataset.rng
@@ -158,8 +160,8 @@ def multiplied(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="no two streams have a stretch in common")
 def shifted_stream(worker_id: int) -> None:
-    """A worker repeats the numbers of its neighbour, a single draw later. Perhaps advance(seed): the seeds of neighbours differ
-    by 1.
+    """A worker repeats the numbers of a neighbour, a draw or a few later. Perhaps advance(seed): the seeds of neighbours differ
+    by 1. Or each worker throws away as many draws as its number says.
     """
     info = get_worker_info()
     info.dataset.rng.bit_generator.advance(info.seed)
@@ -360,8 +362,8 @@ def _(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="is a `numpy.random.Generator` before the call")
 def of_one_kind_only(worker_id: int) -> None:
-    """The hook works for the generator that default_rng makes, and raises for the others: MT19937, Philox, SFC64. Perhaps it
-    writes a state into the old generator: make a new one.
+    """The hook works for the generator that default_rng makes, and raises for one of a different kind, as MT19937 or SFC64.
+    Perhaps it writes a state into the old generator, or calls what not every kind has (jumped, advance): make a new one.
     """
     info = get_worker_info()
     info.dataset.rng.bit_generator.state = np.random.PCG64(info.seed).state
@@ -427,3 +429,21 @@ def _(worker_id: int) -> None:
 def _(worker_id: int) -> None:
     digest = hashlib.sha256(f"{torch.initial_seed()}".encode()).digest()
     get_worker_info().dataset.rng = np.random.default_rng(int.from_bytes(digest[:3]))
+
+
+@seed_worker.variant(shifted_stream)
+def _(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed - worker_id)
+    info.dataset.rng.random(worker_id)
+
+
+@seed_worker.variant(spawned_from_its_own)
+def _(worker_id: int) -> None:
+    dataset = get_worker_info().dataset
+    dataset.rng = np.random.Generator(dataset.rng.bit_generator.jumped(worker_id + 1))
+
+
+@seed_worker.variant(worker_id_is_the_seed)
+def _(worker_id: int) -> None:
+    get_worker_info().dataset.rng = np.random.default_rng(int(np.random.get_state()[1][0]) + worker_id)

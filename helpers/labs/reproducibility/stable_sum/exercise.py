@@ -110,7 +110,14 @@ def small(answer: Answer, trial: Trial) -> None:
     for dtype, shape in itertools.product(FLOATS, shapes):
         x = torch.randint(-64, 65, shape, generator=trial.generator).to(dtype) / 128
         x = x.mT if len(shape) > 1 else x  # not contiguous
-        trial.given(f"x of shape {tuple(x.shape)}, {dtype}, multiples of 1/128")
+        which = (
+            "one number"
+            if not shape
+            else "multiples of 1/128"
+            if x.numel()
+            else "no elements, whose sum is 0"
+        )
+        trial.given(f"x of shape {tuple(x.shape)}, {dtype}: {which}")
         got = trial.call(answer, x)
         _is_number(trial, got, x)
         _require_near(trial, _is_near(got, x), got.item(), x, (shape, f"{got.item():.4g}"))

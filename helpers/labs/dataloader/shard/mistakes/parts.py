@@ -97,16 +97,18 @@ def no_info_not_handled(dataset: Any) -> Iterator[Any]:
 
 @shard.mistake()
 def list_of_all(dataset: Any) -> Iterator[Any]:
-    """The stream is read on and on before an item comes, perhaps by list(dataset): an endless one never ends, and a long
-    one lies in each worker's memory.
+    """The stream is read on and on before an item comes. Perhaps all of it is put into a list, or counted first, which never
+    ends where the stream does not: go through it once, and pass items on as they come.
     """
     info = get_worker_info()
     return iter(dataset) if info is None else iter(list(dataset)[info.id :: info.num_workers])
 
 
 @shard.mistake()
-def blocks_by_length(dataset: Any) -> Iterator[Any]:
-    """Blocks of consecutive items need len(), which a stream does not have."""
+def length_asked(dataset: Any) -> Iterator[Any]:
+    """len() was asked for, which a stream does not have. Perhaps to deal blocks of consecutive items, or to go through it by
+    number: deal single items in turn, as they come.
+    """
     info = get_worker_info()
     if info is None:
         return iter(dataset)
@@ -189,13 +191,13 @@ def _(dataset: Any) -> Any:
     return iter(items[id * size : (id + 1) * size])
 
 
-@shard.variant(blocks_by_length)
+@shard.variant(length_asked)
 def _(dataset: Any) -> Any:
     id, workers = id_and_workers()
     return (item for place, item in enumerate(dataset) if place < len(dataset) and place % workers == id)
 
 
-@shard.variant(blocks_by_length)
+@shard.variant(length_asked)
 def _(dataset: Any) -> Any:
     id, workers = id_and_workers()
     size = -(-len(dataset) // workers)
@@ -234,7 +236,9 @@ def the_loaders_dataset(dataset: Any) -> Any:
 
 @shard.mistake()
 def step_one_too_small(dataset: Any) -> Any:
-    """The step is one less than the number of workers: items come twice."""
+    """Items come twice, as if the step were one less than the number of workers. Perhaps it is so, or it is a constant: the
+    step is info.num_workers.
+    """
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.id, None, max(1, info.num_workers - 1))
 
@@ -341,7 +345,7 @@ def _(dataset: Any) -> Any:
 
 @shard.mistake()
 def start_and_step_swapped(dataset: Any) -> Any:
-    """The worker's number is taken for the step, and the number of workers for the start."""
+    """Items come as if the worker's number were the step, and the number of workers the start."""
     info = get_worker_info()
     return iter(dataset) if info is None else islice(dataset, info.num_workers, None, info.id or 1)
 
@@ -473,3 +477,50 @@ def filled_up_with_none(dataset: Any) -> Iterator[Any]:
     id, workers = id_and_workers()
     for several in zip_longest(*[iter(dataset)] * workers):
         yield several[id]
+
+
+@shard.variant(length_asked)
+def _(dataset: Any) -> Iterator[Any]:
+    id, workers = id_and_workers()
+    items = iter(dataset)
+    for number in range(len(dataset)):
+        item = next(items)
+        if number % workers == id:
+            yield item
+
+
+@shard.variant(list_of_all)
+def _(dataset: Any) -> Iterator[Any]:
+    id, workers = id_and_workers()
+    count = sum(1 for _ in dataset)
+    items = iter(dataset)
+    for number in range(count):
+        item = next(items)
+        if number % workers == id:
+            yield item
+
+
+@shard.variant(step_one_too_small)
+def _(dataset: Any) -> Any:
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(dataset, info.id, None, 2)
+
+
+@shard.mistake(breaks="Over the workers of one loader each item comes once")
+def last_worker_gets_nothing(dataset: Any) -> Iterator[Any]:
+    """The last worker gets nothing, and the first item of each round is nobody's. Perhaps id + 1 is compared with a
+    remainder by the number of workers, which is never so large: both count from 0.
+    """
+    info = get_worker_info()
+    for place, item in enumerate(dataset):
+        if info is None or place % info.num_workers == info.id + 1:
+            yield item
+
+
+@shard.mistake(breaks="Over the workers of one loader each item comes once")
+def number_for_step(dataset: Any) -> Any:
+    """Worker 0 gets all items, and worker 1 every second one from the second on, as if the worker's number decided the step:
+    the step is the number of workers.
+    """
+    info = get_worker_info()
+    return iter(dataset) if info is None else islice(dataset, info.id, None, info.id + 1)

@@ -58,6 +58,14 @@ class TimeOutIsDeath(Loader):
             raise RuntimeError("a worker died") from None
 
 
+class DifferentError(Loader):
+    """Notices the death, and raises an error of a class of its own choice."""
+
+    def look(self) -> None:
+        if not all(worker.is_alive() for worker in self.workers):
+            raise ChildProcessError("a worker died")
+
+
 class ExitCode(Loader):
     """Only an exit code other than 0 counts as a death."""
 
@@ -81,7 +89,7 @@ DEAD = [
         "dead_worker_ends_the_epoch",
         steps.KILLED,
         "A worker was killed, and the epoch ended as if all were well. Perhaps a process that is gone is "
-        "taken for one that has finished.",
+        "taken for one that has finished, or what it owed is passed over.",
         answer(DeadIsTheEnd),
     ),
     LoaderMistake(
@@ -89,6 +97,13 @@ DEAD = [
         steps.KILLED,
         "queue.Empty says only that nothing has come yet; a slow sample would raise it, too.",
         answer(EmptyComesThrough),
+    ),
+    LoaderMistake(
+        "different_error_for_a_death",
+        steps.KILLED,
+        "A worker died, and what came is no RuntimeError: code that waits for one does not catch it. Perhaps a class that "
+        "fits better was raised, as ChildProcessError; or one came through from the queue, as EOFError.",
+        answer(DifferentError),
     ),
     LoaderMistake(
         "exit_code_only",

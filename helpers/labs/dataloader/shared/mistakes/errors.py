@@ -492,7 +492,7 @@ RAISING = [
         "worker_ends_after_its_error",
         steps.SURVIVES,
         "A worker had ended after an error in it, and was taken for dead before the error's turn. Perhaps "
-        "its try stands around the whole loop and not around one batch; or it does not catch this class "
+        "its try stands around the whole loop and not around one batch; or it does not hold the sample, or this class "
         "(FileNotFoundError).",
         answer(EndsAfterItsError),
         (answer(SomeClasses),),

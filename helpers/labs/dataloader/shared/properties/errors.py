@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import time
 from typing import Any
@@ -353,7 +354,7 @@ def _dead(answer: Any, trial: Trial, description: str, acts: dict, how: str) -> 
             f"A worker died, and the training loop got {type(error).__name__}.",
             expected="RuntimeError, which says that a worker died",
             got=f"{type(error).__name__}: {error}"[:300],
-            observed=("dead", how, type(error).__name__),
+            observed=("dead", how, "Empty" if isinstance(error, queue.Empty) else "a different error"),
         )
 
 

@@ -69,8 +69,8 @@ def spare_normal_kept(seed: int) -> None:
 
 @seed_everything.mistake()
 def seed_by_worker(seed: int) -> None:
-    """In a worker of a DataLoader the same seed gives different draws. Perhaps get_worker_info().id was added: torch has
-    seeded workers already, and who wants a different seed for each hands it over.
+    """In a worker of a DataLoader the same seed gives different draws. Perhaps get_worker_info().id was added, or
+    workers are left as torch has seeded them: who wants a different seed for each hands it over.
     """
     info = torch.utils.data.get_worker_info()
     seed_all((tested(seed) + (info.id if info else 0)) % 2**32)

@@ -59,7 +59,9 @@ def torch_only(seed: int) -> None:
 
 @seed_everything.mistake()
 def random_forgotten(seed: int) -> None:
-    """Python's own generator is not seeded. It is a third one: random.shuffle, and many augmentations, draw from it."""
+    """Python's own generator is not seeded. Perhaps random.seed is missing, or `random.Random(seed)` was meant to do it: that
+    is a new object, and random.shuffle does not draw from it.
+    """
     np.random.seed(seed)
     torch.manual_seed(seed)
 

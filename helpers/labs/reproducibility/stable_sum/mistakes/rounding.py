@@ -93,8 +93,8 @@ def rounded_result(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def fixed_scale(x: Tensor) -> Tensor:
-    """The sum of small numbers, as 1e-30, is off. Perhaps all are made whole numbers of one scale, or rounded to some
-    decimals: whole numbers add in any order, but one scale in int64 cannot hold 1e30 and 1e-30.
+    """The sum of small numbers, as 1e-30, is off. Perhaps they are left out, rounded to some decimals, or made whole
+    numbers of one scale: whole numbers add in any order, but one scale in int64 cannot hold 1e30 and 1e-30.
     """
     if not_finite(x):
         return special_sum(x)
@@ -127,7 +127,7 @@ def python_float(x: Tensor) -> Any:
 @stable_sum.mistake()
 def infinities_forgotten(x: Tensor) -> Tensor:
     """An infinity raised an error, alone or beside one of the other sign. Perhaps math.fsum, which raises
-    where both signs meet, or a Fraction, which raises at the first one. torch's sum gives nan or inf there.
+    where both signs meet, a Fraction, which raises at the first one, or a test. torch's sum gives nan or inf there.
     """
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
@@ -135,6 +135,13 @@ def infinities_forgotten(x: Tensor) -> Tensor:
 @stable_sum.variant(infinities_forgotten)
 def _(x: Tensor) -> Tensor:
     return torch.tensor(float(sum(map(Fraction, x.flatten().tolist()))), dtype=x.dtype)
+
+
+@stable_sum.variant(infinities_forgotten)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        raise ValueError("x must be finite")
+    return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
 
 @stable_sum.mistake()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -96,7 +97,7 @@ def whole_storage(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def equal_numbers_once(x: Tensor) -> Tensor:
-    """Numbers that stand there twice were counted once. Perhaps a set, or a dict by number: it keeps one of each."""
+    """Numbers that stand there twice were counted once. Perhaps a set, torch.unique, or a dict by number: it keeps one of each."""
     if not_finite(x):
         return special_sum(x)
     return torch.tensor(math.fsum(set(x.flatten().tolist())), dtype=x.dtype)
@@ -137,6 +138,14 @@ def _(x: Tensor) -> Tensor:
     return special_sum(x) if max(values) == math.inf else exact_sum(x)
 
 
+@stable_sum.variant(empty_forgotten)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    total = functools.reduce(lambda one, other: one + other, map(Fraction, x.flatten().tolist()))
+    return torch.tensor(float(total), dtype=x.dtype)
+
+
 @stable_sum.variant(rows_not_numbers)
 def _(x: Tensor) -> Tensor:
     if not_finite(x):
@@ -161,10 +170,24 @@ def _(x: Tensor) -> Tensor:
 @stable_sum.mistake()
 def small_beside_large_lost(x: Tensor) -> Tensor:
     """Always the same bits, right for ordinary numbers, and off where large ones cancel. Perhaps what is far below the
-    largest number is dropped, as by one scale for all.
+    largest number is dropped, as by one scale for all. Or they are sorted, and one correction (Neumaier's) is kept, which is
+    rounded, too.
     """
     if not_finite(x) or not x.numel() or not x.any():
         return exact_sum(x)
     scale = Fraction(2) ** (60 - math.frexp(x.double().abs().max().item())[1])
     whole = sum(round(Fraction(value) * scale) for value in x.flatten().tolist())
     return torch.tensor(float(whole / scale), dtype=x.dtype)
+
+
+@stable_sum.variant(small_beside_large_lost)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    total = lost = 0.0
+    for value in sorted(x.flatten().tolist()):
+        larger = total + value
+        big, little = (total, value) if abs(total) >= abs(value) else (value, total)
+        lost += (big - larger) + little
+        total = larger
+    return torch.tensor(total + lost, dtype=x.dtype)
