@@ -82,25 +82,6 @@ def one_where_nothing_counts():
     return weighted_by(lambda batches, counts: [n / sum(max(1, each) for each in counts) for n in counts])
 
 
-@accumulate.mistake(breaks="such a batch adds no gradient.")
-def nan_where_nothing_counts(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """Gradients are NaN where nothing counts in a batch. Perhaps a sum was divided by that batch's count, 0, and multiplied by its
-    share afterwards: NaN times 0 is NaN.
-    """
-    counts, total, before = counts_of(batches, loss_fn.ignore_index), [], loss_fn.reduction
-    for (x, target), count in zip(batches, counts, strict=True):
-        logits = model(x)
-        try:
-            loss_fn.reduction = "sum"
-            mean = loss_fn(logits, target) / count
-        finally:
-            loss_fn.reduction = before
-        loss = mean * (count / sum(counts))
-        loss.backward()
-        total.append(loss.detach())
-    return torch.stack(total).sum()
-
-
 @built.mistake()
 def size_of_the_first_batch():
     """Every batch was taken to be as large as the first one. The last batch of an epoch is smaller."""
