@@ -176,10 +176,11 @@ def exact(answer: Answer, trial: Trial) -> None:
 
 
 def _beside_halves(dtype: torch.dtype) -> Tensor:
-    """The numbers just below and just above a half."""
+    """The nearest numbers below and above a half, and the ones after them."""
     halves = torch.tensor([0.5, 1.5, 2.5, -0.5, -3.5], dtype=dtype)
-    step = torch.finfo(dtype).eps * halves.abs()
-    return torch.cat((halves - step, halves + step))
+    # As an integer the bits of a number are one less than those of its neighbour, away from 0.
+    bits = halves.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[halves.itemsize])
+    return torch.cat([(bits + step).view(dtype) for step in (-1, 1, -2, 2)])
 
 
 @straight_through_round.property(
