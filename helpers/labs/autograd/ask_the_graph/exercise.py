@@ -18,13 +18,16 @@ from helpers.labs.autograd.ask_the_graph.inputs import (
     CUT,
     EDITED,
     KEPT,
+    OTHER_NAMES,
     UNSEEN,
     WAYS,
     Step,
     apart,
     drawn,
     large,
+    saved_elsewhere,
 )
+from helpers.labs.autograd.ask_the_graph.right import Diagnosis
 
 # Of 40 diamonds each node visited once takes a few thousand; each way walked would take 2**40.
 LINES = 300_000
@@ -52,8 +55,11 @@ ask_the_graph = Exercise(
 )
 
 
-def told(answer: Asked, trial: Trial, step: Step) -> None:
-    """Wrong unless the answer gives the words that hold for this step."""
+def told(answer: Asked, trial: Trial, step: Step, *, first: bool = False) -> None:
+    """Wrong unless the answer gives the words that hold for this step.
+
+    first: whether it has not been seen yet that an answer is right about a step without a fault.
+    """
     trial.given(step.shown())
     got = diagnosis(answer, trial, step)
     trial.true(
@@ -67,12 +73,32 @@ def told(answer: Asked, trial: Trial, step: Step) -> None:
     sentences = [f"Missing: {', '.join(missing)}."] * bool(missing) + [
         f"Too much: {', '.join(extra)}."
     ] * bool(extra)
+    if {CUT, CONSTANT} & {*missing, *extra}:
+        sentences.append(who_stands_where(step))
+    if not first and extra and diagnosis(answer, trial, apart(trial)):
+        sentences.append(
+            "And the answer says something of a step without a fault now: words of an earlier call come again."
+        )
     trial.true(
-        not sentences,
+        not missing and not extra,
         " ".join(sentences),
         expected=braced(step.wanted),
         got=braced(words),
-        observed=(step.text, missing, extra),
+        observed=(step.kind or step.text, missing, extra),
+    )
+
+
+def who_stands_where(step: Step) -> str:
+    """Which parameters stand behind which part, in a sentence."""
+    right = Diagnosis(step.parts, step.params, step.noted)
+    behind = {
+        part: [name for name, param in step.params.items() if right.stands(param, nodes)]
+        for part, nodes in zip(step.parts, right.behind, strict=True)
+    }
+    return (
+        "Behind "
+        + "; behind ".join(f"{part} stand {', '.join(names) or 'none'}" for part, names in behind.items())
+        + "."
     )
 
 
@@ -125,9 +151,9 @@ def each_way(answer: Asked, trial: Trial, word: str) -> None:
     ),
 )
 def healthy(answer: Asked, trial: Trial) -> None:
-    told(answer, trial, apart(trial))
+    told(answer, trial, apart(trial), first=True)
     for order in range(3):
-        told(answer, trial, drawn(trial, order=order))
+        told(answer, trial, drawn(trial, order=order), first=True)
 
 
 @ask_the_graph.property(
@@ -139,7 +165,7 @@ def reads_only(answer: Asked, trial: Trial) -> None:
         step = drawn(trial, faults)
         trial.given(step.shown())
         tensors = step.tensors()
-        before = [(each.detach().clone(), each._version) for each in tensors]
+        before = {name: (each.detach().clone(), each._version) for name, each in tensors.items()}
         # Whether the error of an edit may come out is asked below.
         with calls_to(torch.autograd.backward, torch.autograd.grad) as seen, suppress(RuntimeError):
             trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
@@ -149,15 +175,12 @@ def reads_only(answer: Asked, trial: Trial) -> None:
             expected="the graph is read, and no gradient is computed",
             observed=("called", sorted(set(seen))),
         )
-        changed = [
-            not torch.equal(each.detach(), copy) or each._version != version
-            for each, (copy, version) in zip(tensors, before, strict=True)
-        ]
+        changed = {name: how for name, each in tensors.items() if (how := what_changed(each, *before[name]))}
         trial.true(
-            not any(changed) and all(each.grad is None for each in tensors if each.is_leaf),
-            "A tensor is not as it was: edited, or with a .grad.",
+            not changed,
+            f"Left changed: {'; '.join(f'{name}, {how}' for name, how in changed.items())}.",
             expected="tensors as they were",
-            observed=("changed", any(changed)),
+            observed=("changed", sorted({how.partition(":")[0] for how in changed.values()})),
         )
         if not faults:
             try:
@@ -168,6 +191,15 @@ def reads_only(answer: Asked, trial: Trial) -> None:
                     expected="a graph on which backward() can run",
                     observed="backward raised",
                 )
+
+
+def what_changed(tensor: Tensor, copy: Tensor, version: int) -> str:
+    """What is not as it was; "" if nothing is."""
+    if not torch.equal(tensor.detach(), copy):
+        return "which holds other numbers"
+    if tensor._version != version:
+        return f"which was edited and holds the numbers of before: _version was {version} and is {tensor._version}"
+    return "whose .grad is filled" if tensor.is_leaf and tensor.grad is not None else ""
 
 
 @ask_the_graph.property(
@@ -206,6 +238,8 @@ def kept(answer: Asked, trial: Trial) -> None:
 )
 def edited(answer: Asked, trial: Trial) -> None:
     each_way(answer, trial, EDITED)
+    for way in OTHER_NAMES:
+        told(answer, trial, saved_elsewhere(trial, way))
 
 
 @ask_the_graph.property(

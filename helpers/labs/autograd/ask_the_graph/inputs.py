@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
@@ -49,6 +50,15 @@ COUNTED = {
     "for a Function": "squashed.detach().mul_(2)",  # exp saved its result, not this
     "a view": "grown[:1].zero_()",
     "a plain factor": "swing.add_(1)",
+}
+# What nodes saved under names of their own kind: what is used, where it is saved, and how it is edited.
+OTHER_NAMES = {
+    "what went into a linear layer": ("fit = F.linear(h, w, b).sum()", "h.add_(1)"),
+    "the second factor of a matrix product": ("fit = (w @ h.t()).sum()", "h.add_(1)"),
+    "a mask": ("fit = torch.where(mask, b, 0.0).sum()", "mask.zero_()"),
+    "targets": ("fit = F.cross_entropy(h @ w + b, target)", "target.zero_()"),
+    "an index": ("fit = w[rows].sum()", "rows.zero_()"),
+    "what went into a convolution": ("fit = F.conv1d(h[None].mT, w[:, :, None]).sum()", "h.add_(1)"),
 }
 FUNCTIONS = {
     "Saved": "Saved.apply(x): x.tanh(), saved with save_for_backward; ctx.times, ctx.shape and ctx.word are no tensors.",
@@ -110,8 +120,9 @@ class Step:
     parts: dict[str, Tensor] = field(default_factory=dict)
     params: dict[str, Tensor] = field(default_factory=dict)
     noted: dict[str, tuple[Tensor, int]] = field(default_factory=dict)
-    others: list[Tensor] = field(default_factory=list)
+    others: dict[str, Tensor] = field(default_factory=dict)
     source: str = ""  # how a learner builds the step
+    kind: str = ""  # what steps have in common of which one mistake falls at the first that it gets wrong
 
     def note(self) -> None:
         """Notes numbers and versions, as a training loop would before its forward pass."""
@@ -122,14 +133,14 @@ class Step:
         used = [text for name, text in FUNCTIONS.items() if f"{name}.apply" in self.source]
         return "\n".join([f"{self.text}:", self.source, *used])
 
-    def tensors(self) -> list[Tensor]:
-        """All that no answer may change."""
-        return [
-            *self.parts.values(),
-            *self.params.values(),
-            *(copy for copy, _ in self.noted.values()),
-            *self.others,
-        ]
+    def tensors(self) -> dict[str, Tensor]:
+        """All that no answer may change, by name."""
+        return (
+            self.parts
+            | self.params
+            | {f"the copy of {name}": copy for name, (copy, _) in self.noted.items()}
+            | self.others
+        )
 
 
 def forward(faults: dict[str, str]) -> list[str]:
@@ -221,7 +232,7 @@ def drawn(trial: Trial, faults: dict[str, str] | None = None, *, order: int = 0)
     names |= {"x": made(5, 3).requires_grad_(), "swing": made(3), "aim": made(5, 1)}
     lines = forward(faults)
     exec(compile("\n".join(lines), "<step>", "exec"), names)  # what is shown is what ran
-    step.others += [names[name] for name in ("x", "inside") if name in names]
+    step.others = {name: names[name] for name in ("x", "inside") if name in names}
     names["decay"] = names["critic"].square().sum()
     parts = ["fit", "penalty", "decay"]
     parts = parts[order:] + parts[:order]
@@ -251,6 +262,37 @@ def apart(trial: Trial) -> Step:
             "one = a.square().sum()",
             "two = b.exp().sum()",
             "parts: one, two",
+        ]
+    )
+    return step
+
+
+def saved_elsewhere(trial: Trial, way: str) -> Step:
+    """A step of two lines whose node saved something under a name of its own, which is edited then."""
+    params = {
+        name: nn.Parameter(torch.randn(shape, generator=trial.generator, dtype=torch.float64))
+        for name, shape in (("w", (3, 3)), ("b", (3,)))
+    }
+    step = Step(f"{EDITED} ({way})", {EDITED}, params=params, kind=f"{EDITED} (saved under an own name)")
+    step.note()
+    given = {
+        "h": torch.randn(5, 3, generator=trial.generator, dtype=torch.float64),
+        "mask": torch.tensor([True, False, True]),
+        "target": torch.tensor([0, 1, 2, 1, 0]),
+        "rows": torch.tensor([0, 2]),
+    }
+    line, edit = OTHER_NAMES[way]
+    names = {"torch": torch, "F": F, **params, **given}
+    exec(compile(f"{line}\n{edit}", "<step>", "exec"), names)  # what is shown is what ran
+    step.parts = {"fit": names["fit"], "decay": params["w"].square().sum() + params["b"].square().sum()}
+    step.source = "\n".join(
+        [
+            "params: w (3, 3), b (3,); float64, drawn; then `noted` is made.",
+            "h (5, 3), mask (3,), target (5,) and rows (2,) do not require grad.",
+            line,
+            f"{edit}  # {EDITED}",
+            "decay = w.square().sum() + b.square().sum()",
+            "parts: fit, decay",
         ]
     )
     return step

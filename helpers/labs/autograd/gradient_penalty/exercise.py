@@ -122,6 +122,7 @@ def kind_of_value(got: Tensor, loss: Tensor, params: list[Tensor]) -> str:
         "the sum of the entries, not squared": flat.sum(),
         "the sum of the entries, squared as a whole": flat.sum().square(),
         "the sum over the gradients of their squared sums": sum(grad.sum().square() for grad in grads),
+        "the sum, divided by the number of parameters": flat.square().sum() / len(grads),
         "that of the first gradient only": grads[0].square().sum(),
         "that of the last gradient only": grads[-1].square().sum(),
         "4 times too large: each gradient was doubled": 4 * flat.square().sum(),

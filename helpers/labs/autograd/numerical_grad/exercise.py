@@ -384,17 +384,28 @@ def requires_grad(answer: Answer, trial: Trial) -> None:
     x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
     trial.given("x requires grad")
     require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x.detach()))
-    trial.true(x.grad is None, "x.grad was filled.", expected="None", got=x.grad, observed="x.grad")
-    trial.true(
-        x.requires_grad,
-        "x does not require grad any more.",
-        expected="x as it was",
-        observed="x switched off",
-    )
     trial.given("c, with which fn computes, requires grad; x does not")
     x, c = drawn(trial, 2, 3), drawn(trial, 2, 3).requires_grad_()
     require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x).detach())
     trial.true(c.grad is None, "c.grad was filled.", expected="None", got=c.grad, observed="c.grad")
+
+
+@numerical_grad.property(
+    "x requires grad, or not, as before, and has no .grad", asks="x stays as it was, also when fn raises."
+)
+def unchanged_for_autograd(answer: Answer, trial: Trial) -> None:
+    for needs_grad in (True, False):
+        x, c = drawn(trial, 2, 3).requires_grad_(needs_grad), drawn(trial, 2, 3)
+        trial.given(f"x requires {'grad' if needs_grad else 'no grad'}")
+        called(answer, trial, product_sum(c), x)
+        trial.true(x.grad is None, "x.grad was filled.", expected="None", got=x.grad, observed="x.grad")
+        trial.true(
+            x.requires_grad == needs_grad,
+            f"x does {'not require grad any more' if needs_grad else 'require grad now'}.",
+            expected=f"requires_grad={needs_grad}, as before",
+            got=f"requires_grad={x.requires_grad}",
+            observed=("requires_grad", needs_grad),
+        )
 
 
 @numerical_grad.property(

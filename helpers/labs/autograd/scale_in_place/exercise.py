@@ -80,6 +80,7 @@ def values(answer: Answer, trial: Trial) -> None:
     xs = [
         drawn(trial, *shape, dtype=dtype)
         for shape, dtype in (
+            ((6,), torch.float32),  # first one that is contiguous: who edits this one alone is told apart
             ((3, 5), torch.float32),
             ((4, 2, 3), torch.float64),
             ((), torch.float64),
@@ -143,7 +144,7 @@ def _is_x(trial: Trial, got: Tensor, x: Tensor, before: Tensor, want: Tensor, va
         "The result is right, and x itself is not scaled.",
         expected=want,
         got=plain,
-        observed=("x not edited", value),
+        observed=("x not edited", value, x.is_contiguous()),
     )
     trial.true(
         got is x,
@@ -327,11 +328,18 @@ def twice(answer: Answer, trial: Trial) -> None:
             observed="saved itself",
         )
         with torch.no_grad():
-            rights = (-0.6 * c, -2.0 * (c * leaf).sum(), 0.3 * (c * leaf).sum())
+            sums = (c * leaf).sum()
+            rights = (-0.6 * c, -2.0 * sums, 0.3 * sums)
+            # With what the second call was given in the first one, and the other way round.
+            last, first = (4 * c, -2.0 * 0.3 * sums, None), (0.09 * c, None, sums)
         names = ("the leaf", "the first scale", "the second scale")
-        for name, slope, right in zip(names, slopes, rights, strict=False):
-            kind = kind_of(slope, last=4 * c, first=0.09 * c)
-            trial.equal(slope, right, f"The gradient of {name}", observed=(name, kind))
+        for name, slope, right, *mixed in zip(names, slopes, rights, last, first, strict=False):
+            found = {
+                word: value for word, value in zip(("last", "first"), mixed, strict=True) if value is not None
+            }
+            kind = kind_of(slope, **found)
+            whose = {"last": ", for which the first call used what the second was given,"}.get(kind, "")
+            trial.equal(slope, right, f"The gradient of {name}{whose}", observed=(name, kind))
 
 
 @scale_in_place.property(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -52,8 +54,24 @@ ROUNDED = (
 PASSES = "The gradient of x is grad_out, everywhere."
 
 
+def as_it_came(x: Tensor) -> Tensor:
+    return x
+
+
 @straight_through_round.property("the values of torch.round, in a new tensor", asks=ROUNDED)
 def values(answer: Answer, trial: Trial) -> None:
+    _values(answer, trial, as_it_came, "")
+
+
+@straight_through_round.property(
+    "the same for an x that is not contiguous", asks=(*ROUNDED, "x: floating, any shape, any strides.")
+)
+def strided_values(answer: Answer, trial: Trial) -> None:
+    _values(answer, trial, lambda x: x.mT, ", transposed: not contiguous")
+    _values(answer, trial, lambda x: x[:1].expand(4, *x.shape[1:]), ", expanded: its rows share memory")
+
+
+def _values(answer: Answer, trial: Trial, laid: Callable[[Tensor], Tensor], how: str) -> None:
     xs = [
         drawn(trial, *shape, dtype=dtype)
         for shape, dtype in (
@@ -66,14 +84,14 @@ def values(answer: Answer, trial: Trial) -> None:
         )
     ]
     xs.append(torch.tensor([-3.0, 0.0, 2.0]))
-    for x in xs:
+    for x in xs if not how else [x for x in xs if x.dim() > 1 and x.numel()]:
         for needs_grad in (False, True):
-            x = (x.mT if x.dim() > 1 else x).detach().requires_grad_(needs_grad)
-            trial.given(f"x {shown(x)}, requires_grad={needs_grad}")
-            got = called(answer, trial, x)
-            _equals_round(trial, got, x)
+            of_x = laid(x).detach().requires_grad_(needs_grad)
+            trial.given(f"x {shown(of_x)}{how}, requires_grad={needs_grad}")
+            got = called(answer, trial, of_x)
+            _equals_round(trial, got, of_x)
             trial.true(
-                x.numel() == 0 or got.data_ptr() != x.data_ptr(),
+                x.numel() == 0 or got.data_ptr() != of_x.data_ptr(),
                 "The result lies in the memory of x: an edit of one is an edit of the other.",
                 expected="a new tensor",
                 got="the memory of x",
@@ -93,7 +111,8 @@ def halves(answer: Answer, trial: Trial) -> None:
 def _equals_round(trial: Trial, got: Tensor, x: Tensor) -> None:
     is_tensor(trial, got)
     plain = x.detach()
-    want = plain.round().requires_grad_(x.requires_grad)
+    # Whether the result of an x that requires grad does is asked with its node.
+    want = plain.round().requires_grad_(x.requires_grad and got.requires_grad)
     if found := difference(got, want):
         kind = kind_of(
             got.detach(),
@@ -106,7 +125,13 @@ def _equals_round(trial: Trial, got: Tensor, x: Tensor) -> None:
             floor=plain.floor(),
             ceil=plain.ceil(),
         )
-        trial.equal(got, want, observed=(found.kind, kind, got.is_floating_point()))
+        if found.kind == "shape" and got.dim() == 1 and got.numel() == x.numel():
+            kind = "flat"
+        where = ""
+        if found.kind == "value":
+            place = int((got.detach().double() - want.detach().double()).abs().argmax())
+            where = f", where x is {plain.reshape(-1)[place].item():.6g}"
+        trial.equal(got, want, f"The result{where}", observed=(found.kind, kind, got.is_floating_point()))
 
 
 @straight_through_round.property(
@@ -119,6 +144,13 @@ def own_node(answer: Answer, trial: Trial) -> None:
     trial.given("x of shape (2, 3), a leaf that requires grad")
     got = called(answer, trial, x)
     is_tensor(trial, got)
+    trial.true(
+        got.requires_grad,
+        "x requires grad, and the result does not: it has no node, and no gradient comes back.",
+        expected="a result with a grad_fn, the Function's node",
+        got="requires_grad=False",
+        observed="off the graph",
+    )
     require_own_node(trial, got, [x])
 
 
@@ -140,14 +172,15 @@ def exact(answer: Answer, trial: Trial) -> None:
         got = called(answer, trial, x)
         is_tensor(trial, got)
         nan = [number != number for number in got[:3].tolist()]
-        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, x.dtype, nan))
+        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, str(x.dtype), nan))
 
 
 def _beside_halves(dtype: torch.dtype) -> Tensor:
-    """The numbers just below and just above a half."""
+    """The nearest numbers below and above a half, and the ones after them."""
     halves = torch.tensor([0.5, 1.5, 2.5, -0.5, -3.5], dtype=dtype)
-    step = torch.finfo(dtype).eps * halves.abs()
-    return torch.cat((halves - step, halves + step))
+    # As an integer the bits of a number are one less than those of its neighbour, away from 0.
+    bits = halves.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[halves.itemsize])
+    return torch.cat([(bits + step).view(dtype) for step in (-1, 1, -2, 2)])
 
 
 @straight_through_round.property(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from helpers.labs.optim.accumulate.inputs import (
     large_batch,
     new_model,
     ragged,
+    with_empty_ones,
 )
 
 accumulate = Exercise(
@@ -42,6 +44,8 @@ accumulate = Exercise(
 
 Gradients = dict[str, Tensor | None]
 
+BATCHES_STAY = "loss_fn and the batches are left as they are"
+
 
 def loss_with(index: int = -100, smoothing: float = 0.0) -> nn.CrossEntropyLoss:
     return nn.CrossEntropyLoss(ignore_index=index, label_smoothing=smoothing)
@@ -57,6 +61,7 @@ def adds(
     """Wrong unless the gradients are those of the large batch. Returns what the answer gave."""
     model = new_model(trial)
     _, want = large_batch(model, loss_fn, batches)
+    trial.arguments_stay(BATCHES_STAY)
     trial.call(answer, model, loss_fn, batches if given is None else given)
     grads_equal(trial, model.grads(), want, ran=bool(model.log))
 
@@ -146,7 +151,7 @@ def _(answer: Any, trial: Trial) -> None:
             "The result requires grad: whoever keeps it for a log keeps the graph.",
             expected="a detached tensor",
             got=f"a tensor with grad_fn {got.grad_fn.name() if got.grad_fn else None}",
-            observed="graph",
+            observed="graph" if got.grad_fn else "a leaf",
         )
         near = (1e-5, 1e-6) if dtype is torch.float64 else TOLERANCE[dtype]
         word = loss_in_words(got, model, loss_fn, batches)
@@ -194,9 +199,7 @@ def loss_in_words(got: Tensor, model: Any, loss_fn: nn.CrossEntropyLoss, batches
     after=(ragged_ones, asks_the_loss),
 )
 def _(answer: Any, trial: Trial) -> None:
-    batches = ragged(trial)
-    batches.insert(1, batch_of(trial, 2, 3, ignored=6))
-    batches.insert(0, batch_of(trial, 1, 4, ignored=4))
+    batches = with_empty_ones(trial)
     trial.given(described(batches, -100))
     model, loss_fn = new_model(trial), loss_with()
     _, want = large_batch(model, loss_fn, batches)
@@ -297,7 +300,7 @@ def _(answer: Any, trial: Trial) -> None:
     one, model.log = kept["most"], ""
     with bytes_kept() as kept:
         trial.call(answer, model, loss_fn, batches)
-    graphs = round(kept["most"] / one, 1)
+    graphs, runs = round(kept["most"] / one, 1), len(model.log.replace("B", ""))
     trial.true(
         model.log == "FB" * count and kept["most"] <= 1.3 * one,
         f"In order, F for a forward, f for one without a graph, B for a backward: {model.log}. At the most, "
@@ -305,8 +308,12 @@ def _(answer: Any, trial: Trial) -> None:
         expected=f"{'FB' * count}, and {one:,} bytes",
         got=f"{model.log}, and {kept['most']:,} bytes",
         observed=(
-            "each runs once" if len(model.log.replace("B", "")) == count else "some run again",
-            "backward at once" if model.log == "FB" * count else "a different order",
+            {-1: "fewer runs", 0: "each runs once", 1: "more runs"}[(runs > count) - (runs < count)],
+            "backward at once"
+            if model.log == "FB" * count
+            else "two batches without a backward between them"
+            if "FF" in model.log
+            else "a different order",
             "one graph" if graphs <= 1.3 else "two graphs" if graphs <= 2.3 else "all graphs",
         ),
     )
@@ -318,13 +325,14 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     for training in (False, True):
-        model, loss_fn, batches = new_model(trial).train(training), loss_with(smoothing=0.1), ragged(trial)
+        model, loss_fn = new_model(trial).train(training), loss_with(smoothing=0.1)
+        batches = with_empty_ones(trial) if training else ragged(trial)
         model.part.train(not training)
         modes = ("training", "eval") if training else ("eval", "training")
-        trial.given(f"a model in {modes[0]} mode, with a part in {modes[1]} mode")
+        trial.given(f"a model in {modes[0]} mode, with a part in {modes[1]} mode; {described(batches, -100)}")
         weights = copy.deepcopy(model.state_dict())
         settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
-        pairs = [(x, x.clone(), target, target.clone()) for x, target in batches]
+        pairs = copied(batches)
         trial.call(answer, model, loss_fn, batches)
         off = [name for name, value in model.state_dict().items() if not torch.equal(value, weights[name])]
         trial.true(
@@ -354,18 +362,13 @@ def _(answer: Any, trial: Trial) -> None:
             got=_settings(now, settings),
             observed="loss_fn",
         )
-        off = [
-            f"{what} of batch {place}"
-            for place, (x, old, y, was) in enumerate(pairs)
-            for what, same in (("x", torch.equal(x, old)), ("target", torch.equal(y, was)))
-            if not same
-        ]
+        off, only_empty = edited(pairs)
         trial.true(
             not off,
             f"A batch was changed: {', '.join(off)}. The next epoch reads it again.",
             expected="batches as they were",
-            got=f"other numbers in {len(off)} tensors",
-            observed="batches",
+            got=f"other numbers in {len(off)} tensor{'s' * (len(off) > 1)}",
+            observed="batches in which nothing counted" if only_empty else "batches",
         )
         trial.true(
             not any(x.requires_grad for x, *_ in pairs),
@@ -373,6 +376,21 @@ def _(answer: Any, trial: Trial) -> None:
             expected="inputs as they were",
             observed="inputs require grad",
         )
+
+
+def copied(batches: list[Batch]) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    return [(x, x.clone(), target, target.clone()) for x, target in batches]
+
+
+def edited(pairs: list[tuple[Tensor, Tensor, Tensor, Tensor]]) -> tuple[list[str], bool]:
+    """The tensors that are not as they were, in words, and whether nothing counted in any of their batches."""
+    off, empty = [], []
+    for place, (x, old, y, was) in enumerate(pairs):
+        for what, same in (("x", torch.equal(x, old)), ("target", torch.equal(y, was))):
+            if not same:
+                off.append(f"{what} of batch {place}")
+                empty.append(bool((was == -100).all()))
+    return off, bool(off) and all(empty)
 
 
 def _flags(flags: Sequence[bool]) -> str:
@@ -386,7 +404,7 @@ def _settings(these: dict[str, Any], others: dict[str, Any]) -> str:
 
 
 @accumulate.property(
-    "model and loss are left as they are, too, if the model raises",
+    "model, loss and batches are left as they are, too, if the model raises",
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
     once_right=True,
 )
@@ -398,6 +416,8 @@ def _(answer: Any, trial: Trial) -> None:
     ]
     settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
     model.part.eval()
+    entries, pairs = list(batches), copied(batches)
+    weights = copy.deepcopy(model.state_dict())
     trial.given(
         "the model, in training mode with a part in eval mode, raises at the second batch, which has a feature too many"
     )
@@ -416,4 +436,17 @@ def _(answer: Any, trial: Trial) -> None:
         expected=_settings(settings, now),
         got=_settings(now, settings),
         observed="loss_fn after an error",
+    )
+    trial.true(
+        all(torch.equal(value, weights[name]) for name, value in model.state_dict().items()),
+        "The model raised, and its weights were left with other numbers.",
+        expected="weights as they were",
+        observed="weights after an error",
+    )
+    off, _ = edited(pairs)
+    trial.true(
+        not off and len(batches) == len(entries) and all(map(is_, batches, entries)),
+        f"The model raised, and {', '.join(off) or 'the list of batches'} was left changed.",
+        expected="batches as they were",
+        observed="batches after an error",
     )

@@ -79,6 +79,12 @@ def ragged(trial: Trial, index: int = -100, dtype: torch.dtype = torch.float64) 
     return [batch_of(trial, samples, length, ignored, index, dtype) for samples, length, ignored in shapes]
 
 
+def with_empty_ones(trial: Trial) -> list[Batch]:
+    """Ragged batches, and two in which nothing counts."""
+    first, *others = ragged(trial)
+    return [batch_of(trial, 1, 4, ignored=4), first, batch_of(trial, 2, 3, ignored=6), *others]
+
+
 def described(batches: list[Batch], index: int) -> str:
     """The batches, for a report."""
     parts = [f"{tuple(target.shape)}, {int((target != index).sum())} count" for _, target in batches]

@@ -20,7 +20,7 @@ EDITED_SAYS = "reading it raises RuntimeError."
 @bank.mistake(breaks=CUT_SAYS)
 class LossStillHasAGradFn(Diagnosis):
     """A parameter that was used as `last.data` stands behind no part, and that goes unnoticed. Perhaps grad_fn or
-    requires_grad was asked, of the parts or of the parameter: neither says who stands in the graph.
+    requires_grad was asked, of the parts or of the parameter: neither says who stands in the graph. Or all parameters had to be cut.
     """
 
     def cut(self) -> bool:
@@ -41,6 +41,46 @@ class _(Diagnosis):
 
     def cut(self) -> bool:
         return not all(param.requires_grad for param in self.params.values())
+
+
+@bank.variant(LossStillHasAGradFn)
+class _(Diagnosis):
+    """All must be cut."""
+
+    def cut(self) -> bool:
+        return not any(self.stands(param, self.all_nodes()) for param in self.params.values())
+
+
+@bank.mistake(breaks=CONSTANT_SAYS)
+class OneSetForAllParts(Diagnosis):
+    """A healthy step is called constant, whose parts have parameters in common. Perhaps what was seen behind one part is not
+    visited again for the next: each part needs a set of its own.
+    """
+
+    def __init__(self, parts: dict[str, Tensor], params: dict[str, Tensor], noted: dict[str, Any]) -> None:
+        super().__init__(parts, params, noted)
+        seen: set[Any] = set()
+        for place, nodes in enumerate(self.behind):
+            self.behind[place] = [node for node in nodes if node not in seen]
+            seen.update(nodes)
+
+
+@bank.mistake(breaks=CUT_SAYS)
+class ComparedByNumbers(Diagnosis):
+    """A tensor of several numbers was asked for one truth value, which raised. Perhaps `in` with a list of tensors, `==` or
+    `!=`, which compare number by number: `is` asks for the same tensor, torch.equal for the same numbers.
+    """
+
+    def stands(self, param: Tensor, nodes: list[Any]) -> bool:
+        return param in [node.variable for node in nodes if hasattr(node, "variable")]
+
+
+@bank.variant(ComparedByNumbers)
+class _(Diagnosis):
+    """The copies."""
+
+    def differs(self, name: str) -> bool:
+        return bool(self.params[name] != self.noted[name][0])
 
 
 @bank.mistake(breaks=CUT_SAYS)

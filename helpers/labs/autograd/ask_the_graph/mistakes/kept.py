@@ -97,8 +97,9 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=KEPT_SAYS)
 class LastNodeOnly(Diagnosis):
-    """A tensor on ctx goes unnoticed, in a node that is not the last of a part. Perhaps only the parts' own grad_fn was
-    asked: each node behind them may be one of a Function.
+    """The result of a Function, kept on ctx in the middle of a graph, goes unnoticed. Perhaps only the parts' own grad_fn was
+    asked, the loop over the nodes ends early, or only some tensors count: each node behind a part may be one of a Function, and
+    each of its attributes a tensor.
     """
 
     def kept(self) -> bool:
@@ -153,6 +154,40 @@ class _(Diagnosis):
         return [
             name for name in super().saved(node) if name in ("_saved_result", "_saved_self", "saved_tensors")
         ]
+
+
+@bank.mistake(breaks="(`_saved_*`, or `saved_tensors` of a Function)")
+class NamesWrittenOut(Diagnosis):
+    """An edit of what some kind of node saved goes unnoticed, though factors and results are told. Perhaps names such as
+    _saved_self were written out: each kind of node has names of its own. Read all in dir(node) that begin with _saved_.
+    """
+
+    def saved(self, node: Any) -> list[str]:
+        known = ("_saved_self", "_saved_other", "_saved_result", "saved_tensors")
+        return [name for name in super().saved(node) if name in known]
+
+
+@bank.variant(NamesWrittenOut)
+class _(Diagnosis):
+    """Some more of them."""
+
+    def saved(self, node: Any) -> list[str]:
+        return [
+            name
+            for name in super().saved(node)
+            if name.startswith(("_saved_self", "_saved_other", "_saved_result", "_saved_mat"))
+            or name == "saved_tensors"
+        ]
+
+
+@bank.mistake(breaks=KEPT_SAYS)
+class VarsOfEveryNode(Diagnosis):
+    """vars() raised: the nodes of torch's own operations have no __dict__. Ask the nodes of Functions only, or
+    getattr(node, "__dict__", {}).
+    """
+
+    def attributes(self, node: Any) -> list[Any]:
+        return list(vars(node).values())
 
 
 @bank.mistake(breaks=EDITED_SAYS)

@@ -305,3 +305,22 @@ class _(Diagnosis):
         except RuntimeError:
             return True
         return False
+
+
+@bank.mistake(breaks="and no tensor and no `.grad` is changed.")
+class EditedAndPutBack(Diagnosis):
+    """A tensor was edited, though it holds the numbers of before. Perhaps it was changed and put back, as in a comparison in place:
+    the edit counts, and whoever had saved the tensor raises in backward.
+    """
+
+    def differs(self, name: str) -> bool:
+        param, (copy, _) = self.params[name], self.noted[name]
+        kept = param.detach().clone()
+        with torch.no_grad():
+            differs = bool(param.sub_(copy).any())
+            param.copy_(kept)
+        return differs
+
+    def unseen(self) -> bool:
+        versions = {name: param._version for name, param in self.params.items()}
+        return any([self.differs(name) and versions[name] == self.noted[name][1] for name in self.params])

@@ -405,3 +405,41 @@ def one_place_for_all_calls():
 conv2d.variant(one_place_for_all_calls)(kept_for_all("steps"))
 conv2d.variant(one_place_for_all_calls)(kept_for_all("shapes"))
 conv2d.variant(one_place_for_all_calls)(kept_for_all("tensors", "steps", "shapes"))
+
+
+def _read_in_the_wrong_order(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+    slope = slid(grad_out, x, padding, stride).transpose(0, 1)[:, :, : w.shape[2], : w.shape[3]]
+    return slope.reshape(w.shape)
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def channels_reshaped():
+    """The gradient of w has the right numbers in a different order. Perhaps batch and channels changed places for it, and were
+    brought into the shape of w by reshape or view: transpose(0, 1) changes them back.
+    """
+    return stepped(strided_x, _read_in_the_wrong_order)
+
+
+def _padded_at_the_end(grad_out: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+    return strided_w(grad_out, F.pad(x, (0, 2 * padding, 0, 2 * padding)), w, stride, 0)
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def padded_at_the_end():
+    """With padding the gradient of w is that of an x whose zeros all stand at the bottom and on the right. Each side gets
+    `padding` of them, as in forward.
+    """
+    return stepped(strided_x, _padded_at_the_end)
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def padding_not_used():
+    """With padding the result is that of F.conv2d without it. Perhaps forward takes `padding` and does not hand it on."""
+    right = stepped(strided_x, strided_w)
+
+    class Answer(right):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, w: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+            return right.forward(ctx, x, w, stride, 0)
+
+    return Answer

@@ -59,9 +59,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
 def grad_filled(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """x.grad, or that of what fn computes with, holds something afterwards. Perhaps the result was written there: it is only
-    returned.
-    """
+    """x.grad holds something afterwards. Perhaps the result was written there: it is only returned."""
     found = torch.zeros(x.shape, dtype=x.dtype)
     for at in places(x):
         found[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / (2 * eps)
@@ -74,3 +72,33 @@ def grad_filled(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 def zeros_passed_over(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """The slope is 0 where x is 0. Perhaps such entries were passed over, or the step is a part of x, and 0 there."""
     return torch.where(x.detach() == 0, 0.0, differences(fn, x, eps))
+
+
+@numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")
+def grad_switched_off(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """x does not require grad any more. Perhaps requires_grad was switched off, and not on again: a parameter that was checked
+    never learns. x.detach() leaves x as it is.
+    """
+    return differences(fn, x.requires_grad_(False), eps)
+
+
+@numerical_grad.variant(grad_switched_off)
+def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """In place."""
+    return differences(fn, x.detach_(), eps)
+
+
+@numerical_grad.mistake(breaks="whatever fn computes with.")
+def numpy_of_what_fn_gave(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Where fn computes with something that requires grad, `.numpy()` raised. Perhaps it was asked of what fn gave, which requires
+    grad then: `.item()` takes the number out.
+    """
+    return differences(lambda at: torch.tensor(float(fn(at).numpy()), dtype=torch.float64), x, eps)
+
+
+@numerical_grad.mistake(breaks="a float64 tensor of any shape, which may require grad.")
+def numpy_of_x(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Where x requires grad, `.numpy()` raised. Perhaps it was asked of x, or of what was made of x with its graph: begin with
+    x.detach().
+    """
+    return differences(fn, torch.from_numpy(x.numpy()), eps)

@@ -227,7 +227,7 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def flat_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """Where x is transposed every slope is 0. Perhaps a flat copy was moved, of which fn sees nothing:
+    """Where x is not contiguous every slope is 0. Perhaps a flat copy was moved, of which fn sees nothing:
     `reshape(-1)` and `flatten()` give a view of a contiguous tensor and a copy of any other.
     """
     require_float64(x)

@@ -8,7 +8,74 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from helpers.labs.autograd.scale_in_place.exercise import scale_in_place
-from helpers.labs.autograd.scale_in_place.mistakes.methods import Right, SavedAfterTheEdit
+from helpers.labs.autograd.scale_in_place.mistakes.methods import KeptOnTheClass, Right, SavedAfterTheEdit
+
+ITSELF = "x *= scale, in the memory of x: `ScaleInPlace.apply(x, scale)` returns x itself."
+
+
+@scale_in_place.mistake(breaks=ITSELF)
+class OnlyContiguous(Right):
+    """x is edited where it is contiguous, and a transposed x keeps its values. Perhaps x.contiguous() was edited, or a
+    reshaped x: that is a copy where x is not contiguous.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        edited = x.contiguous()
+        if edited is x:
+            ctx.mark_dirty(x)
+        return edited.mul_(scale)
+
+
+@scale_in_place.variant(OnlyContiguous)
+class _(Right):
+    """Reshaped, and back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        flat = x.reshape(-1).mul_(scale)
+        if flat.data_ptr() != x.data_ptr():
+            return flat.reshape(x.shape)
+        ctx.mark_dirty(x)
+        return x
+
+
+@scale_in_place.mistake(breaks=ITSELF)
+class ViewOfStrided(Right):
+    """A transposed x is refused. Perhaps view was called on it, which needs numbers that lie in a row; no shape is needed: mul_
+    edits an x with any strides.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        x.view(-1).mul_(scale)
+        return x
+
+
+_BEFORE: dict[str, Tensor] = {}
+
+
+@scale_in_place.variant(KeptOnTheClass)
+class _(Right):
+    """Only the copy of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale)
+        if ctx.needs_input_grad[1]:
+            _BEFORE["x"] = x.clone()
+        ctx.mark_dirty(x)
+        return x.mul_(scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        (scale,) = ctx.saved_tensors
+        return grad_out * scale, (grad_out * _BEFORE["x"]).sum() if ctx.needs_input_grad[1] else None
 
 
 @scale_in_place.mistake(breaks="a leaf that requires grad is refused with one")

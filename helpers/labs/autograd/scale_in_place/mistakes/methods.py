@@ -264,7 +264,9 @@ class GradientNotScaled(Right):
 
 @scale_in_place.mistake()
 class GradOutIgnored(Right):
-    """The gradients are those of y.sum(): right for a gradient of ones, and for no other loss."""
+    """A gradient is that of y.sum(): right where ones come in, and for no other loss. Perhaps grad_out has no
+    part in it.
+    """
 
     @staticmethod
     @once_differentiable
@@ -315,8 +317,8 @@ class AskedForTheOther(Right):
 
 @scale_in_place.mistake()
 class NoGradientForX(Right):
-    """What x was made of gets no gradient: backward returned None for x. The values are in the order of forward's
-    arguments, that of x first.
+    """What x was made of gets no gradient. Perhaps backward returned None for x: the values are in the order of
+    forward's arguments, that of x first.
     """
 
     @staticmethod
@@ -526,8 +528,8 @@ _LAST: dict[str, Any] = {}
 
 @scale_in_place.mistake()
 class KeptOnTheClass(Right):
-    """The gradients of one call use the scale of the next one. Perhaps it stands on the class or under a global
-    name, of which there is one for all calls; ctx is made anew for each.
+    """The gradients of one call are made of what the next one was given. Perhaps that stands on the class or under
+    a global name, of which there is one for all calls; ctx is made anew for each.
     """
 
     @staticmethod
@@ -544,8 +546,8 @@ class KeptOnTheClass(Right):
 
 @scale_in_place.mistake()
 class NoNodeOfItsOwn(Right):
-    """torch's own operation is recorded, and the backward that was written never runs: leave `apply` as it is,
-    it makes the node.
+    """The result's node is that of one of torch's own operations. Perhaps `apply` was replaced, and the backward
+    that was written never runs: leave `apply` as it is, it makes the node.
     """
 
     @staticmethod

@@ -24,8 +24,8 @@ def total(loss: Tensor, parts: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def backward_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """The .grad of a leaf was written: perhaps by loss.backward(create_graph=True), which adds to .grad of all leaves
-    that the loss uses, params or not. torch.autograd.grad returns the gradients, and touches none.
+    """The .grad of a leaf was written. Perhaps by loss.backward(create_graph=True), whose result stands in .grad.
+    torch.autograd.grad returns the gradients, and touches none.
     """
     params = list(params)
     loss.backward(create_graph=True)
@@ -273,7 +273,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def first_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """torch.autograd.grad returns a tuple with one gradient for each parameter, [0] is only the first one."""
+    """Only the first gradient counts. Perhaps [0] was taken of what torch.autograd.grad returns: a tuple, with one
+    gradient for each parameter.
+    """
     grads = gradients(loss, params)
     return grads[0].square().sum() if grads else loss.new_zeros(())
 
@@ -552,5 +554,7 @@ def leaves_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake(breaks="and of loss's dtype")
 def other_dtype(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """The penalty has not the dtype of the loss: perhaps a part was cast on the way, and not back."""
+    """The penalty has not the dtype of the loss. Perhaps a part was cast on the way and not back, or the
+    sum begins with a number of a fixed dtype.
+    """
     return total(loss, parts_of(loss, params)).float()

@@ -87,8 +87,9 @@ class NotRounded(Right):
 
 @straight_through_round.mistake()
 class HalfUp(Right):
-    """Halves were not rounded to the even neighbour: they all go up, down or away from 0. Perhaps as in
-    school, by floor(x + 0.5). torch.round goes to the even neighbour, so that halves do not drift on average.
+    """Halves were not rounded to the even neighbour: they all go up, down or away from 0. Perhaps a
+    half was added or subtracted before floor or ceil, as in floor(x + 0.5). torch.round goes to the even neighbour, so
+    that halves do not drift on average.
     """
 
     @staticmethod
@@ -133,8 +134,8 @@ class _(Right):
 
 @straight_through_round.mistake()
 class NoNodeOfItsOwn(Right):
-    """torch's own nodes are recorded, and the backward that was written never runs: perhaps `apply` holds the
-    trick x + (round(x) - x).detach(). The Function's own `apply` makes the one node.
+    """The result's node is one of torch's own. Perhaps `apply` was replaced, by the trick
+    x + (round(x) - x).detach() or by more steps: the Function's own `apply` makes the one node.
     """
 
     @staticmethod
@@ -159,7 +160,7 @@ class _(Right):
 @straight_through_round.mistake()
 class KeptForNothing(Right):
     """x is held in memory, which backward does not need. Perhaps by `save_for_backward` out of habit, or as
-    an attribute of ctx.
+    an attribute of ctx or of the class.
     """
 
     @staticmethod
@@ -540,8 +541,8 @@ class ValuePrecisionLost(Right):
 
 @straight_through_round.mistake()
 class RoundedBefore(Right):
-    """Halves, numbers near one, or large numbers are rounded to the wrong neighbour. Perhaps x was shifted by
-    a small number, or rounded to some digits, before.
+    """Halves, numbers near one, or large numbers are rounded to the wrong neighbour. Perhaps x was shifted
+    before, by a half or a small number, or rounded to some digits.
     """
 
     @staticmethod
@@ -572,12 +573,3 @@ class LargeGradientClipped(Right):
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Tensor:
         return grad_out.clamp(-100, 100)
-
-
-@straight_through_round.mistake(breaks="x: floating, any shape, any strides.")
-class Viewed(Right):
-    """A tensor that is not contiguous, and `.view` raises: perhaps x is made flat by it. torch.round takes any shape."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.view(-1).round().view(x.shape)
