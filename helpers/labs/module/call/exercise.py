@@ -11,7 +11,17 @@ from torch import nn
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.module.call.inputs import NOTHING, Boom, Hook, Inputs, Spy, ending, played, require_same
+from helpers.labs.module.call.inputs import (
+    MISFIT,
+    NOTHING,
+    Boom,
+    Hook,
+    Inputs,
+    Spy,
+    ending,
+    played,
+    require_same,
+)
 
 Answer = Callable[..., Any]
 
@@ -85,6 +95,39 @@ def no_hooks(answer: Answer, trial: Trial) -> None:
     require_same(answer, trial, Inputs([], (number(trial),), {"scale": number(trial)}))
 
 
+def arguments_in(line: str) -> str:
+    """What a line of the log says of args; all of it, where the hook did not take what it was given."""
+    return line if MISFIT in line else line.partition(" gets ")[2].partition(", output ")[0]
+
+
+@call.property(
+    "a pre-hook gets the module and args, a hook the output besides: args is one tuple",
+    asks=("A pre-hook is called as hook(module, args).", "A hook is called as hook(module, args, output),"),
+)
+def given(answer: Answer, trial: Trial) -> None:
+    """Which hooks run, and when, is for the next property."""
+    hooks = [
+        Hook(name, kind, place)
+        for name, kind, place in zip(
+            "abcd", ("pre", "pre", "post", "post"), ("own", "global") * 2, strict=True
+        )
+    ]
+    inputs = Inputs(hooks, (number(trial), number(trial)), {"shift": number(trial)})
+    trial.given(str(inputs))
+    want, got = played(inputs, nn.Module.__call__), played(inputs, answer)
+    for hook in hooks:
+        need, have = (
+            next((line for line in log if line.startswith(hook.title)), "") for log in (want.log, got.log)
+        )
+        trial.true(
+            not have or arguments_in(have) == arguments_in(need),
+            f"{hook.title} is called with other arguments than in module(...).",
+            expected=need,
+            got=have,
+            observed=("given", have),
+        )
+
+
 @call.property(
     "global before own, pre-hooks before forward, each in its dict's order",
     asks=(
@@ -119,6 +162,8 @@ def inputs(answer: Answer, trial: Trial) -> None:
         ((some, more), more),
         ([some, more], (more,)),
         (Two(some, more), Two(more, some)),
+        (((some,), {"shift": more}), None),  # a pair means args and kwargs by the id only
+        ((some, more), ((some,), {"shift": more})),
     ):
         inputs = [
             Hook("a", "pre", "global", returns=NOTHING if at_first is None else at_first),

@@ -66,24 +66,77 @@ def says(trial: Trial, module: nn.Module, want: dict[str, Tensor], names: set[st
     """Wrong if one of these entries is not what fn gives."""
     off = [name for name in off_entries(module, want) if name in names]
     now = holders(module)
-    kinds = {name: str(now[name].dtype) if name in now else "gone" for name in off}
+    values = [name for name in off if name in now and now[name].dtype == want[name].dtype]
+    need = [f"{name}: {shown(want[name], 120) if name in values else want[name].dtype}" for name in off]
     have = [
-        f"{name}: {'other values' if kind == str(want[name].dtype) else kind}" for name, kind in kinds.items()
+        f"{name}: {'gone' if name not in now else shown(now[name], 120) if name in values else now[name].dtype}"
+        for name in off
     ]
+    most = 3 if values else len(off)  # numbers are long
     trial.true(
         not off,
         f"{', '.join(map(repr, off))} {'are' if len(off) > 1 else 'is'} not what fn makes of {what}.",
-        expected=", ".join(f"{name}: {want[name].dtype}" for name in off),
-        got=", ".join(have),
+        expected=", ".join(need[:most]),
+        got=", ".join(have[:most]),
         observed=kind_of(module, want, off),
     )
 
 
-INTEGERS = {"block.count", "block.index"}
+INTEGERS = {"block.num_batches_tracked", "block.index"}
 
 
 def parameters_of(module: nn.Module) -> set[str]:
     return {name for name, _ in module.named_parameters(remove_duplicate=False)}
+
+
+def with_gradients(module: nn.Module) -> dict[str, Tensor]:
+    """The entries by their names, and the gradients."""
+    params = module.named_parameters()
+    return holders(module) | {f"{name}.grad": param.grad for name, param in params if param.grad is not None}
+
+
+def made_by(answer: Any, module: nn.Module) -> dict[str, tuple[bool, Tensor, Tensor | None]]:
+    """By name, after a call of the answer: whether it is what fn makes of it, what that is, and what is there."""
+    want = {name: value.detach() * 2 for name, value in with_gradients(module).items()}
+    answer(module, doubled)
+    now = with_gradients(module)
+    return {
+        name: (name in now and same(now[name], value), value, now.get(name)) for name, value in want.items()
+    }
+
+
+@convert.property(
+    "an entry that one call converts is converted by the next call, too",
+    asks="Each call converts all of it, whatever calls came before.",
+)
+def memory(answer: Any, trial: Trial) -> None:
+    """All models live at once: an answer that remembers addresses meets new ones. What the first call leaves, or an error,
+    is for the properties below.
+    """
+    models, left = [model(trial.generator) for _ in range(3)], {}
+    trial.given(f"convert(m, lambda t: t * 2), and the same once more, of m = Node({outline(models[0])})")
+    for module in models:
+        try:
+            first, second = made_by(answer, module), made_by(answer, module)
+        except NotImplementedError:
+            raise
+        except Exception:
+            return
+        for name, (right, *told) in second.items():
+            if not right and first.get(name, (False,))[0]:
+                left.setdefault(name, told)
+    buffers = {name for name, _ in models[0].named_buffers()}
+    kinds = {
+        "gradients" if name.endswith(".grad") else "buffers" if name in buffers else "parameters"
+        for name in left
+    }
+    trial.true(
+        not left,
+        f"The first call has converted {', '.join(map(repr, left))}; the second has not.",
+        expected="".join(f"{name}: {shown(want, 120)}" for name, (want, _) in [*left.items()][:1]),
+        got="".join(f"{name}: {shown(have, 120)}" for name, (_, have) in [*left.items()][:1]),
+        observed=("not again", sorted(kinds)),
+    )
 
 
 @convert.property("fn is asked what becomes of a tensor", asks=ASKED)
@@ -159,7 +212,7 @@ def tied(answer: Any, trial: Trial) -> None:
         expected="one object under both names",
         observed=("apart", apart),
     )
-    says(trial, module, want, set(want), "the entry")
+    says(trial, module, want, parameters_of(module), "the parameter")
 
 
 @convert.property("buffers hold what fn gives, those that are not saved, too", asks=BUFFERS)
@@ -171,7 +224,10 @@ def buffers(answer: Any, trial: Trial) -> None:
         called(answer, trial, module, fn)
         says(trial, module, want, floats, "the buffer")
     shared = buffer(2, generator=trial.generator)
-    module = node(buffers={"m": shared}, children={"twin": node(buffers={"n": shared})})
+    inner = node(buffers={"c": buffer(2, generator=trial.generator)})
+    module = node(
+        buffers={"m": shared}, children={"twin": node(buffers={"n": shared}), "a": inner, "b": inner}
+    )
     want = wanted(module, to_double)
     called(answer, trial, module, to_double)
     says(trial, module, want, set(want), "a buffer that has two names")

@@ -33,7 +33,11 @@ def model(g: torch.Generator, *, gradients: bool = True) -> Node:
             "index": nn.Parameter(counter(g), requires_grad=False),
             "short": nn.Parameter(torch.randn(2, generator=g).half()),
         },
-        {"mean": buffer(3, generator=g), "count": counter(g), "wide": buffer(2, generator=g).double()},
+        {
+            "mean": buffer(3, generator=g),
+            "num_batches_tracked": counter(g),
+            "wide": buffer(2, generator=g).double(),
+        },
         {"mask": buffer(2, generator=g)},
         {"leaf": leaf},
     )

@@ -97,9 +97,16 @@ def switched(trial: Trial, switch: Callable[[], Any]) -> Any:
         sys.setrecursionlimit(usual)
 
 
-def require_modes(trial: Trial, model: nn.Module, backbone: nn.Module, head: nn.Module, mode: bool) -> None:
-    """Wrong unless the backbone is in eval mode and the rest in the mode that was asked for."""
-    have = modes_of(model, backbone, head)
+def require_modes(
+    trial: Trial,
+    model: nn.Module,
+    backbone: nn.Module,
+    head: nn.Module,
+    mode: bool,
+    of: Callable[[str], bool] = lambda name: True,
+) -> None:
+    """Wrong unless the backbone is in eval mode and the rest in the mode that was asked for. of: which names count."""
+    have = {name: training for name, training in modes_of(model, backbone, head).items() if of(name)}
     off = [name for name, training in have.items() if training != (mode and not name.startswith("backbone"))]
     own = [
         name
@@ -126,13 +133,15 @@ def modes_of(model: nn.Module, backbone: nn.Module, head: nn.Module) -> dict[str
     return found | {"the FrozenBackbone itself": model.training}
 
 
-def require_grads(trial: Trial, backbone: nn.Module, head: nn.Module) -> None:
-    """Wrong unless requires_grad is False in the backbone, and in the head as it was."""
+def require_grads(
+    trial: Trial, backbone: nn.Module, head: nn.Module, of: Callable[[str], bool] = lambda name: True
+) -> None:
+    """Wrong unless requires_grad is False in the backbone, and in the head as it was. of: which names count."""
     want = {f"backbone.{name}": False for name, _ in backbone.named_parameters()}
     want |= {f"head.{name}": name != "0.shift" for name, _ in head.named_parameters()}
     have = {f"backbone.{name}": param.requires_grad for name, param in backbone.named_parameters()}
     have |= {f"head.{name}": param.requires_grad for name, param in head.named_parameters()}
-    off = [name for name in want if have[name] != want[name]]
+    off = [name for name in want if have[name] != want[name] and of(name)]
     trial.true(
         not off,
         "requires_grad is wrong: " + ", ".join(f"{name} has {have[name]}" for name in off) + ".",
@@ -172,6 +181,24 @@ def which(got: Tensor, x: Tensor, backbone: nn.Module, head: nn.Module) -> str:
     return next((word for word, value in words.items() if torch.equal(got, value())), "none of these")
 
 
+def called(trial: Trial, model: nn.Module, backbone: nn.Module, head: nn.Module, x: Tensor) -> Tensor:
+    """The output; wrong if the call leaves the head in a different mode, or a module of the backbone in training mode."""
+    before = modes_of(model, backbone, head)
+    got = model(x).detach()
+    now = modes_of(model, backbone, head)
+    changed = [
+        name for name in now if now[name] != before[name] and (now[name] or not name.startswith("backbone"))
+    ]
+    trial.true(
+        not changed,
+        f"model(x) has changed the mode of {', '.join(changed)}.",
+        expected="training as it was: " + ", ".join(f"{name}: {before[name]}" for name in changed),
+        got=", ".join(f"{name}: {now[name]}" for name in changed),
+        observed=("modes", changed),
+    )
+    return got
+
+
 @frozen_backbone.property(
     "forward is head(backbone(x))", asks="head(backbone(x)) with a backbone that stays as it is.", changes=RNG
 )
@@ -189,7 +216,7 @@ def forward(answer: Any, trial: Trial) -> None:
     }
     for place, batch in batches.items():
         trial.given(f"model.eval(), then model(x) of several batches; the {place} is looked at")
-        got = model(batch).detach()
+        got = called(trial, model, backbone, head, batch)
         word = which(got, batch, backbone, head)
         trial.equal(
             got,
@@ -202,7 +229,7 @@ def forward(answer: Any, trial: Trial) -> None:
     for batch in (x, draw(6)):
         backbone.eval()
         trial.equal(
-            model(batch).detach(),
+            called(trial, model, backbone, head, batch),
             head(backbone(batch)).detach(),
             "The output in training mode",
             observed="in training mode",
@@ -214,8 +241,24 @@ def forward(answer: Any, trial: Trial) -> None:
 )
 def at_once(answer: Any, trial: Trial) -> None:
     model, backbone, head, _ = setting(answer, trial)
-    require_grads(trial, backbone, head)
-    require_modes(trial, model, backbone, head, True)
+    require_grads(trial, backbone, head, is_backbone)
+    require_modes(trial, model, backbone, head, True, is_backbone)
+
+
+def is_backbone(name: str) -> bool:
+    return name.startswith("backbone")
+
+
+@frozen_backbone.property(
+    "the head is left as it was: its requires_grad, and its mode until anybody changes it",
+    asks=HEAD,
+    changes=RNG,
+)
+def head_left(answer: Any, trial: Trial) -> None:
+    model, backbone, head, _ = setting(answer, trial)
+    others = lambda name: not is_backbone(name)  # noqa: E731
+    require_grads(trial, backbone, head, others)
+    require_modes(trial, model, backbone, head, True, others)
 
 
 def _after(description: str, shown: str, switches: Callable[[nn.Module], Any], mode: bool) -> None:

@@ -61,7 +61,7 @@ class Inheriting(Counted):
 
 
 def model(g: torch.Generator) -> Node:
-    """Nested, without None, ties or anything unsaved; one frozen parameter, one integer buffer, a transposed weight."""
+    """Nested, without None, ties or anything unsaved; one frozen parameter, one integer buffer, a transposed weight, a plain tensor beside them."""
     leaf = node({"w": parameter(2, 1, generator=g)})
     transposed = nn.Parameter(torch.randn(3, 2, generator=g).t())
     conv = node({"w": transposed, "b": parameter(generator=g)})
@@ -70,11 +70,17 @@ def model(g: torch.Generator) -> Node:
         {"mean": buffer(3, generator=g), "count": counter(g)},
         children={"0": leaf},
     )
-    return node(
+    root = node(
         {"scale": parameter(4, generator=g)},
         {"seen": buffer(1, generator=g)},
         children={"conv": conv, "conv2": conv2},
     )
+    for part in (root, conv2):
+        part.rate = torch.tensor([0.5])  # a plain tensor: no entry of the module
+    return root
+
+
+PLAIN = "m.rate and m.conv2.rate are plain tensors, neither parameters nor buffers"
 
 
 KEYS = ("scale", "seen", "conv.w", "conv.b", "conv2.w", "conv2.b", "conv2.mean", "conv2.count", "conv2.0.w")

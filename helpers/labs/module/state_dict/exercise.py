@@ -14,6 +14,7 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.module.shared.states import (
     KEYS,
+    PLAIN,
     model,
     same,
     state_of,
@@ -83,7 +84,10 @@ def has_keys(trial: Trial, got: Any, want: Any) -> None:
     ),
 )
 def names(answer: Any, trial: Trial) -> None:
-    has_keys(trial, saved(answer, trial, model(trial.generator)), KEYS)
+    module = model(trial.generator)
+    got = saved(answer, trial, module)
+    trial.given(f"state_dict(m) of m = Node({outline(module)}); {PLAIN}")
+    has_keys(trial, got, KEYS)
 
 
 @state_dict.property(
@@ -118,6 +122,38 @@ def values(answer: Any, trial: Trial) -> None:
             got=shown(have, 200),
             observed=("value", key),
         )
+
+
+@state_dict.property("each call gives a dict of its own", asks="Each call gives a dict of its own.")
+def fresh(answer: Any, trial: Trial) -> None:
+    first = saved(answer, trial, model(trial.generator))
+    kept, other = list(first), node({"only": parameter(2, generator=trial.generator)})
+    second = saved(answer, trial, other)
+    trial.given("state_dict(m) of one model, then of a different one, Node(only)")
+    trial.true(
+        list(second) == ["only"] and list(first) == kept,
+        f"The dict of the second model holds {shown(list(second), 200)}, that of the first now {shown(list(first), 200)}.",
+        expected="['only'] in the second, and the first as it was",
+        observed=("shared dict", second is first, len(second), len(first)),
+    )
+    second.clear()
+    again = saved(answer, trial, other)
+    trial.given("state_dict(m) of Node(only) a second time; the first dict was emptied meanwhile")
+    trial.true(
+        again is not second and list(again) == ["only"] and not second,
+        "The second dict of one model is the first one again, or follows what is done to it.",
+        expected="a new dict with 'only'",
+        got=f"{'the same' if again is second else 'a new'} dict with {shown(list(again), 200)}",
+        observed=("the same model twice", again is second, len(again)),
+    )
+    empty = saved(answer, trial, nn.Sequential(nn.ReLU()))
+    trial.given("state_dict(nn.Sequential(nn.ReLU()))")
+    trial.true(
+        not empty,
+        f"It holds {shown(list(empty), 200)}.",
+        expected="an empty OrderedDict",
+        observed="not empty",
+    )
 
 
 @state_dict.property(
@@ -183,39 +219,7 @@ def shared(answer: Any, trial: Trial) -> None:
     )
 
 
-@state_dict.property("each call gives a dict of its own", asks="Each call gives a dict of its own.")
-def fresh(answer: Any, trial: Trial) -> None:
-    first = saved(answer, trial, model(trial.generator))
-    kept, other = list(first), node({"only": parameter(2, generator=trial.generator)})
-    second = saved(answer, trial, other)
-    trial.given("state_dict(m) of one model, then of a different one, Node(only)")
-    trial.true(
-        list(second) == ["only"] and list(first) == kept,
-        f"The dict of the second model holds {shown(list(second), 200)}, that of the first now {shown(list(first), 200)}.",
-        expected="['only'] in the second, and the first as it was",
-        observed=("shared dict", second is first, len(second), len(first)),
-    )
-    second.clear()
-    again = saved(answer, trial, other)
-    trial.given("state_dict(m) of Node(only) a second time; the first dict was emptied meanwhile")
-    trial.true(
-        again is not second and list(again) == ["only"] and not second,
-        "The second dict of one model is the first one again, or follows what is done to it.",
-        expected="a new dict with 'only'",
-        got=f"{'the same' if again is second else 'a new'} dict with {shown(list(again), 200)}",
-        observed=("the same model twice", again is second, len(again)),
-    )
-    empty = saved(answer, trial, nn.Sequential(nn.ReLU()))
-    trial.given("state_dict(nn.Sequential(nn.ReLU()))")
-    trial.true(
-        not empty,
-        f"It holds {shown(list(empty), 200)}.",
-        expected="an empty OrderedDict",
-        observed="not empty",
-    )
-
-
-SAVED = (names, values, none_left_out, unsaved_left_out, each_name, shared, fresh)
+SAVED = (names, values, fresh, none_left_out, unsaved_left_out, each_name, shared)
 
 
 @state_dict.property(

@@ -100,7 +100,7 @@ class PreHooksOutsideTheTry(Call):
 @call.mistake()
 class OnlyForwardInTheTry(Call):
     """A pre-hook or a hook raised, and always_call hooks that had not run yet were not called. Perhaps only forward stands
-    in the try, or the hooks count as run too early.
+    in the try, the hooks count as run too early, or none runs once one has begun.
     """
 
     def whole(self) -> Any:
@@ -178,8 +178,8 @@ class SecondErrorEndsTheLoop(Call):
 
 @call.mistake()
 class SecondErrorWithoutAWord(Call):
-    """The errors of the always_call hooks were dropped without a warning. A hook that always fails would
-    never be found.
+    """No warning came of the errors of the always_call hooks. Perhaps they were dropped, or printed, where nobody who records
+    warnings finds them.
     """
 
     def warn(self, error: Exception) -> None:

@@ -363,6 +363,25 @@ class _(Call):
         return tuple(got) if isinstance(got, list) else got if isinstance(got, tuple) else (got,)
 
 
+@call.mistake(breaks="What it returns becomes args,")
+class PairOfAPlainPreHook(Call):
+    """A pre-hook without with_kwargs returned a tuple and a dict, and they were taken for args and kwargs. What it returns
+    becomes args, whatever is in it: only an id in _forward_pre_hooks_with_kwargs makes args and kwargs of a pair.
+    """
+
+    def pre(self, id: int, hook: Any) -> None:
+        if id in self.module._forward_pre_hooks_with_kwargs:
+            super().pre(id, hook)
+        elif (
+            isinstance(got := hook(self.module, self.args), tuple)
+            and len(got) == 2
+            and isinstance(got[1], dict)
+        ):
+            self.args, self.kwargs = got
+        elif self.is_value(got):
+            self.args = self.as_args(got)
+
+
 @call.mistake()
 class EmptyTupleDropped(Call):
     """A pre-hook returned (), no arguments at all, and the old ones stayed. Only None changes nothing."""

@@ -191,3 +191,92 @@ class _(Call):
         got = hook(self.module, self.args, self.kwargs)
         if self.is_value(got):
             self.replace_both(got)
+
+
+@call.mistake(breaks="Then the hooks: those of `module_py._global_forward_hooks`,")
+class NoGlobalHooksBehindForward(Call):
+    """The global hooks behind forward were not called: only those of the module. register_module_forward_hook is for all
+    modules.
+    """
+
+    def post_hooks(self) -> Listed:
+        return list(self.module._forward_hooks.items())
+
+
+@call.mistake(breaks="A pre-hook is called as hook(module, args).")
+class ArgsOneByOne(Call):
+    """A hook was called with the arguments one by one. It takes them as one tuple, args, whatever their number: perhaps a star
+    stands before args in the call of the hook.
+    """
+
+    def pre(self, id: int, hook: Any) -> None:
+        if id in self.module._forward_pre_hooks_with_kwargs:
+            Call.pre(self, id, hook)
+        elif self.is_value(got := hook(self.module, *self.args)):
+            self.args = self.as_args(got)
+
+
+@call.variant(ArgsOneByOne)
+class _(Call):
+    """And the keyword arguments."""
+
+    def pre(self, id: int, hook: Any) -> None:
+        if id in self.module._forward_pre_hooks_with_kwargs:
+            Call.pre(self, id, hook)
+        elif self.is_value(got := hook(self.module, *self.args, **self.kwargs)):
+            self.args = self.as_args(got)
+
+
+@call.variant(ArgsOneByOne)
+class _(Call):
+    """Behind forward."""
+
+    def called(self, id: int, hook: Any) -> Any:
+        if self.takes_kwargs(id):
+            return hook(self.module, self.args, self.kwargs, self.result)
+        return hook(self.module, *self.args, self.result)
+
+
+@call.mistake(breaks="Then the hooks: those of `module_py._global_forward_hooks`,")
+class HooksInReverse(Call):
+    """The hooks behind forward ran in reverse: the last of a dict first. Perhaps as the ways out of an onion; torch goes through
+    each dict from its front, before forward and behind it.
+    """
+
+    def after(self) -> None:
+        for listed in (hooks._global_forward_hooks, self.module._forward_hooks):
+            for id, hook in reversed(list(listed.items())):
+                self.post(id, hook)
+
+
+@call.variant(HooksInReverse)
+class _(Call):
+    """Own ones first."""
+
+    def after(self) -> None:
+        for id, hook in reversed(self.post_hooks()):
+            self.post(id, hook)
+
+
+@call.mistake(breaks="and that have not begun yet, are called once,")
+class AlwaysHooksOnceMore(Call):
+    """Nothing raised, and always_call hooks were called a second time at the end. They have run in their place: only an error
+    calls those that have not begun. Perhaps they stand in a finally, or behind the loop.
+    """
+
+    def after(self) -> None:
+        super().after()
+        for id, hook in self.post_hooks():
+            if self.is_always(id) and id in self.again():
+                self.called(id, hook)
+
+    def again(self) -> Any:
+        return dict(self.post_hooks())
+
+
+@call.variant(AlwaysHooksOnceMore)
+class _(AlwaysHooksOnceMore):
+    """Own ones."""
+
+    def again(self) -> Any:
+        return self.module._forward_hooks

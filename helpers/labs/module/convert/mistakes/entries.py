@@ -108,8 +108,8 @@ class FalsyChildPassedOver(Convert):
 
 @conversions.mistake()
 class SeenForEver(Convert):
-    """A second call did not convert everything again: perhaps what was seen is noted in a default argument or on the module,
-    which outlives the call.
+    """A second call did not convert everything again: perhaps what was seen is noted in a default argument, in a global set or
+    on the module, which outlives the call.
     """
 
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
@@ -123,10 +123,43 @@ class _(Convert):
     """Of whole modules."""
 
     def parts(self, module: nn.Module) -> Any:
-        for part in Convert.parts(self, module):
-            if "converted_before" not in vars(part):
-                part.converted_before = True
-                yield part
+        if "converted_before" not in vars(module):
+            module.converted_before = True
+            yield from Convert.parts(self, module)
+
+
+@conversions.variant(SeenForEver)
+class _(Convert):
+    """The gradients are converted each time."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if not getattr(param, "seen", False):
+            param.seen = True
+            Convert.parameter(self, part, name, param)
+        else:
+            self.gradient(param)
+
+
+@conversions.variant(SeenForEver)
+class _(Convert):
+    """Of buffers."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        seen = vars(part).setdefault("seen", set())
+        if name not in seen:
+            seen.add(name)
+            Convert.buffer(self, part, name, value)
+
+
+@conversions.variant(SeenForEver)
+class _(SeenForEver):
+    """Of parameters and buffers."""
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        seen = vars(part).setdefault("seen", set())
+        if name not in seen:
+            seen.add(name)
+            Convert.buffer(self, part, name, value)
 
 
 @conversions.mistake()
@@ -232,6 +265,57 @@ class _(Convert):
                 part._buffers[name] = self.fn(value)
 
 
+@conversions.variant(NoneConverted)
+class _(Convert):
+    """The gradient is asked for first."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                if param.grad is not None:
+                    param.grad.data = self.fn(param.grad.data)
+                param.data = self.fn(param.data)
+            for name, value in part._buffers.items():
+                if value is not None:
+                    part._buffers[name] = self.fn(value)
+
+
+@conversions.variant(NoneConverted)
+class _(Convert):
+    """Whether it learns is asked for first."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for param in part._parameters.values():
+                learns = param.requires_grad
+                self.parameter(part, "", param)
+                param.requires_grad_(learns)
+            for name, value in part._buffers.items():
+                if value is not None:
+                    part._buffers[name] = self.fn(value)
+
+
+@conversions.mistake(breaks="Entries that are None are skipped, and stay.")
+class NoneEntriesGone(Convert):
+    """Entries that were None are gone. Perhaps they were deleted, or the dict was made anew without them: what asks for
+    self.bias finds no attribute from now on.
+    """
+
+    kinds: tuple[str, ...] = ("_parameters", "_buffers")
+
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module)
+        for part in list(self.parts(module)):
+            for kind in self.kinds:
+                entries = getattr(part, kind)
+                for name in [name for name, value in entries.items() if value is None]:
+                    del entries[name]
+
+
+for kinds in (("_parameters",), ("_buffers",), ("_modules",), ("_parameters", "_buffers", "_modules")):
+    conversions.variant(NoneEntriesGone)(type("_", (NoneEntriesGone,), {"kinds": kinds}))
+
+
 @conversions.mistake()
 class AllPersistent(Convert):
     """A buffer that was not to be saved is in every checkpoint from now on. Perhaps register_buffer(name, ...) registered it
@@ -254,6 +338,35 @@ class PlainTensorsConverted(Convert):
             for name, value in list(vars(part).items()):
                 if isinstance(value, Tensor):
                     setattr(part, name, self.fn(value))
+
+
+@conversions.variant(PlainTensorsConverted)
+class _(PlainTensorsConverted):
+    """And modules in lists."""
+
+    def whole(self, module: nn.Module) -> None:
+        super().whole(module)
+        listed_too(self, module)
+
+
+def listed_too(self: Convert, module: nn.Module) -> None:
+    """The modules in Python lists."""
+    for part in list(module.modules()):
+        for value in vars(part).values():
+            for other in value if isinstance(value, list) else ():
+                if isinstance(other, nn.Module):
+                    Convert.whole(self, other)
+
+
+@conversions.mistake(breaks="What is no entry is left alone: a plain tensor attribute, a list of modules.")
+class ListedModulesConverted(Convert):
+    """A module in a Python list was converted, too. torch does not look into lists: it knows children only, and a list of
+    children is an nn.ModuleList.
+    """
+
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module)
+        listed_too(self, module)
 
 
 @conversions.mistake()
@@ -287,8 +400,8 @@ def _(module: nn.Module, fn: Fn) -> nn.Module:
 
 @conversions.mistake(breaks="Buffers become what `fn` gives")
 class SharedBufferOnce(Convert):
-    """A buffer with two names was converted under one of them. Perhaps named_buffers() was gone through, which gives it once:
-    remove_duplicate=False gives both, and so does a walk over the modules.
+    """A buffer with two names was converted under one of them. Perhaps named_buffers() was gone through, which gives it once,
+    or a set tells what was met. Each name is an entry of its own: store what fn gives under both.
     """
 
     def whole(self, module: nn.Module) -> None:

@@ -169,6 +169,14 @@ class _(Convert):
         setattr(part, name, self.fn(param))
 
 
+@conversions.variant(PlainTensorsStored)
+class _(Convert):
+    """All of them, with the old requires_grad."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        part._parameters[name] = self.fn(param.data).requires_grad_(param.requires_grad)
+
+
 @conversions.mistake()
 class CopiedBack(Convert):
     """With fn = double no parameter changed its dtype. Perhaps copy_ wrote fn's numbers into the old tensors: it casts to the
@@ -271,8 +279,8 @@ class ThawedByItsGradient(Convert):
 
 @conversions.mistake()
 class SomeParametersLeft(Convert):
-    """Some parameters are not what fn makes of them, and others are: perhaps the frozen ones were left out, or those of a
-    different dtype. fn is asked about every tensor, and decides.
+    """Some parameters are not what fn makes of them, and others are: perhaps the frozen ones were left out, those of a
+    different dtype, or those that have the wanted one already. fn is asked about every tensor, and decides.
     """
 
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
@@ -298,12 +306,32 @@ class _(Convert):
             Convert.parameter(self, part, name, param)
 
 
+@conversions.variant(SomeParametersLeft)
+class _(Convert):
+    """Those that have the dtype which fn gives to a float."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.dtype != self.fn(torch.zeros(1)).dtype:
+            Convert.parameter(self, part, name, param)
+
+
 @conversions.mistake()
 class GradientsDropped(Convert):
-    """The gradients were thrown away. Between backward() and step() that loses a step."""
+    """Gradients were thrown away, all of them or those of frozen parameters. Between backward() and step() that loses a step."""
 
     def gradient(self, param: nn.Parameter) -> None:
         param.grad = None
+
+
+@conversions.variant(GradientsDropped)
+class _(Convert):
+    """Of what is frozen."""
+
+    def gradient(self, param: nn.Parameter) -> None:
+        if param.requires_grad:
+            Convert.gradient(self, param)
+        else:
+            param.grad = None
 
 
 @conversions.mistake()

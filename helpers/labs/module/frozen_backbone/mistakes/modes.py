@@ -459,8 +459,8 @@ class HeadUnfrozen(Right):
 
 @frozen_backbone.mistake()
 class NoChildOfThatName(Base):
-    """The backbone or the head is no child of the model under its name: perhaps hidden in a list, or under a different name.
-    In a list neither train() nor state_dict() nor to() finds it.
+    """The backbone or the head is no child of the model under its name: perhaps hidden in a list or by __dict__, or under a
+    different name. Where it is hidden, neither train() nor state_dict() nor to() finds it.
     """
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
@@ -556,8 +556,8 @@ class _(Right):
 
 @frozen_backbone.mistake()
 class NoGradientAtAll(Right):
-    """The output requires no grad, so the head gets no gradient either: perhaps no_grad stands around the whole of forward.
-    Around the backbone alone it is fine.
+    """The output requires no grad, so the head gets no gradient either: perhaps no_grad stands around the whole of forward, or
+    the output is detached. For the backbone alone that is fine.
     """
 
     def forward(self, x: Tensor) -> Tensor:

@@ -96,3 +96,16 @@ class _(Right):
     def forward(self, x: Any) -> Any:
         features = self.backbone(x)
         return self.head(features if features.dim() == 2 else features.mean(-1))
+
+
+@frozen_backbone.mistake(breaks="head(backbone(x)) with a backbone that stays as it is.")
+class ModePutBackByForward(Right):
+    """model(x) put modules of the backbone into training mode. Perhaps forward switches the backbone to eval mode for its own
+    time, and then back to the mode of the model: the backbone is in eval mode already, and stays there.
+    """
+
+    def forward(self, x: Any) -> Any:
+        self.backbone.eval()
+        out = super().forward(x)
+        self.backbone.train(self.training)
+        return out

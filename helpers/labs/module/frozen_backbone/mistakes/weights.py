@@ -8,7 +8,7 @@ from helpers.labs.module.frozen_backbone.mistakes.modes import NORMS, Right
 
 @frozen_backbone.mistake()
 class WeightsLeftTrainable(Right):
-    """Weights of the backbone still require grad. Perhaps only eval() was called, which does not stop a single gradient; or
+    """Parameters of the backbone still require grad. Perhaps only eval() was called, which does not stop a single gradient; or
     requires_grad_(False) did not reach them all, or comes too late.
     """
 
@@ -34,6 +34,17 @@ class _(Right):
     def freeze(self) -> None:
         self.backbone.eval()
         self.backbone.body.requires_grad_(False)
+
+
+@frozen_backbone.variant(WeightsLeftTrainable)
+class _(Right):
+    """Only what is called weight is frozen."""
+
+    def freeze(self) -> None:
+        self.backbone.eval()
+        for name, param in self.backbone.named_parameters():
+            if name.endswith("weight"):
+                param.requires_grad_(False)
 
 
 @frozen_backbone.mistake()

@@ -11,8 +11,8 @@ from helpers.labs.module.state_dict.right import Keys, Load, loads
 
 @loads.mistake()
 class AssignIgnored(Load):
-    """With assign=True the entries have not the dtype, or the memory, of the file's tensors: perhaps they were copied all the
-    same. assign is there for tensors that should not be copied: a file that is mapped into memory, a different dtype.
+    """With assign=True some or all entries have not the dtype, or the memory, of the file's tensors: perhaps they were copied
+    all the same. assign is there for tensors that should not be copied: a file that is mapped into memory, a different dtype.
     """
 
     def assign(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
@@ -215,7 +215,7 @@ class _(Load):
 
 @loads.mistake()
 class FilesParameterTaken(Load):
-    """With assign=True a Parameter of the file is in the module with the file's requires_grad. Perhaps a value that is a
+    """With assign=True parameters of the module have the requires_grad of the file's Parameters. Perhaps a value that is a
     Parameter was put there as it is: what was frozen in the module must stay so, and what was not, too.
     """
 

@@ -97,6 +97,27 @@ class _(Load):
         old.data = new.clone()
 
 
+@loads.variant(DataSwapped)
+class _(Load):
+    """Buffers are copied into."""
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        if isinstance(old, nn.Parameter):
+            old.data = new.to(old.dtype)
+        else:
+            old.copy_(new)
+
+
+@loads.mistake()
+class LoadFreezes(Load):
+    """After a plain load parameters that learned no longer require grad. Perhaps requires_grad_(False) was to let copy_ write
+    into them: torch.no_grad() around the copy does that, and leaves them as they were.
+    """
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        old.requires_grad_(False).copy_(new)
+
+
 @loads.mistake()
 class GradientsTouched(Load):
     """The load changed the gradient of a parameter: perhaps by zero_grad, by grad = None, or a new Parameter's data. A load
@@ -117,6 +138,18 @@ class DtypesCompared(Load):
 
     def fits(self, old: Tensor, new: Any) -> bool:
         return Load.fits(self, old, new) and old.dtype == new.dtype
+
+
+@loads.mistake(
+    breaks="Brings the values of `sd` into the module by their names, as Module.load_state_dict does."
+)
+def metadata_expected(module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:
+    """AttributeError: the file has no attribute _metadata. A plain dict has none, nor has an OrderedDict that was not made by a
+    state_dict: getattr(sd, "_metadata", None) asks for it.
+    """
+    made = OrderedDict(sd)
+    made._metadata = sd._metadata
+    return load(module, made, strict, assign)
 
 
 @loads.mistake()
@@ -238,7 +271,8 @@ def file_emptied(module: nn.Module, sd: Any, strict: bool = True, assign: bool =
 @loads.mistake()
 class TiedTakenForUnexpected(Load):
     """The second name of a tied weight, or of a shared module, was taken for unexpected, though torch's files have both
-    names. Perhaps named_parameters() or named_modules() gave the names: they leave out the second one.
+    names. Perhaps named_parameters() or named_modules() gave the names, or a set tells what was met: the second name is
+    left out.
     """
 
     def __call__(self, module: nn.Module, sd: Any, strict: bool = True, assign: bool = False) -> Keys:

@@ -114,6 +114,17 @@ class FrozenLeftOut(Save):
                 yield name, value
 
 
+@saves.mistake(breaks="each parameter and each persistent buffer of the tree under its name,")
+class PlainTensorsSaved(Save):
+    """A plain tensor that is an attribute of a module is in the dict. Only registered parameters and buffers are the module's
+    state, and a load of this file finds a key that nobody expects. Perhaps vars() gave the names.
+    """
+
+    def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
+        yield from Save.own(self, module)
+        yield from ((name, value) for name, value in vars(module).items() if isinstance(value, Tensor))
+
+
 @saves.mistake()
 class UnsavedBuffersSaved(Save):
     """Buffers that were registered with persistent=False are in the dict, of some modules or of all. They are what can be
@@ -217,6 +228,30 @@ class _(Save):
         for name, value in module._buffers.items():
             if name not in module._non_persistent_buffers_set:
                 yield name, value
+
+
+@saves.variant(NoneSaved)
+class _(Save):
+    """Parameters only."""
+
+    def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
+        yield from Save.own(self, module)
+        yield from ((name, None) for name, value in module._parameters.items() if value is None)
+
+    def value(self, value: Any) -> Any:
+        return None if value is None else value.detach()
+
+
+@saves.variant(NoneSaved)
+class _(Save):
+    """Buffers only."""
+
+    def own(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
+        yield from Save.own(self, module)
+        yield from ((name, None) for name, value in module._buffers.items() if value is None)
+
+    def value(self, value: Any) -> Any:
+        return None if value is None else value.detach()
 
 
 @saves.mistake()

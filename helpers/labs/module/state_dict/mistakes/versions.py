@@ -170,6 +170,27 @@ class _(Load):
         return "set_extra_state" in vars(type(module))
 
 
+@loads.variant(extra_state_forgotten)
+class _(Load):
+    """Expected, and never set."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if self.has_extra(module):
+            self.known.add(key)
+            if key not in sd:
+                self.lacks(key)
+
+
+@loads.mistake(breaks="only there is the key expected.")
+class ExtraSetAndUnexpected(Load):
+    """Extra states were handed to set_extra_state, and their keys were called unexpected all the same. Where a module takes its
+    extra state, the key is expected: perhaps only names of parameters and buffers are known.
+    """
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in sd if key not in self.known or key.endswith("_extra_state")]
+
+
 @loads.mistake()
 class FalsyExtraTakenForMissing(Load):
     """Extra states that are in the file were called missing: those that are None, or empty. Perhaps get(key) was asked for
@@ -300,7 +321,7 @@ class Nameless(Save):
         return sd
 
 
-@built.mistake(breaks='what it gives stands under "_extra_state" after the module\'s name and a dot.')
+@built.mistake(breaks='what it gives stands under "_extra_state" after the module\'s name and a dot,')
 def extra_without_the_name():
     """Extra states stand under "_extra_state" without the name of the module, so that one overwrites the other."""
     return (saving(Nameless), load)
@@ -316,12 +337,36 @@ class Dotless(Save):
         return sd
 
 
-@built.mistake(breaks='what it gives stands under "_extra_state" after the module\'s name and a dot.')
+@built.mistake(breaks='what it gives stands under "_extra_state" after the module\'s name and a dot,')
 def extra_without_the_dot():
     """Extra states stand under the module's name and "_extra_state" without a dot between them. Perhaps the dot was cut off the
     names on the way, as for _metadata, where there is none at the end.
     """
     return (saving(Dotless), load)
+
+
+class DottedRoot(Save):
+    """That of the root after a dot."""
+
+    def __call__(self, module: nn.Module) -> Any:
+        sd = Save.__call__(self, module)
+        if "_extra_state" in sd:
+            sd["._extra_state"] = sd.pop("_extra_state")
+        return sd
+
+
+@built.mistake(breaks="for the root without the dot.")
+def root_after_a_dot():
+    """The extra state of the root stands under "._extra_state", or is looked for there. The root's name is empty, and no dot
+    comes before "_extra_state".
+    """
+    return (saving(DottedRoot), load)
+
+
+@loads.variant(root_after_a_dot)
+class _(Load):
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        Load.extra(self, module, "._extra_state" if key == "_extra_state" else key, sd)
 
 
 class BothAsked(Save):

@@ -93,8 +93,8 @@ def names_of(keys: list[str]) -> str:
 
 BACK = "(missing, unexpected), two lists of names in any order: what the module has and `sd` lacks, and what only `sd` has."
 EXPECTED = (
-    "The names of state_dict(module) are expected and no others: a key for an entry that is None, or for a buffer that is "
-    "not persistent, is unexpected, and nothing is put there."
+    "The names of state_dict(module) are expected and no others: a key for an entry that is None, below a child that is "
+    "None, or for a buffer that is not persistent, is unexpected, and nothing is put there."
 )
 COPIED = (
     "assign=False: values are copied into the tensors of the module, which stay the same objects, in the same memory, with "

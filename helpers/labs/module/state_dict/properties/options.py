@@ -57,7 +57,7 @@ ASSIGNED = (
 )
 SAVED_EXTRA = (
     "Where a module's class has, or inherits, a get_extra_state that is not nn.Module's, what it gives stands under "
-    '"_extra_state" after the module\'s name and a dot.'
+    '"_extra_state" after the module\'s name and a dot, for the root without the dot.'
 )
 SET_EXTRA = (
     "Where a module's class has, or inherits, a set_extra_state that is not nn.Module's, it is called once with what stands "
@@ -203,7 +203,7 @@ def parameters_left(answer: Any, trial: Trial) -> None:
             f"requires_grad of {names_of(off)} in the module is not what it was.",
             expected=str({key: was[key] for key in off}),
             got=str({key: now.get(key) for key in off}),
-            observed="module",
+            observed=("module", assign, off),
         )
 
 
@@ -254,6 +254,17 @@ def extra_saved(answer: Any, trial: Trial) -> None:
     got = saved(answer, trial, module)
     trial.given(f"m with {ONE_WAY}")
     has_keys(trial, got, tuple(state_of(module)))
+    module = with_extra(trial.generator, 3).counted0
+    got = saved(answer, trial, module)
+    trial.given("m.counted0 itself, so the root, with a parameter w and the extra state 3")
+    has_keys(trial, got, tuple(state_of(module)))
+    trial.true(
+        got["_extra_state"] == 3,
+        "The extra state of the root is not what get_extra_state() gave.",
+        expected="3",
+        got=shown(got["_extra_state"]),
+        observed="a different state of the root",
+    )
 
 
 @state_dict.property(
@@ -269,8 +280,8 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     )
     sd = file_of(other)
     got = loaded(answer, trial, module, sd, strict=False)
-    trial.equal(got, ([], []), "What was returned", observed=("extra", got))
     have = [module.get_submodule(f"counted{place}").set_with for place in range(len(LOGS))]
+    trial.equal(got, ([], []), "What was returned", observed=("extra", got, [len(calls) for calls in have]))
     trial.true(
         have == [[log] for log in LOGS],
         "set_extra_state was not called once in each module, with the file's extra state.",
@@ -325,6 +336,17 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
         observed=("one way", len(module.taking.set_with)),
     )
     taking = module.taking
+    taking.set_with.clear()
+    trial.given("m.taking itself, the root; a file with '_extra_state', strict=False")
+    got = loaded(answer, trial, taking, {"_extra_state": 7}, strict=False)
+    trial.equal(got, ([], []), "(missing, unexpected)", observed=("root", got, len(taking.set_with)))
+    trial.true(
+        taking.set_with == [7],
+        "set_extra_state of the root was not called once with the file's extra state.",
+        expected="[7]",
+        got=shown(taking.set_with),
+        observed=("root", len(taking.set_with)),
+    )
     for where, root, want in (
         ("m.taking itself, the root", taking, ["_extra_state"]),
         (
