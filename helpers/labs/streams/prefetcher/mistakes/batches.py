@@ -7,22 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from helpers import streams
-from helpers.labs.streams.prefetcher.exercise import CALLED, YIELDS, prefetcher
+from helpers.labs.streams.prefetcher.exercise import YIELDS, prefetcher
 from helpers.labs.streams.prefetcher.mistakes.order import feeding
-
-
-@prefetcher.mistake(breaks=CALLED)
-def pinned_where_it_is_not(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
-    """A batch that is not page-locked never got to copy: a different tensor did. Perhaps it was pinned before. What a
-    batch needs on its way is up to the caller.
-    """
-    return feeding(loader, lambda batch: copy(streams.pin_memory(batch)), stream)
-
-
-@prefetcher.variant(pinned_where_it_is_not)
-def _(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
-    return feeding(loader, lambda batch: copy(batch if streams.is_pinned(batch) else batch.clone()), stream)
 
 
 @prefetcher.mistake(breaks=YIELDS)
