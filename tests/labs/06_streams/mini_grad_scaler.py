@@ -18,7 +18,7 @@ class Terse:
 
     def __init__(self, init_scale, growth_factor, backoff_factor, growth_interval, enabled=True):
         self.s, self.g, self.b, self.n, self.on = (
-            init_scale,
+            float(np.float32(init_scale)),
             growth_factor,
             backoff_factor,
             growth_interval,

@@ -116,8 +116,12 @@ def result(answer: Any, trial: Trial) -> None:
     kind = run(answer, trial).kind
     trial.true(
         not kind,
-        f"Expected a 0-d tensor on {streams.DEVICE!r}, got {kind}. To bring a number to the host, the host has to "
-        "wait; leave that to the caller.",
+        f"Expected a 0-d tensor on {streams.DEVICE!r}, got {kind}."
+        + (
+            ""
+            if kind.startswith("a tensor of shape")
+            else " To bring a number to the host, the host has to wait; leave that to the caller."
+        ),
         expected=f"a 0-d tensor on {streams.DEVICE!r}",
         got=kind,
         observed=kind,
@@ -155,10 +159,10 @@ def host_free(answer: Any, trial: Trial) -> None:
     waits = traced.host_waits()
     trial.true(
         not waits,
-        f"The host waits for the device, {len(waits)} time(s). Meanwhile it queues nothing, and the device runs dry. "
+        "The host waits for the device, or asks whether it is done. Meanwhile it queues nothing, and the device runs dry. "
         "One stream can wait for another without the host.",
         expected="no synchronize(), no value of a tensor in Python: only streams that wait for streams",
-        got=f"{len(waits)} waits of the host",
+        got="a wait or a query of the host",
         observed="host waits",
     )
 
@@ -182,8 +186,8 @@ def at_once(answer: Any, trial: Trial) -> None:
     found = [sorted({"mul", "add"} & traced.names_on(some)) for some in (names, [sides.main])]
     trial.true(
         len(names) >= 2,
-        f"Kernels run on {len(names)} stream(s) beside the current one, not on two. A single queue is always in order, "
-        "and nothing overlaps.",
+        f"Kernels run on {len(names)} stream(s) beside the current one, not on two. What stands in one "
+        "queue runs in order: to overlap, b and c each need a side stream.",
         expected="b on one side stream, c on the other",
         got=traced.table(),
         observed=("streams", len(names), found),
@@ -286,6 +290,13 @@ def ordered(answer: Any, trial: Trial) -> None:
 )
 def elsewhere(answer: Any, trial: Trial) -> None:
     found = run(answer, trial, current="mine")
+    trial.true(
+        found.after == "mine",
+        "When the answer returned, the stream that was current before was not.",
+        expected="mine",
+        got=found.after,
+        observed="current stream",
+    )
     no_race(trial, found.sides, "It was called with another stream as the current one.")
 
 

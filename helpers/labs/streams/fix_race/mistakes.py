@@ -56,8 +56,8 @@ def _(api: Any) -> Tensor:
 
 @fix_race.mistake(breaks=MEMORY)
 def record_stream_on_the_results(api: Any) -> Tensor:
-    """b and c are held by their names until the sum is queued. It is a whose name goes while others still
-    read it.
+    """record_stream was called, and not for the block of a. Perhaps b and c were recorded, or a copy of a: it is a itself
+    whose name goes while others still read it.
     """
 
     def keep(s: SimpleNamespace) -> None:
@@ -70,7 +70,7 @@ def record_stream_on_the_results(api: Any) -> Tensor:
 @fix_race.mistake(breaks=HOST)
 def host_synchronises(api: Any) -> Tensor:
     """The host waits for the device, and with it every queue. The values are right, and the time that streams were meant
-    to save is lost. Perhaps synchronize() stands there, or a loop over query(): let streams wait for streams.
+    to save is lost. Perhaps by synchronize(), a loop over query() or a tensor made text: let streams wait for streams.
     """
     return program(
         api,
@@ -106,14 +106,17 @@ def _(api: Any) -> Tensor:
 
 @fix_race.mistake(breaks=RESULT)
 def number_on_the_host(api: Any) -> float:
-    """item() copies the number to the host, and for that the host waits for the stream. Return the tensor:
-    who needs the number can wait for it.
+    """A number of Python came back. Perhaps by item(): for that the host waits for the stream. Return the tensor: who needs
+    the number can wait for it.
     """
     return program(api).item()
 
 
-@fix_race.variant(number_on_the_host)
-def _(api: Any) -> Tensor:
+@fix_race.mistake(breaks=RESULT)
+def tensor_on_the_host(api: Any) -> Tensor:
+    """The result is a tensor on the CPU. Perhaps by cpu(): for the copy the host waits for the stream. Return the tensor
+    of the device.
+    """
     return program(api).cpu()
 
 
@@ -251,8 +254,8 @@ def added_on_left(api: Any, join: Callable[[SimpleNamespace], object]) -> Tensor
 
 @fix_race.mistake(breaks=WHERE)
 def added_on_a_side_stream(api: Any) -> Tensor:
-    """The result belongs to the caller, who goes on with it on the stream that was current. There nothing
-    waits for it.
+    """b, c and d are added, but not on the stream that was current. Perhaps on one of the sides, to save a wait: the
+    caller goes on with the result, and knows of no stream of yours.
     """
     return added_on_left(api, lambda s: (s.left.wait_stream(s.main), s.left.wait_stream(s.right)))
 
@@ -485,6 +488,16 @@ def default_stream(api: Any) -> Tensor:
     return program(api, start=start)
 
 
+@fix_race.mistake(breaks=WHERE)
+def default_stream_set_again(api: Any) -> Tensor:
+    """The stream that was current is not so again. Perhaps set_stream gave back the default one: `with api.stream(s):` puts
+    back the one that was.
+    """
+    result = program(api)
+    api.set_stream(api.default_stream())
+    return result
+
+
 def with_fills(api: Any, sides: bool) -> Tensor:
     """The right program, but for the fills: that of a is on the left stream, and with `sides` that of d on the right one."""
     main, left, right = api.current_stream(), api.Stream(), api.Stream()
@@ -510,7 +523,7 @@ def with_fills(api: Any, sides: bool) -> Tensor:
 
 @fix_race.mistake(breaks=WHERE)
 def filled_on_a_side_stream(api: Any) -> Tensor:
-    """A fill runs on a side stream, which saves a wait. Perhaps it was moved into a block to have it in order: lines may
+    """A fill runs on a side stream. Perhaps it was moved into a block, to have it in order or to save a wait: lines may
     move, and what fills a and d stays on the current stream.
     """
     return with_fills(api, sides=False)

@@ -183,11 +183,19 @@ def powers(got: Iterable[Tensor | None], true: Iterable[Tensor], scale: float) -
 
 def described(powers: list[Any]) -> str:
     """Powers of the scale in words."""
-    words = {0.0: "the true gradient", 1.0: "the true gradient times the scale"}
-    return "; ".join(
-        words.get(power, f"times scale^{power:g}" if isinstance(power, float) else str(power))
+    words = {
+        0.0: "the true gradient",
+        1.0: "the true gradient times the scale",
+        -1.0: "the true gradient divided by the scale",
+        2.0: "the true gradient times the scale, twice",
+    }
+    each = [
+        words.get(
+            power, f"the true gradient times scale^{power:g}" if isinstance(power, float) else str(power)
+        )
         for power in powers
-    )
+    ]
+    return f"{each[0]}, in all {len(each)}" if len(set(each)) == 1 and len(each) > 1 else "; ".join(each)
 
 
 def require_unscaled(trial: Trial, got: list[Any], true: list[Tensor], scale: float, what: str) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS
@@ -161,6 +164,34 @@ def nearest_uniform(answer: Answer, trial: Trial) -> None:
 @predict_tf32_error.property("toward zero, uniform data: every term shrinks", asks=NUMBER, once_right=True)
 def zero_uniform(answer: Answer, trial: Trial) -> None:
     require(answer, trial, "toward-zero", "uniform")
+
+
+class Products(TorchDispatchMode):
+    """Notes the products of two matrices that run. A row times a column is none: a rule of quadrature may need it."""
+
+    largest = 0  # multiplications
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm, torch.ops.aten.addmm):
+            left, right = [each for each in args if isinstance(each, torch.Tensor)][-2:]
+            if min(left.shape[-2], right.shape[-1]) > 1:
+                self.largest = max(self.largest, left.shape[-2] * left.shape[-1] * right.shape[-1])
+        return func(*args, **(kwargs or {}))
+
+
+@predict_tf32_error.property("no product of matrices is computed", asks=FORMULA, once_right=True)
+def no_product(answer: Answer, trial: Trial) -> None:
+    for rounding, data in EMULATED:
+        trial.given(f'n = 64, "{rounding}", "{data}"')
+        with Products() as products:
+            number(trial, trial.call(answer, 64, rounding, data))
+        trial.true(
+            not products.largest,
+            "The answer multiplied two matrices with torch. That is a measurement, and not a prediction.",
+            expected="a formula of n",
+            got=f"a product with {products.largest} multiplications",
+            observed="a product",
+        )
 
 
 @predict_tf32_error.property(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import torch
+
 from helpers.check.spec import returned
-from helpers.labs.streams.predict_tf32_error.emulation import relative_error
+from helpers.labs.streams.predict_tf32_error.emulation import EMULATED, TERMS, relative_error
 from helpers.labs.streams.predict_tf32_error.exercise import (
     ERROR,
     FORMULA,
@@ -90,8 +92,8 @@ for form in (scaled(1, 1), laws(normal_zero=lambda n: n * SHRINKING), laws(unifo
 
 @built.mistake(breaks=NUMBER)
 def grows_with_the_root():
-    """The prediction grows as sqrt(n). Perhaps it is the error itself, of random signs. Asked is the error
-    beside C, and C grows with n as well.
+    """The prediction grows as sqrt(n). Perhaps it is the error itself, of random signs, or what both
+    operands lose was added up over the terms and not C. Asked is the error beside C, and C grows with n as well.
     """
     return always(lambda n: math.sqrt(n) * 2.0**-11)
 
@@ -268,8 +270,44 @@ predict_tf32_error.variant(away_is_a_bias)(laws(away=lambda n: math.sqrt(2) * NO
 
 
 @predict_tf32_error.mistake(breaks=FORMULA)
-def emulated(n: int, rounding: str, data: str) -> float:
-    """For n = 2**50 an error was raised. Perhaps a product was computed and its error measured, or known values were
-    looked up. A prediction comes before: from the bits and the data, for any n.
+def measured(n: int, rounding: str, data: str) -> float:
+    """A product of two matrices was computed. Perhaps its error was measured, at n or at a smaller number of terms. A
+    prediction comes before: from the bits and the data.
     """
+    terms = min(n, 4096)
+    error = relative_error(terms, rounding, data, rows=max(8, min(64, 2**15 // terms)))
+    return error * math.sqrt(terms / n) if data == "uniform" and rounding != "toward-zero" else error
+
+
+@predict_tf32_error.variant(measured)
+def _(n: int, rounding: str, data: str) -> float:
+    """At n itself."""
     return relative_error(n, rounding, data, rows=max(8, min(64, 2**15 // n)))
+
+
+@predict_tf32_error.mistake(breaks=FORMULA)
+def n_numbers(n: int, rounding: str, data: str) -> float:
+    """For n = 2**50 an error was raised. Perhaps n numbers are made or gone through, or known values were looked up. A
+    prediction comes before: from the bits and the data, for any n.
+    """
+    return laws()(int(torch.ones(n).sum()), rounding, data)
+
+
+@predict_tf32_error.variant(n_numbers)
+def _(n: int, rounding: str, data: str) -> float:
+    """Looked up."""
+    return EMULATED[rounding, data][TERMS.index(n)]
+
+
+@predict_tf32_error.mistake(breaks=FORMULA)
+def cut_at_4096(n: int, rounding: str, data: str) -> float:
+    """Right up to n = 4096, and the same from there on, where positive data make it fall as 1/sqrt(n). Perhaps n is cut,
+    or the nearest value of a table is taken.
+    """
+    return laws()(min(n, 4096), rounding, data)
+
+
+@predict_tf32_error.mistake(breaks=NUMBER)
+def tensor_returned(n: int, rounding: str, data: str) -> torch.Tensor:
+    """A 0-d tensor came back, and a Python number is asked. float() makes one of it."""
+    return torch.tensor(laws()(n, rounding, data))

@@ -102,6 +102,29 @@ def what_of(places: list[int | None], count: int) -> str:
     return ""
 
 
+@prefetcher.property("a batch without rows is a batch as any other", asks=YIELDS, once_right=True)
+def without_rows(answer: Any, trial: Trial) -> None:
+    for shape in ((0,), (0, 3)):
+        trial.given(f"a loader of 4 batches, of which the second has shape {shape}")
+        feed = Feed(trial, 4)
+        feed.batches[1] = streams.pin_memory(torch.empty(shape))
+        with streams.stream(feed.main):
+            got = [tuple(batch.shape) for batch in taken(answer, trial, feed)]
+        want = [tuple(batch.shape) for batch in feed.batches]
+        trial.true(
+            got == want,
+            f"Expected 4 batches, got {len(got)}: "
+            + (
+                "those behind the empty one are lost."
+                if got == want[:1]
+                else "the empty one was not handed out."
+            ),
+            expected=f"batches of shape {want}",
+            got=f"batches of shape {got}",
+            observed=("shapes", got == want[:1]),
+        )
+
+
 @prefetcher.property("an empty loader gives no batch and no error", asks=LOADER, once_right=True)
 def empty(answer: Any, trial: Trial) -> None:
     trial.given("a loader without batches")

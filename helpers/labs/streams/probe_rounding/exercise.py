@@ -65,7 +65,7 @@ def message_of(answer: Answer, trial: Trial, matmul: Matmul) -> str:
     got = trial.call(answer, matmul)
     trial.true(
         isinstance(got, str) and got in NAMES,
-        "The result is None. Is a `return` missing?"
+        'The result is None, and no word. Is a `return` missing, or is None meant for "none"?'
         if got is None
         else "The result is none of the five words.",
         expected=", ".join(f'"{name}"' for name in NAMES),
@@ -156,7 +156,7 @@ def require_unknown(answer: Answer, trial: Trial, *kinds: str) -> None:
 
 
 @probe_rounding.property(
-    "rules that look at the first dropped bit only are none of the three", asks=(RULES, SUM), once_right=True
+    "rules that come near one of the three, or near none, are unknown", asks=(RULES, SUM), once_right=True
 )
 def first_dropped(answer: Answer, trial: Trial) -> None:
     kinds = ("nearest-even by the first dropped bit alone", "the sum of two TF32 numbers for each float32")

@@ -304,8 +304,8 @@ def compared_by_allclose():
 
 @built.mistake(breaks=NONE)
 def never_none():
-    """A product that rounds nothing was called unknown. Perhaps it is compared with the three modes only.
-    It agrees with none of them: compare with x itself, too.
+    """A product that rounds nothing was called unknown. Perhaps it is compared with the three modes only,
+    or sums of many terms are compared, which may be made in any order. Compare with x itself, one term a sum.
     """
     return probing(judged=lambda x, y: "unknown" if torch.equal(x, y) else same(x, y))
 

@@ -148,7 +148,10 @@ def _no_times(got: Any) -> tuple[str, ...]:
     for pair in got:
         if not isinstance(pair, tuple) or len(pair) != 2:
             kind = type(pair).__name__
-            return ("The list holds something else than pairs. Each kernel is a tuple (start, end).", kind)
+            what = (
+                f"a {kind} where a tuple is asked" if isinstance(pair, list) else "something else than pairs"
+            )
+            return (f"The list holds {what}. Each kernel is a tuple (start, end).", kind)
         if not all(isinstance(time, Real) and not isinstance(time, bool) for time in pair):
             return ("A time is no number. Start and end are floats, in microseconds.",)
         if any(math.isnan(time) for time in pair):

@@ -308,9 +308,46 @@ def random_patterns(answer: Answer, trial: Trial) -> None:
     require(answer, trial, patterns, *ROUNDINGS, what="random patterns", by_sort=True)
 
 
+PARTS = ("nearest", "even", "away", "zero", "", "toward", "nearest-evenly", "toward-even", "not-nearest-away")
+"""Words that have something in common with a known one."""
+
+
 @to_tf32.property("another rounding is a ValueError", asks=WORDS, once_right=True)
 def other_roundings(answer: Answer, trial: Trial) -> None:
     x = torch.randn(4, generator=trial.generator)
-    for rounding in ("nearest", "up"):
+    trial.given('rounding = "up"')
+    trial.raises(ValueError, lambda: answer(x, "up"), 'for "up"')
+    for rounding in PARTS:
         trial.given(f'rounding = "{rounding}"')
+        trial.true(
+            not _taken(answer, x, rounding),
+            f'"{rounding}" is none of the three words, and nothing was raised. "up" is refused.',
+            expected="ValueError",
+            got="a tensor",
+            observed="part of a word taken",
+        )
         trial.raises(ValueError, lambda rounding=rounding: answer(x, rounding), f'for "{rounding}"')
+    for name, special in (
+        ("an empty x", x[:0]),
+        ("a 0-d x", x[0]),
+        ("an x of numbers that TF32 holds", torch.ones(3)),
+        ("an x of infinities and NaN", torch.tensor([torch.inf, -torch.inf, torch.nan])),
+    ):
+        trial.given(f'rounding = "up", {name}')
+        trial.true(
+            not _taken(answer, special, "up"),
+            "The word is none of the three, and nothing was raised. For another x it is refused.",
+            expected="ValueError",
+            got="a tensor",
+            observed=("taken for", name),
+        )
+        trial.raises(ValueError, lambda special=special: answer(special, "up"), f'for "up" and {name}')
+
+
+def _taken(answer: Answer, x: Tensor, rounding: str) -> bool:
+    """Whether nothing is raised."""
+    try:
+        answer(x, rounding)
+    except Exception:
+        return False
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -73,8 +74,8 @@ class ProductInFloat32(Pieces):
 
 @mini_grad_scaler.mistake(breaks=FLOAT32)
 class ScaleInDouble(Pieces):
-    """The scale is kept in double: it is never rounded to float32, and is another number than torch's after
-    one product.
+    """The scale is a number that no float32 holds, and a different one than torch's. Perhaps it is kept in double, and
+    never rounded to float32.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -90,6 +91,20 @@ class ScaleInDouble(Pieces):
     def grow(self) -> None:
         larger = self.times(self.growth)
         self.now = larger if larger.float().isfinite() else self.now
+
+
+@mini_grad_scaler.mistake(breaks=FLOAT32)
+class InitScaleNotRounded(Pieces):
+    """After the first loss the scale is init_scale as it was given, and no float32 number. Perhaps only a product is
+    rounded: get_scale() and state_dict() tell a different number than torch's.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.now = torch.tensor(args[0] if args else kwargs.get("init_scale", 2.0**16), dtype=torch.float64)
+
+    def scaled(self, loss: Tensor) -> Tensor:
+        return loss * self.now.float()
 
 
 @mini_grad_scaler.mistake(breaks=INVERSE)

@@ -173,8 +173,8 @@ class LooksAtTheStep(Pieces):
 
 @mini_grad_scaler.mistake(breaks=OPTIMIZERS)
 class OneInfStopsAll(Pieces):
-    """found_inf is kept once for all optimizers. The scale is shared, so one inf makes it smaller for all;
-    the step is skipped only for the optimizer whose gradients are bad.
+    """One optimizer found an inf, and the step of the other was skipped, too. Perhaps found_inf is kept once for all, or
+    step asks whether any of them is bad. The scale is shared; each step goes by the gradients of its own optimizer.
     """
 
     def skips(self, optimizer: Optimizer) -> bool:
@@ -183,8 +183,8 @@ class OneInfStopsAll(Pieces):
 
 @mini_grad_scaler.mistake(breaks=SMALLER)
 class LastOptimizerDecides(Pieces):
-    """Of two optimizers the one that was looked at last decides about the scale: what the first one found is
-    written over.
+    """Of two optimizers the one that was looked at last decides about the scale. Perhaps what the
+    first one found is written over, or only the last note is read.
     """
 
     def any_bad(self) -> bool:
@@ -263,8 +263,8 @@ class FoundForTheClass(Pieces):
 
 @mini_grad_scaler.mistake(breaks=BESIDE)
 class ScaledBesideInf(Pieces):
-    """After an inf the gradients keep their scale, and whoever logs them reads numbers that are too large. Perhaps
-    unscale_ returns as soon as it has found one.
+    """Beside an inf some gradients keep their scale, and whoever logs them reads numbers that are too large. Perhaps
+    unscale_ returns as soon as it has found one, or passes over the gradient that holds it.
     """
 
     def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
@@ -292,8 +292,8 @@ class OneBeforeTheFirstLoss(Pieces):
 
 @mini_grad_scaler.mistake(breaks=TWICE)
 class UnscaleAfterStep(Pieces):
-    """unscale_ after step is not refused: gradients that step has unscaled are multiplied again. Perhaps only
-    unscale_ notes that an optimizer is unscaled.
+    """unscale_ after step is not refused: gradients that step has unscaled are multiplied again. Perhaps
+    step leaves no note that the optimizer is unscaled, or forgets it when it is done.
     """
 
     def require_fresh(self, optimizer: Optimizer) -> None:

@@ -112,8 +112,8 @@ class GrowsEarly(Pieces):
 
 @mini_grad_scaler.mistake(breaks=MOVES)
 class UpdatesForEachOptimizer(Pieces):
-    """The scale is moved in step, or by each optimizer's find: with two optimizers it backs off twice, and
-    counts twice.
+    """With two optimizers an iteration moves the scale twice, or counts twice. Perhaps it is moved in step, or once for
+    each optimizer in update(): it is one iteration.
     """
 
     def move(self) -> None:
@@ -122,6 +122,17 @@ class UpdatesForEachOptimizer(Pieces):
                 self.shrink()
             else:
                 self.count()
+
+
+@mini_grad_scaler.variant(UpdatesForEachOptimizer)
+class _CountsEach(Pieces):
+    """Only good iterations are counted for each optimizer."""
+
+    def count(self) -> None:
+        self.good += len(self.found)
+        if self.good >= self.interval:
+            self.grow()
+            self.good = 0
 
 
 @mini_grad_scaler.variant(UpdatesForEachOptimizer)
@@ -152,6 +163,18 @@ class BacksOffForEachInf(Pieces):
         for found in self.found.values():
             if bool(found):
                 self.now = self.times(self.backoff)
+
+
+@mini_grad_scaler.mistake(breaks=LARGER)
+class CountGoesOnBehindGrowth(Pieces):
+    """The scale grows when it should, and the count of good iterations is not 0 again behind it. Perhaps growth goes by
+    count % growth_interval: state_dict() tells a different number than torch's.
+    """
+
+    def count(self) -> None:
+        self.good += 1
+        if self.good % self.interval == 0:
+            self.grow()
 
 
 @mini_grad_scaler.mistake(breaks=LARGER)

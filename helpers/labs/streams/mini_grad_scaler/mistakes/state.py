@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import ENTRIES, LOAD, OFF, STATE, mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import ENTRIES, LEFT, LOAD, OFF, STATE, mini_grad_scaler
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
@@ -127,6 +127,59 @@ class _AliveBothWays(_InADict):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self.given = state
+
+
+@mini_grad_scaler.mistake(breaks=STATE)
+class OneDictForAllStates(_InADict):
+    """The state that was taken changes when state_dict() is called again. Perhaps one dict is kept, filled anew at each
+    call and given out: give out a new one.
+    """
+
+    def update(self) -> None:
+        Pieces.update(self)
+
+
+@mini_grad_scaler.mistake(breaks=LEFT)
+class PopsFromTheDict(Pieces):
+    """After load_state_dict the dict that it was given lacks an entry. Perhaps it was taken with pop(): whoever loads the
+    same state a second time gets a KeyError. Read it with [].
+    """
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        state.pop("_growth_tracker", None)
+
+
+for name in ("scale", "growth_factor", "backoff_factor", "growth_interval"):
+
+    class _PopsOne(Pieces):
+        name = name
+
+        def load_state_dict(self, state: dict[str, Any]) -> None:
+            super().load_state_dict(state)
+            state.pop(self.name, None)
+
+    mini_grad_scaler.variant(PopsFromTheDict)(_PopsOne)
+
+
+@mini_grad_scaler.variant(PopsFromTheDict)
+class _PopsAll(Pieces):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        state.clear()
+
+
+@mini_grad_scaler.mistake(breaks=LOAD)
+class ScaleNotLoadedInUse(Pieces):
+    """A scaler in use keeps its scale when it loads a state. Perhaps load_state_dict sets init_scale alone, which nobody
+    reads after the first loss.
+    """
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        now = self.now
+        super().load_state_dict(state)
+        if self.used:
+            self.now = now
 
 
 @mini_grad_scaler.mistake(breaks=OFF)

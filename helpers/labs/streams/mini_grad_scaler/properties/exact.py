@@ -146,9 +146,25 @@ def products(start: float, factors: list[float]) -> dict[str, list[str]]:
 
 
 @mini_grad_scaler.property(
-    "a scale that would become inf does not grow, and the count begins anew", asks=LARGER, after=SOUND
+    "behind growth the count begins anew, also where the scale stays since it would become inf",
+    asks=LARGER,
+    after=SOUND,
 )
 def stays_finite(answer: Answer, trial: Trial) -> None:
+    scaler, optimizer = answer(8.0, 2.0, 0.5, 2), counting(1)
+    trial.given(
+        "init_scale 8, growth_factor 2.0, growth_interval 2, two good iterations: the scale has grown"
+    )
+    for _ in range(2):
+        play(scaler, optimizer)
+    good = scaler.state_dict()["_growth_tracker"]
+    trial.true(
+        good == 0,
+        "The scale has grown, and the count of good iterations went on.",
+        expected='state_dict()["_growth_tracker"] == 0',
+        got=good,
+        observed=("count after growth", good),
+    )
     scaler, optimizer, found = answer(2.0**126, 2.0, 0.5, 1), counting(1), []
     trial.given("init_scale 2**126, growth_factor 2.0, growth_interval 1, two good iterations")
     for _ in range(2):
@@ -177,6 +193,18 @@ def stays_finite(answer: Answer, trial: Trial) -> None:
     after=(*SOUND, refuses, stays_finite),
 )
 def rounds_the_product(answer: Answer, trial: Trial) -> None:
+    given, held = 0.1, float(np.float32(0.1))  # 0.1 is no float32 number
+    scaler = answer(given, 2.0, 0.5, 9)
+    trial.given(f"init_scale {given}, which is no float32 number: scale of a first loss, then get_scale()")
+    scaler.scale(LOSS)
+    got = scale_of(trial, scaler)
+    trial.true(
+        got == held,
+        "After the first loss the scale is not init_scale as float32 holds it. torch keeps it in a float32 tensor.",
+        expected=f"{held}",
+        got=f"{got}",
+        observed=("first scale", "as given" if got == given else "otherwise"),
+    )
     start = some_scale(trial)
     scaler, optimizer = answer(start, 1.7, 0.3, 1), counting(1)
     script = "++0+++"
@@ -188,17 +216,17 @@ def rounds_the_product(answer: Answer, trial: Trial) -> None:
         play(scaler, optimizer, signs=sign)
         found.append(scale_of(trial, scaler))
     ways = products(start, [1.7 if sign == "+" else 0.3 for sign in script])
-    got = [scale.hex() for scale in found]
-    how = next((way for way, row in ways.items() if row == got), "otherwise")
+    bits = [scale.hex() for scale in found]
+    how = next((way for way, row in ways.items() if row == bits), "otherwise")
     right = ways["in double, then float32"]
-    off = next((at for at, pair in enumerate(zip(got, right, strict=True)) if pair[0] != pair[1]), 0)
+    off = next((at for at, pair in enumerate(zip(bits, right, strict=True)) if pair[0] != pair[1]), 0)
     trial.true(
-        got == right,
+        bits == right,
         "The scale differs in its last digits. With factors of 2 and 1/2 no rounding can be seen; 1.7 and 0.3 are no "
         "float32 numbers, so a product in float32 rounds twice.",
         expected=f"after iteration {off + 1}: {float.fromhex(right[off]):.12g}, which is {right[off]}",
-        got=f"{found[off]:.12g}, which is {got[off]} (as if multiplied {how})",
-        observed=("product", how, got if how == "otherwise" else []),
+        got=f"{found[off]:.12g}, which is {bits[off]} (as if multiplied {how})",
+        observed=("product", how, bits if how == "otherwise" else []),
     )
 
 

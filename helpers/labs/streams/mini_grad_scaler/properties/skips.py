@@ -60,7 +60,7 @@ def skips(answer: Answer, trial: Trial) -> None:
         trial.given(f"three parameters in two groups; {bad} in {place}: scale, backward, step")
     trial.true(
         not stepped,
-        "A gradient has no finite number, and the step was taken.",
+        "A gradient holds a number that is not finite, and the step was taken.",
         expected="no call of optimizer.step, parameters as they were",
         got="; ".join(f"{bad} in {place}: a step with {seen}" for bad, place, seen in stepped),
         observed=("stepped", stepped),

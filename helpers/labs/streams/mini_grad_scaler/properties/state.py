@@ -95,6 +95,11 @@ def stores(answer: Answer, trial: Trial) -> None:
     scales_of(scaler, trial, "+")
     trial.given("the same scaler one good iteration later")
     trial.equal(five_of(trial, taken), got, "The state that was taken before", observed="changed later")
+    trial.given("the same scaler one good iteration later: state_dict() again")
+    scaler.state_dict()
+    trial.equal(
+        five_of(trial, taken), got, "The state that was taken before", observed="changed by the next one"
+    )
     for used in (False, True):
         other = answer(2.0**5, 2.0, 0.5, 9)
         scales_of(other, trial, "+" * used)
@@ -103,6 +108,14 @@ def stores(answer: Answer, trial: Trial) -> None:
             f"{'in use' if used else 'new'}; then a good iteration and one with inf"
         )
         other.load_state_dict(given := dict(want))
+        at_once = sorted(set(want) - set(given)) or "edited"
+        trial.true(
+            given == want,
+            "The dict that was given to load_state_dict has changed at once.",
+            expected=f"{want}",
+            got=f"{given}",
+            observed=("edited at once", used, at_once),
+        )
         there = five_of(trial, other.state_dict())
         left_out = [name for name, value in want.items() if there[name] != value]
         ways = [scale_of(trial, other), *scales_of(other, trial, "+0")]

@@ -83,7 +83,8 @@ def require_moves_of_two(trial: Trial, found: list[Any]) -> None:
     got, want = [power for _, power in found], [row[-1] for row in TWO]
     trial.true(
         got == want,
-        "The scale goes another way than it should: update() moves it once an iteration, by what was found in this one.",
+        "The scale goes another way than it should: update() moves it once an iteration, by what was found in this one, and "
+        "counts the iteration once, however many optimizers there are.",
         expected=shown_powers(want),
         got=shown_powers(got),
         observed=("two", found),

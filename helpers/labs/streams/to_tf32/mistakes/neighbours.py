@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
+from helpers.labs.streams.shared.rounding import bits_of, of_bits
 from helpers.labs.streams.to_tf32.exercise import AWAY, CUT, EVEN, ROUNDED, to_tf32
 from helpers.measurements.tf32_bits import HALF, LOW, ROUNDINGS
 
@@ -53,6 +54,35 @@ def adding(added: Added) -> Callable[[Tensor, str], Tensor]:
 
 
 right = adding(asked)
+
+
+@built.mistake(breaks=AWAY)
+def half_subtracted_below_zero():
+    """In "nearest-away" negative numbers come out nearer to zero than they are, by one place. Perhaps half is subtracted
+    from their bits. The sign is a bit of its own: without it, what is farther from zero is larger for both signs.
+    """
+    return lambda x, rounding: of_bits(
+        bits_of(right(x, rounding))
+        if rounding != "nearest-away"
+        else torch.where(
+            x.isfinite(), bits_of(x) + torch.where(x.view(torch.int32) < 0, -HALF, HALF) & ~LOW, bits_of(x)
+        )
+    )
+
+
+@built.mistake(breaks=ROUNDED)
+def not_masked():
+    """What TF32 holds is about half a place off in a nearest mode. Perhaps half was added, and the low 13 bits were not cleared
+    behind it.
+    """
+    return of_parts(
+        lambda size, rounding: (
+            size + HALF if rounding == "nearest-away" else (size + asked(size, rounding)) & ~LOW
+        )
+    )
+
+
+to_tf32.variant(not_masked)(of_parts(lambda size, rounding: size + asked(size, rounding)))
 
 
 @built.mistake(breaks=ROUNDED)

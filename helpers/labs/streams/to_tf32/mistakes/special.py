@@ -171,7 +171,7 @@ def subnormals_normalised(x: Tensor, rounding: str) -> Tensor:
 @to_tf32.mistake(breaks=SIGNS)
 def minus_zero_lost(x: Tensor, rounding: str) -> Tensor:
     """A minus zero became plus zero: the sign bit counts although the number is zero. Perhaps the sign is
-    that of x < 0. Take it from the bits.
+    that of x < 0, or 0.0 was put in for all zeros. Take it from the bits.
     """
     size = right(x.abs(), rounding)
     return torch.where(x < 0, -size, size)
@@ -217,8 +217,8 @@ def _(x: Tensor, rounding: str) -> Tensor:
 
 @to_tf32.mistake(breaks=SPECIAL)
 def infinity_becomes_nan(x: Tensor, rounding: str) -> Tensor:
-    """Infinity became NaN. Perhaps it went through arithmetic, inf - inf or 0 * inf. Its pattern is a TF32
-    number already: leave it.
+    """Infinity became NaN. Perhaps it went through arithmetic, inf - inf or 0 * inf, or NaN was put in for all that is
+    not finite. Its pattern is a TF32 number already: leave it.
     """
     return torch.where(x.isinf(), torch.nan, right(x, rounding))
 
@@ -231,8 +231,11 @@ def nan_becomes_a_number(x: Tensor, rounding: str) -> Tensor:
     return torch.where(x.isnan(), 0.0, right(x, rounding))
 
 
-@to_tf32.variant(nan_becomes_a_number)
-def _(x: Tensor, rounding: str) -> Tensor:
+@to_tf32.mistake(breaks=SPECIAL)
+def every_nan_to_infinity(x: Tensor, rounding: str) -> Tensor:
+    """NaN became infinity, torch.nan too. Perhaps infinity was put in for all that is not finite, or the whole mantissa
+    was cleared. NaN must stay NaN.
+    """
     return torch.where(x.isnan(), torch.inf, right(x, rounding))
 
 

@@ -35,6 +35,20 @@ def float64_returned(x: Tensor, rounding: str) -> Tensor:
 
 
 @to_tf32.mistake(breaks=NEW)
+def one_dimension(x: Tensor, rounding: str) -> Tensor:
+    """The result is float32, and has not the shape of x. Perhaps x was flattened, and the result never got its shape
+    back: a reshape(x.shape) at the end does it.
+    """
+    return right(x.reshape(-1), rounding)
+
+
+@to_tf32.mistake(breaks=NEW)
+def number_for_0d(x: Tensor, rounding: str) -> Tensor | float:
+    """For a 0-d x a Python number came back. Perhaps by item(): a tensor without dimensions is a tensor, too."""
+    return right(x, rounding) if x.dim() else right(x, rounding).item()
+
+
+@to_tf32.mistake(breaks=NEW)
 def x_edited(x: Tensor, rounding: str) -> Tensor:
     """x is not what it was. `x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`,
     edits x. Perhaps there is one: work on a new tensor, or on a clone.
@@ -128,6 +142,43 @@ def raising(error: type[Exception]) -> Callable[[Tensor, str], Tensor]:
         return right(x, rounding)
 
     return answer
+
+
+def matching(matches: Callable[[str, str], bool]) -> Callable[[Tensor, str], Tensor]:
+    """An answer that takes the first known word that matches."""
+
+    def answer(x: Tensor, rounding: str) -> Tensor:
+        found = [word for word in ROUNDINGS if matches(word, rounding)]
+        known(found[0] if found else rounding)
+        return right(x, found[0])
+
+    return answer
+
+
+@built.mistake(breaks=WORDS)
+def part_of_a_word():
+    """A word that is like a known one was taken for it. Perhaps `in` or startswith looks for a part of the word:
+    compare the whole of it.
+    """
+    return matching(lambda word, rounding: word.rpartition("-")[2] in rounding)
+
+
+for matches in (
+    lambda word, rounding: rounding in word,
+    lambda word, rounding: rounding.startswith(word),
+    lambda word, rounding: word in rounding,
+):
+    to_tf32.variant(part_of_a_word)(
+        matching(lambda word, rounding, matches=matches: word == rounding or matches(word, rounding))
+    )
+
+
+@to_tf32.mistake(breaks=WORDS)
+def empty_before_the_word(x: Tensor, rounding: str) -> Tensor:
+    """For an empty x a word that does not exist raised nothing. Perhaps the empty case returns before the word is looked
+    at: look at it first.
+    """
+    return right(x, rounding) if x.numel() else x.clone()
 
 
 @built.mistake(breaks=WORDS)

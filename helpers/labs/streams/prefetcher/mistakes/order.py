@@ -227,7 +227,8 @@ def record_stream_on_the_copying_stream(loader: Any, copy: Any, stream: Any) -> 
 
 @prefetcher.mistake(breaks=HOST)
 def host_waits(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
-    """synchronize() holds up the host until the copy is done, so the next kernels are queued late. Let the
+    """The host waits for the device or asks it, so the next kernels are queued late. Perhaps by synchronize(), or by a loop
+    over query(): let the
     current stream wait: current.wait_stream(stream).
     """
     return feeding(loader, copy, stream, before=lambda current, stream: stream.synchronize())
@@ -570,7 +571,7 @@ def first_batch_copied_twice(loader: Any, copy: Any, stream: Any) -> Iterator[Te
 
 @prefetcher.mistake(breaks=HELD)
 def one_batch_too_many_held(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
-    """Three batches that were handed out are alive at a time. Perhaps the last two are held by names that are set anew
+    """Three batches that were handed out are alive at a time. Perhaps the last two are held by names, or in a deque, that are set anew
     too late.
     """
     used: list[Tensor] = []
