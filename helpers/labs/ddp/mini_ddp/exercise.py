@@ -123,7 +123,9 @@ def broadcast(answer: type, trial: Trial) -> None:
     }
     if differing:
         name, rank = next(iter(differing.items()))
-        alike = all(same(run.results[r][0].get(each), run.results[0][0][each]) for r in (1, 2) for each in differing)
+        alike = all(
+            same(run.results[r][0].get(each), run.results[0][0][each]) for r in (1, 2) for each in differing
+        )
         trial.fail(
             f"After construction no rank holds the {name} that rank 0 had: all hold the same, and what rank 0 has "
             "loaded, a checkpoint say, is lost."
@@ -158,7 +160,11 @@ def arguments(answer: type, trial: Trial) -> None:
     x = normal(trial, 3, 2).float()
     run = on_each(trial, answer, lambda answer: answer(Stocked(0), TWO)(x, scale=0.5), ranks=1)
     got, without = run.results[0], Stocked(0)(x)["out"]
-    lost = isinstance(got, dict) and isinstance(out := got.get("out"), Tensor) and same(out.detach(), without.detach())
+    lost = (
+        isinstance(got, dict)
+        and isinstance(out := got.get("out"), Tensor)
+        and same(out.detach(), without.detach())
+    )
     trial.true(
         not lost,
         "The result is that of ddp(x): the keyword does not reach the module.",

@@ -398,7 +398,10 @@ def frozen(answer: type, trial: Trial) -> None:
     run = one_step(answer, trial, inputs, bucket_bytes)
     for rank, (values, _) in enumerate(run.results):
         trial.equal(
-            values[FROZEN], inputs.starts[0][FROZEN], f"The frozen weight on rank {rank}", observed="not broadcast"
+            values[FROZEN],
+            inputs.starts[0][FROZEN],
+            f"The frozen weight on rank {rank}",
+            observed="not broadcast",
         )
     found = [grads for _, grads in run.results]
     inputs.same(trial, found, 0, when="After one backward", none_is_zero=True)
