@@ -46,36 +46,6 @@ def computes(trial: Trial, net: Net, x: Tensor, got: object, what: str) -> None:
     trial.equal(got.detach() if isinstance(got, Tensor) else got, net.right(x).detach(), what)
 
 
-@data_parallel.property(
-    "a second replicate of the same module gives new modules",
-    asks=(
-        "n new modules that compute what `module` computes, one for each thread.",
-        "They are in the mode (train or eval) that module is in.",
-        "Buffers are copies: what a replica writes there is lost, or the module keeps what the first one wrote, as in torch.",
-    ),
-)
-def new_each_time(answer: Answer, trial: Trial) -> None:
-    net = Net(trial)
-    trial.given(
-        "replicate(net, 3), then net.eval() and new numbers in net's buffer `shift`, then replicate(net, 3) once more"
-    )
-    before = _replicas(answer, trial, net, 3)
-    changed(trial, net)
-    replicas = _replicas(answer, trial, net, 3)
-    kept = sum(any(replica is old for old in before) for replica in replicas)
-    trial.true(
-        not kept,
-        f"{kept} of the 3 modules are those of the first call: what their forwards wrote there is still there, and what "
-        "the module has become since is not.",
-        expected="new modules at each call",
-        got=f"{kept} that were given out before",
-        observed="kept",
-    )
-    for place, replica in enumerate(replicas):
-        x = drawn(trial, 2, 4)
-        computes(trial, net, x, replica(x), f"The output of replica {place} of the second call")
-
-
 def changed(trial: Trial, net: Net) -> None:
     """Another mode, and other numbers in a buffer, in place."""
     net.eval()
@@ -180,6 +150,36 @@ def buffers_apart(answer: Answer, trial: Trial) -> None:
         replica(x)
     sums = [x.sum() for x in xs]
     buffer_is(trial, net, sums)
+
+
+@data_parallel.property(
+    "a second replicate of the same module gives new modules",
+    asks=(
+        "n new modules that compute what `module` computes, one for each thread.",
+        "They are in the mode (train or eval) that module is in.",
+        "Buffers are copies: what a replica writes there is lost, or the module keeps what the first one wrote, as in torch.",
+    ),
+)
+def new_each_time(answer: Answer, trial: Trial) -> None:
+    net = Net(trial)
+    trial.given(
+        "replicate(net, 3), then net.eval() and new numbers in net's buffer `shift`, then replicate(net, 3) once more"
+    )
+    before = _replicas(answer, trial, net, 3)
+    changed(trial, net)
+    replicas = _replicas(answer, trial, net, 3)
+    kept = sum(any(replica is old for old in before) for replica in replicas)
+    trial.true(
+        not kept,
+        f"{kept} of the 3 modules are those of the first call: what their forwards wrote there is still there, and what "
+        "the module has become since is not.",
+        expected="new modules at each call",
+        got=f"{kept} that were given out before",
+        observed="kept",
+    )
+    for place, replica in enumerate(replicas):
+        x = drawn(trial, 2, 4)
+        computes(trial, net, x, replica(x), f"The output of replica {place} of the second call")
 
 
 def buffer_is(trial: Trial, net: Net, sums: list[Tensor]) -> None:
