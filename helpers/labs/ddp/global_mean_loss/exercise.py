@@ -100,9 +100,14 @@ def judged(trial: Trial, batch: Batch, found: Sequence[Outcome], ranks: Sequence
     """Wrong unless the mean of the ranks' gradients is that of the joined batch. found: in the order of ranks."""
     for rank, outcome in zip(ranks, found, strict=True):
         if outcome.problem == "without a graph":
+            others = any(each.problem != outcome.problem for each in found)
             trial.fail(
-                f"What rank {rank} gets has no graph: no gradient can come from it, backward() raises there, and the other "
-                "ranks wait for ever for its part in DDP's all-reduce.",
+                f"What rank {rank} gets has no graph: no gradient can come from it, and backward() raises there"
+                + (
+                    ", while the other ranks wait for ever for its part in DDP's all-reduce."
+                    if others
+                    else "."
+                ),
                 expected="requires_grad=True",
                 got="requires_grad=False",
                 observed=[each.problem for each in found],

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from helpers.labs.ddp.shared.models import UNIT, all_reduces, is_gradient
+from helpers.ranks.in_threads import Event
 
 
 def kind_of_messages(sent: list[int], sizes: Sequence[int], unit: int, bucket_bytes: int) -> str:
@@ -17,6 +22,8 @@ def kind_of_messages(sent: list[int], sizes: Sequence[int], unit: int, bucket_by
     buckets = cut(sent, backwards)
     if buckets and fits(buckets, bucket_bytes):
         return ""
+    if buckets and fits(buckets, bucket_bytes, full_takes_more=True):
+        return "a bucket that holds exactly bucket_bytes takes one parameter more"
     if sent == [sum(backwards)]:
         return "one for all parameters together"
     if sorted(sent) == sorted(backwards):
@@ -49,8 +56,30 @@ def cut(sent: list[int], sizes: list[int]) -> list[list[int]]:
     return [] if rest else groups
 
 
-def fits(groups: list[list[int]], limit: int) -> bool:
-    """Whether no group is closed too early or too late."""
-    late = any(sum(group[:-1]) > limit for group in groups)
+def fits(groups: list[list[int]], limit: int, *, full_takes_more: bool = False) -> bool:
+    """Whether no group is closed too early or too late. full_takes_more: with exactly `limit` it is not closed yet."""
+    before = [sum(group[:-1]) for group in groups if len(group) > 1]
+    late = any(size > limit or (size == limit and not full_takes_more) for size in before)
     early = any(sum(group) + after[0] <= limit for group, after in zip(groups, groups[1:], strict=False))
     return not late and not early
+
+
+class Launch(NamedTuple):
+    """When a bucket was sent, in gradients. complete: with which one it has all of its own.
+
+    computed, written: how many were computed, or stood in `.grad`, when it was sent.
+    """
+
+    complete: int
+    computed: int
+    written: int
+
+
+def launches(events: list[Event], sizes: Sequence[int]) -> list[Launch]:
+    """Of one backward through a chain, in which gradients come last weight first; [] where no buckets are sent."""
+    groups = cut(all_reduces(events), [size * UNIT for size in reversed(sizes)])
+    places = [place for place, event in enumerate(events) if event.kind.startswith("all_reduce")]
+    computed = [sum(event.what.startswith("coming") for event in events[:place]) for place in places]
+    written = [sum(map(is_gradient, events[:place])) for place in places]
+    complete = itertools.accumulate(map(len, groups))
+    return [Launch(*each) for each in zip(complete, computed, written, strict=False)]

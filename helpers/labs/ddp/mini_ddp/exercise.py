@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Sequence
 
 import torch
 import torch.distributed as dist
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.ddp.mini_ddp.buckets import cut, kind_of_messages
+from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages, launches
 from helpers.labs.ddp.shared.models import (
     UNIT,
     Inputs,
@@ -123,12 +123,18 @@ def broadcast(answer: type, trial: Trial) -> None:
     }
     if differing:
         name, rank = next(iter(differing.items()))
+        alike = all(
+            same(run.results[r][0].get(each), run.results[0][0][each]) for r in (1, 2) for each in differing
+        )
         trial.fail(
-            f"After construction rank {rank} does not hold rank 0's {name}. The ranks then compute with different "
-            "numbers, and mean gradients do not bring them together again.",
+            f"After construction no rank holds the {name} that rank 0 had: all hold the same, and what rank 0 has "
+            "loaded, a checkpoint say, is lost."
+            if alike
+            else f"After construction rank {rank} does not hold the {name} that rank 0 had. The ranks then compute with "
+            "different numbers, and mean gradients do not bring them together again.",
             expected=first[name],
             got=run.results[rank][0].get(name),
-            observed=sorted(differing.items()),
+            observed=(sorted(differing.items()), alike),
         )
     replaced = sorted({name for _, names in run.results for name in names})
     trial.true(
@@ -153,7 +159,20 @@ def arguments(answer: type, trial: Trial) -> None:
     trial.given("ddp(x, scale=0.5) of a module that returns a dict")
     x = normal(trial, 3, 2).float()
     run = on_each(trial, answer, lambda answer: answer(Stocked(0), TWO)(x, scale=0.5), ranks=1)
-    trial.equal(run.results[0], Stocked(0)(x, scale=0.5), "The result of the call", observed="arguments")
+    got, without = run.results[0], Stocked(0)(x)["out"]
+    lost = (
+        isinstance(got, dict)
+        and isinstance(out := got.get("out"), Tensor)
+        and same(out.detach(), without.detach())
+    )
+    trial.true(
+        not lost,
+        "The result is that of ddp(x): the keyword does not reach the module.",
+        expected="module(x, scale=0.5)",
+        got="module(x)",
+        observed="keyword lost",
+    )
+    trial.equal(got, Stocked(0)(x, scale=0.5), "The result of the call", observed="arguments")
 
 
 @mini_ddp.property(
@@ -237,22 +256,33 @@ def overlapped(answer: type, trial: Trial) -> None:
         got=early,
         observed="none" if not early else "some",
     )
-    groups = cut(all_reduces(events), [size * UNIT for size in reversed(MANY)])
-    complete = list(itertools.accumulate(map(len, groups)))
-    gone = [
-        sum(map(is_gradient, events[:place]))
-        for place, event in enumerate(events)
-        if event.kind.startswith("all_reduce")
-    ]
-    late = next(
-        (k for k, (at, sent_at) in enumerate(zip(complete, gone, strict=False)) if sent_at > at), None
+    none_is_early(trial, events, MANY, "In one backward")
+    none_is_late(trial, events, MANY)
+
+
+def none_is_early(trial: Trial, events: list[Event], sizes: Sequence[int], when: str) -> None:
+    """Wrong if in this backward a bucket is sent before its last gradient is computed."""
+    sent = launches(events, sizes)
+    early = next((k for k, each in enumerate(sent) if each.computed < each.complete), None)
+    trial.true(
+        early is None,
+        f"{when} bucket {early} is sent before all its gradients are there.",
+        expected=f"sent in the hook of gradient {sent[early or 0].complete} of {len(sizes)}" if sent else "",
+        got=f"sent when {sent[early or 0].computed} of {len(sizes)} gradients are computed" if sent else "",
+        observed="sent early",
     )
+
+
+def none_is_late(trial: Trial, events: list[Event], sizes: Sequence[int]) -> None:
+    """Wrong if a bucket whose turn it is, and that has all its gradients, waits for a later one."""
+    sent = launches(events, sizes)
+    late = next((k for k, each in enumerate(sent) if each.written > each.complete), None)
     trial.true(
         late is None,
         f"Bucket {late} has all its gradients, and those before it are gone, but it is not sent in the hook of its last one.",
-        expected=f"sent after gradient {complete[late or 0]} of {len(MANY)}" if groups else "",
-        got=f"sent after gradient {gone[late or 0]}" if gone else "",
-        observed=("late", [sent_at - at for at, sent_at in zip(complete, gone, strict=False)]),
+        expected=f"sent after gradient {sent[late or 0].complete} of {len(sizes)}" if sent else "",
+        got=f"sent after gradient {sent[late or 0].written}" if sent else "",
+        observed=("late", [each.written - each.complete for each in sent]),
     )
 
 

@@ -228,8 +228,8 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
 def drawn_without_the_seed(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order is a different one on each call: the ranks do not agree, and no run comes out twice. Perhaps
-    it is drawn from a generator that was not seeded here.
+    """The same call gives a different order when it is made again. Perhaps the order is drawn from a generator that was not
+    seeded in this call: one of the global ones, or one that is kept and goes on.
     """
     order = torch.randperm(n).tolist() if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]

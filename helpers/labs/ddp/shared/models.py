@@ -54,9 +54,10 @@ class Layers(nn.Module):
 
 
 def watch(module: Layers) -> None:
-    """Puts "gradient i" into the log when the gradient of weight i is complete."""
+    """Puts "coming i" into the log when the gradient of weight i is computed, "gradient i" when it is in `.grad`."""
     for i, weight in enumerate(module.weights):
         if weight.requires_grad:
+            weight.register_hook(lambda _, i=i: note(f"coming {i}"))
             weight.register_post_accumulate_grad_hook(lambda _, i=i: note(f"gradient {i}"))
 
 
@@ -111,10 +112,12 @@ class Inputs:
         when: str,
         more: Callable[[int], Kinds] = lambda rank: [],
         none_is_zero: bool = False,
+        beside: Any = None,
     ) -> None:
         """Wrong unless on each rank the gradients are the mean over the ranks.
 
         found: gradients by rank. more: for a rank, further kinds of wrong gradients that have a name.
+        beside: a fact that tells apart answers with the same wrong gradients; it is observed, too.
         """
         want, wrong = self.mean(*steps), {}
         for rank, grads in enumerate(found):
@@ -143,7 +146,7 @@ class Inputs:
             f"{when} the gradient of weight {i} on rank {rank} is {KINDS.get(kind, kind)}.",
             expected=want[i],
             got=got,
-            observed=described(wrong, len(found), len(want)),
+            observed=(*described(wrong, len(found), len(want)), *([] if beside is None else [beside])),
         )
 
 
@@ -163,7 +166,7 @@ def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, 
         raise
 
 
-def described(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> Any:
+def described(wrong: dict[tuple[int, int], str], ranks: int, weights: int) -> tuple[list[str], Any]:
     """Which kinds of wrong gradients, and where: plain data, the same for buckets cut otherwise."""
     where: Any = sorted({i for _, i in wrong})
     if len(wrong) == ranks * weights:

@@ -15,6 +15,7 @@ from helpers.labs.ddp.sync_batch_norm.exercise import sync_batch_norm
 from helpers.labs.ddp.sync_batch_norm.right import (
     Statistics,
     gathered,
+    joined,
     normaliser,
     others,
     over_channels,
@@ -539,3 +540,27 @@ def float64_only():
         return normaliser()(x.double(), weight, bias, eps, group)
 
     return answer
+
+
+def _rows_of_channels(x: Tensor, group: Any) -> Statistics:
+    return joined(x.reshape(-1, x.shape[1]), group)
+
+
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
+def channels_mixed():
+    """For (N, C) all is right, and for images the statistics are those of mixed channels. Perhaps by x.reshape(-1, C), which
+    cuts the numbers as they lie in memory: bring the channels to the end first, or name the dimensions in the mean.
+    """
+    return normaliser(statistics=_rows_of_channels)
+
+
+@built.mistake(breaks="Batch normalisation of training, over the joined batch of all ranks of the group.")
+def default_group_in_the_backward():
+    """y and the statistics are those of the group, and the gradient of x is not. Perhaps the backward's collective is called
+    without the group.
+    """
+    return normaliser(
+        sums_of=lambda grad_bias, grad_weight, group: sums_over_ranks(grad_bias, grad_weight, None)
+    )

@@ -21,7 +21,7 @@ from helpers.ranks.in_threads import in_threads
 from helpers.ranks.scheduler import scheduler
 
 Train = Callable[[Path, Job, int], Any]
-PARTS = ("weights", "momentum", "generator", "epoch of the sampler", "samples")
+PARTS = ("weights", "momentum", "generator", "epoch of the sampler", "samples", "train or eval mode")
 
 
 class Killed(BaseException):
@@ -66,6 +66,7 @@ class WatchedJob(Job):
                     torch.get_rng_state().tolist(),
                     self.sampler.epoch,
                     x.tolist(),
+                    [module.training for module in self.model.modules()],
                 )
             )
         )
@@ -104,6 +105,7 @@ def reference(seed: int, epochs: int, ranks: int) -> list[tuple[list[Place], lis
 class Watch:
     """What is done to the file at path. renames: the rank of each new file that took its place.
 
+    writers: the rank of each file that was opened in the folder of path, to be written.
     kill_at: the rename, counted from 0, before which the process is killed. slow: the other ranks go as far as they
     can before a new file takes its place. faults: what must not be done to it.
     """
@@ -112,6 +114,7 @@ class Watch:
     kill_at: int | None = None
     slow: bool = False
     renames: list[int] = field(default_factory=list)
+    writers: list[int] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def saw(self, event: str, args: tuple[Any, ...]) -> None:
@@ -126,6 +129,18 @@ class Watch:
             self.faults.append("moves the older file away first")
         elif event == "os.remove" and self.is_path(args[0]):
             self.faults.append("removes the older file first")
+        elif (
+            event == "open"
+            and args[2] & (os.O_WRONLY | os.O_RDWR)
+            and self.is_beside(args[0])
+            and scheduler()
+        ):
+            self.writers.append(dist.get_rank())
+
+    def is_beside(self, name: Any) -> bool:
+        return isinstance(name, str | bytes | os.PathLike) and os.path.dirname(
+            os.path.realpath(os.fsdecode(name))
+        ) == str(self.path.parent)
 
     def is_path(self, name: Any) -> bool:
         return isinstance(name, str | bytes | os.PathLike) and os.path.realpath(os.fsdecode(name)) == str(
@@ -151,9 +166,10 @@ def watched(path: Path, kill_at: int | None = None, slow: bool = False) -> Itera
 
 
 @contextmanager
-def a_path() -> Iterator[Path]:
+def a_path(name: str = "run") -> Iterator[Path]:
+    """A path for ckpt, in a folder of this name."""
     with tempfile.TemporaryDirectory(prefix="labbook-") as folder:
-        (inner := Path(os.path.realpath(folder)) / "run").mkdir()
+        (inner := Path(os.path.realpath(folder)) / name).mkdir()
         yield inner / "ckpt.pt"
 
 

@@ -142,8 +142,8 @@ class _(Trainer):
 
 @trainers.mistake(breaks="Trains the job up to this number of epochs, and saves to ckpt after each of them.")
 class SavesAtTheEndOnly(Trainer):
-    """A kill costs more than the epoch in which it came: the restart begins at epoch 0. Perhaps the file is
-    written when all is done.
+    """A kill costs more than the epoch in which it came: the restart begins at epoch 0. Perhaps the file is not written after
+    each epoch: only when all is done, or after every second one.
     """
 
     def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
@@ -285,3 +285,53 @@ class FileOfTheFirstRunOnly(Trainer):
             self.run_epoch(job, epoch)
             if fresh:
                 self.save(ckpt, job, epoch)
+
+
+@trainers.mistake(breaks="Trains the job up to this number of epochs, and saves to ckpt after each of them.")
+class EpochsAfterTheRestart(Trainer):
+    """After a restart more is trained than was left to do. Perhaps `epochs` is taken for how many come after the restart: it
+    is the number up to which the job is trained.
+    """
+
+    def epochs_left(self, done: int, epochs: int) -> Any:
+        return range(done, done + epochs)
+
+
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
+class only_rank_0_loads_the_weights(Trainer):
+    """After a restart rank 0 has the right weights, and the other ranks do not. Perhaps only rank 0 loads them: torch's DDP
+    would send them to the others, and this job has no DDP.
+    """
+
+    def load(self, ckpt: Path, job: Job) -> int:
+        fresh = {name: value.clone() for name, value in job.model.state_dict().items()}
+        done = super().load(ckpt, job)
+        if dist.get_rank():
+            job.model.load_state_dict(fresh)
+        return done
+
+
+@trainers.mistake(breaks="When train returns, on any rank, the last file is there.")
+class FileRemovedAtTheEnd(Trainer):
+    """No file is at ckpt when train has returned. Perhaps it is removed when all is done, as something that is no longer
+    needed: whoever calls train again, with more epochs, needs it.
+    """
+
+    def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
+        super().__call__(ckpt, job, epochs)
+        if dist.get_rank() == 0:
+            ckpt.unlink(missing_ok=True)
+        dist.barrier()
+
+
+@trainers.mistake(breaks="Rank 0 alone writes.")
+class AFileForEachRank(Trainer):
+    """A rank other than 0 writes a file of its own beside ckpt. Perhaps for its generator: dist.all_gather_object brings the
+    states to rank 0, and all of them go into the one file.
+    """
+
+    def save(self, ckpt: Path, job: Job, epoch: int) -> None:
+        super().save(ckpt, job, epoch)
+        torch.save(torch.get_rng_state(), ckpt.with_name(f"{ckpt.name}.rank{dist.get_rank()}"))

@@ -6,9 +6,10 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.exercise import SIZES, TWO, own
+from helpers.labs.ddp.mini_ddp.properties.steps import FROZEN, Buffered, Frozen, only_trainable
 from helpers.labs.ddp.shared.models import (
     UNIT,
     Inputs,
@@ -22,7 +23,7 @@ from helpers.labs.ddp.shared.models import (
     on_each,
 )
 from helpers.ranks.checking import over_gloo
-from helpers.ranks.in_threads import note
+from helpers.ranks.in_threads import Deadlock, Disagreement, Event, note
 
 USERS = "the mean over the ranks that used it: zeros of the others count, too"
 
@@ -218,9 +219,10 @@ def evaluation(answer: type, trial: Trial) -> None:
     for training in (False, True):
         mode = "train()" if training else "eval()"
         trial.given(
-            f"rank 0 ALONE calls the module twice under {mode} and torch.no_grad(); then all ranks train a step"
+            f"rank 0 ALONE calls the module, which has a buffer, twice under {mode} and torch.no_grad(); then all ranks "
+            "train a step"
         )
-        inputs = Inputs(trial, IN_EVALUATION[0], **IN_EVALUATION[1])
+        inputs = Inputs(trial, IN_EVALUATION[0], kind=Buffered, **IN_EVALUATION[1])
 
         def validated_on_rank_0(
             answer: type, inputs: Inputs = inputs, training: bool = training
@@ -229,14 +231,31 @@ def evaluation(answer: type, trial: Trial) -> None:
             ddp = answer(module, TWO)
             if dist.get_rank() == 0:
                 set_mode(ddp, module, training)
+                note("evaluation starts")
                 with torch.no_grad():
                     for order in ((0, 1), (0, 1, 2)):
                         ddp(inputs.batches[0][0][0], order=order, side_by_side=True)
+                note("evaluation ends")
                 set_mode(ddp, module, True)
             inputs.backward(ddp, 0)
             return gradients(module)
 
-        run = on_each(trial, answer, validated_on_rank_0, ranks=3)
+        try:
+            run = on_each(trial, answer, validated_on_rank_0, ranks=3)
+        except Mismatch as found:
+            ended = found.__context__
+            alone = [] if not isinstance(ended, (Deadlock, Disagreement)) else in_evaluation(ended.log)
+            if not alone:
+                raise
+        else:
+            alone = in_evaluation(run.log)
+        trial.true(
+            not alone,
+            f"Rank 0, which evaluates ALONE, calls {', '.join(alone[:3])}: nobody answers, or what the others send for "
+            "their next step answers.",
+            expected="no message in the evaluation",
+            observed="sends in the evaluation",
+        )
         inputs.same(
             trial,
             run.results,
@@ -244,6 +263,44 @@ def evaluation(answer: type, trial: Trial) -> None:
             when=f"In the step after rank 0 evaluated alone under {mode}",
             none_is_zero=True,
         )
+
+
+@unused_parameters.property(
+    "a frozen parameter has no part in the exchange",
+    after=(own, one_rank),
+    asks=(
+        "A trainable parameter without a gradient in this backward counts as ready, with the gradient zero.",
+        "Every rank sends every bucket, in the order of the buckets.",
+    ),
+)
+def frozen(answer: type, trial: Trial) -> None:
+    sizes, bucket_bytes = (3, 5, 2, 4), 6 * UNIT
+    trial.given(
+        f"one step on 2 ranks, weights of {sizes} numbers, of which weight {FROZEN} is frozen; rank 1 does not use weight 1; "
+        f"bucket_bytes={bucket_bytes}"
+    )
+    inputs = Inputs(trial, sizes, ranks=2, kind=Frozen, **taking((0, 1, 2, 3), (0, 2, 3)))
+
+    def step(answer: type) -> list[Tensor | None]:
+        module = inputs.module()
+        ddp = answer(module, bucket_bytes)
+        note("starts")
+        inputs.backward(ddp, 0)
+        note("ends")
+        return gradients(module)
+
+    run = on_each(trial, answer, step, ranks=2)
+    inputs.same(trial, run.results, 0, when="After one backward", none_is_zero=True)
+    only_trainable(trial, between(of_rank(run, 0), "starts", "ends"), [3, 5, 4], bucket_bytes)
+
+
+def in_evaluation(log: list[Event]) -> list[str]:
+    """What rank 0 calls between the two notes; to the end, if it did not come to the second."""
+    events = [event for event in log if event.rank == 0]
+    names = [event.what if event.kind == "note" else "" for event in events]
+    start = names.index("evaluation starts") if "evaluation starts" in names else len(events)
+    end = names.index("evaluation ends") if "evaluation ends" in names else len(events)
+    return [event.kind for event in events[start:end] if event.kind not in ("note", "waited")]
 
 
 LOST = "without what no_sync had left on the ranks that do not use it now"

@@ -112,8 +112,8 @@ class only_rank_0_fills_in(Forgiving):
     breaks="MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step."
 )
 class FoundOnce(Forgiving):
-    """In a later step a rank waits for a gradient that does not come, or sends without one. Perhaps what is
-    unused was found out in the first step and kept: a branch is taken in one step and not in the next.
+    """In a later step a rank waits for a gradient that does not come, or sends without one. Perhaps what is unused was found
+    out in the first step and kept, or only a `.grad` that is None counts as unused: it holds the numbers of the step before.
     """
 
     def missing(self) -> Group:
@@ -166,8 +166,8 @@ class _(Forgiving, Asking):
 
 @unused_parameters.mistake(breaks="A call under no_grad sends nothing: rank 0 may evaluate alone.")
 class SendsWithoutGradients(Forgiving):
-    """Rank 0 evaluated alone, under no_grad, and called a collective: nobody answered. Perhaps everything
-    looked unused, since there is no graph, and zeros were sent for it.
+    """Rank 0 evaluated alone, under no_grad, and called a collective, to which the others do not come. Perhaps forward sends
+    buffers, as torch's DDP does, or waits in a barrier; or all looked unused, since there is no graph, and zeros were sent.
     """
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -283,7 +283,7 @@ class OnlyOneIsFilledIn(Forgiving):
     breaks="What an earlier batch left in `param.grad` (in no_sync, say) is exchanged all the same."
 )
 class ZerosOverTheRest(Forgiving):
-    """What no_sync had added up in a parameter is gone, if nobody used it in the next batch. Perhaps each unused
+    """What no_sync had added up in a parameter is gone where a rank does not use it in the next batch. Perhaps each unused
     parameter gets new zeros, also one whose `.grad` holds something: only a None becomes zeros.
     """
 
@@ -345,3 +345,27 @@ class HeldBackSentInReverse(Forgiving):
         for bucket in reversed(self.buckets[self.launched :]):
             self.launch(bucket)
         Averaged.finish(self)
+
+
+@unused_parameters.variant(SendsWithoutGradients)
+class _(Forgiving):
+    # As torch's DDP does unless it is told broadcast_buffers=False.
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        for buffer in self.module.buffers():
+            dist.broadcast(buffer, 0)
+        return super().forward(*args, **kwargs)
+
+
+@unused_parameters.mistake(
+    breaks="A trainable parameter without a gradient in this backward counts as ready, with the gradient zero."
+)
+class FrozenNumbersSent(Forgiving):
+    """More numbers are sent than the trainable parameters have. Perhaps a frozen parameter counts as one that is not used,
+    and zeros are sent for it.
+    """
+
+    def finish(self) -> None:
+        super().finish()
+        for param in self.module.parameters():
+            if not param.requires_grad:
+                dist.all_reduce(torch.zeros_like(param))

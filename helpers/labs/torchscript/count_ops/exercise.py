@@ -134,6 +134,15 @@ def counted(answer: Answer, trial: Trial, graph: torch.Graph, kinds: tuple[str, 
     if wrong:
         kind, want, got = wrong[0]
         trial.given(f'count_ops(graph, "{kind}"), {words}:\n{shown(graph)}')
+        with quiet():
+            again = trial.call(answer, graph, kind)
+        trial.true(
+            again == got,
+            "The same call gives a different number when it is made again: something of one call is left for the next.",
+            expected="the same number at each call",
+            got="a different one",
+            observed="different when called again",
+        )
         trial.fail(
             f"Expected {want}, got {got}.",
             expected=str(want),

@@ -132,8 +132,8 @@ def _(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=WHOLE)
 def underscore_ignored(graph: torch.Graph, kind: str) -> int:
-    """aten::add_ is counted as aten::add. It works in place and is a different operator: the underscore belongs to
-    the name.
+    """aten::add_ is counted as aten::add. It works in place and is a different operator: the underscore belongs to the name.
+    Perhaps it is taken off.
     """
 
     def walk(block: Any) -> int:
@@ -214,8 +214,8 @@ def loops_only(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=LEFT)
 def graph_inlined(graph: torch.Graph, kind: str) -> int:
-    """Calls of parts are not counted as nodes of their own. Perhaps torch._C._jit_pass_inline was used, on the graph
-    itself: the calls are gone then, and what the parts run stands in their place.
+    """Calls of parts are not counted as nodes of their own. Perhaps torch._C._jit_pass_inline was used, on the graph itself or
+    on a copy: the calls are gone then, and what the parts run stands in their place.
     """
 
     def walk(block: Any) -> int:
@@ -312,3 +312,67 @@ def counted_and_destroyed(graph: torch.Graph, kind: str) -> int:
         if node.kind() == kind and not node.hasUses():
             node.destroy()
     return count
+
+
+@count_ops.variant(underscore_ignored)
+def _(graph: torch.Graph, kind: str) -> int:
+    # Of the node's kind alone: asked for aten::add_, nothing is found.
+    def walk(block: Any) -> int:
+        return sum(
+            (node.kind().rstrip("_") == kind) + sum(map(walk, node.blocks())) for node in block.nodes()
+        )
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=NODES)
+def nodes_with_blocks_not_counted(graph: torch.Graph, kind: str) -> int:
+    """No prim::Loop and no prim::If is counted, wherever it stands. Perhaps a node is gone into if it has blocks, and counted
+    if it has none: do both.
+    """
+
+    def walk(block: Any) -> int:
+        count = 0
+        for node in block.nodes():
+            blocks = list(node.blocks())
+            count += sum(map(walk, blocks)) if blocks else node.kind() == kind
+        return count
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=NODES)
+def ends_after_the_first_block(graph: torch.Graph, kind: str) -> int:
+    """What comes after the first block is not counted. Perhaps a `return` stands in the loop over the blocks: add what a block
+    gives to the count, and go on.
+    """
+
+    def walk(block: Any) -> int:
+        count = 0
+        for node in block.nodes():
+            count += node.kind() == kind
+            for inner in node.blocks():
+                return count + walk(inner)
+        return count
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=INT)
+def float_returned(graph: torch.Graph, kind: str) -> float:
+    """A float was returned. Perhaps the count starts at 0.0, or a tensor of floats is summed: nodes are counted, by an int."""
+
+    def walk(block: Any) -> float:
+        return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
+
+    return float(walk(graph))
+
+
+@count_ops.variant(graph_inlined)
+def _(graph: torch.Graph, kind: str) -> int:
+    def walk(block: Any) -> int:
+        return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
+
+    copied = graph.copy()
+    torch._C._jit_pass_inline(copied)
+    return walk(copied)

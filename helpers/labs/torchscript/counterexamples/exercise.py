@@ -80,7 +80,8 @@ def calls_of(answer: Answer, trial: Trial, tried: Case) -> list[tuple]:
     for call in calls:
         trial.true(
             isinstance(call, tuple | list),
-            f"A call is the tuple of forward's arguments, `(x,)` even for one. Got {type(call).__name__}.",
+            f"A list of calls is asked for, each of them the tuple of forward's arguments, `(x,)` even for one. In the "
+            f"{type(calls).__name__} stands a {type(call).__name__} in the place of such a tuple.",
             expected="a list of tuples",
             got=f"a {type(calls).__name__} of {type(call).__name__}",
             observed=("no tuple", type(calls).__name__, type(call).__name__),
@@ -161,7 +162,9 @@ def shown_call(call: tuple) -> str:
 
 def compared(tried: Case, call: tuple) -> str:
     """What a call has of that in which it may differ from the example, as far as it matters in this case."""
-    if not call or not all(isinstance(part, Tensor) for part in call) or len(call) != len(tried.example):
+    if len(call) == len(tried.example) and not all(isinstance(part, Tensor) for part in call):
+        return "no tensor"
+    if not call or len(call) != len(tried.example):
         return "other arguments"
     x, example = call[0], tried.example[0]
     if tried.name == "branch":
@@ -178,6 +181,15 @@ def compared(tried: Case, call: tuple) -> str:
     if tried.name == "item":
         return "same k" if torch.equal(call[1], tried.example[1]) else "other k"
     return ""
+
+
+def means(tried: Case, call: tuple) -> str:
+    """The three numbers that decide about the way of the `if`."""
+    mean, traced = (
+        f"{float(x.double().mean()):.3g}" if isinstance(x, Tensor) else "none"
+        for x in (*call[:1], *tried.example[:1])
+    )
+    return f"mean {mean}, of the example {traced}, threshold {float(tried.eager.threshold):.3g}"
 
 
 def least(tried: Case) -> int:
@@ -272,6 +284,8 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
         calls = asked(answer, trial, tried)
         place, needed = differs_at(trial, tried, calls), least(tried)
         description = ", ".join(map(shown_call, calls[:4])) + (", ..." if len(calls) > 4 else "")
+        if name == "branch":
+            description += f"; {means(tried, calls[-1])}"
         off = max(-3, min(3, len(calls) - needed))
         trial.true(
             place is not None,

@@ -121,7 +121,7 @@ counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones
 def same_side():
     """The mean is on the side of the threshold where the example's is, and the shape is the example's, too: the `if`
     goes the way that was recorded, and the trace is right. Perhaps the values were changed without a look at the
-    threshold.
+    threshold, the mean was compared with it the wrong way round, or the example itself was changed.
     """
     return first_of("branch", change=lambda x: x.flip(0).flip(1))
 
@@ -294,3 +294,19 @@ def example_first_then_other(case):
     or it is no counterexample. Leave it out.
     """
     return [case.example, *right(case)] if case.name != "state" else right(case)
+
+
+@built.mistake(breaks=CALL)
+def k_as_a_number():
+    """In case of "item" an argument is no tensor, and the model raises. Perhaps k is a Python number: forward takes the
+    number out of a tensor itself.
+    """
+    return but(item=lambda case: [(case.example[0].abs() + 1, int(case.example[1]) - 1)])
+
+
+@built.mistake(breaks=LAST)
+def zeros_for_the_loop():
+    """In case of "loop" x is all zeros, and model and trace give the same. Perhaps each case gets zeros: what is left out
+    of a sum of zeros changes nothing.
+    """
+    return first_of("loop", change=torch.zeros_like)

@@ -162,6 +162,29 @@ def replicas_in_eval_mode():
     return parts(replicate=lambda module, n: [replica.eval() for replica in right_replicate(module, n)])
 
 
+@built.mistake(breaks="They are in the mode (train or eval) that module is in.")
+def replicas_in_train_mode():
+    """The replicas of a module in eval mode compute as in train mode. Perhaps train() is called on them, or they are built
+    anew: a replica has the mode of its module.
+    """
+    return parts(replicate=lambda module, n: [replica.train() for replica in right_replicate(module, n)])
+
+
+def _kept(module: nn.Module, n: int) -> list[nn.Module]:
+    given = module.__dict__.setdefault("_replicas", {})
+    if n not in given:
+        given[n] = right_replicate(module, n)
+    return given[n]
+
+
+@built.mistake(breaks="n new modules that compute what `module` computes, one for each thread.")
+def replicas_kept_between_calls():
+    """A second call gives the modules of the first one again, as the module was then. Perhaps they are kept, to save the
+    copies: what a forward has written to a buffer is then still there, and a new mode of the module is not seen.
+    """
+    return parts(replicate=_kept)
+
+
 def _loop(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
     return [mod(x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
 
@@ -176,7 +199,7 @@ def _started_and_joined(mods: list[Any], inputs: list[Any], kwargs: list[dict[st
 )
 def one_after_another():
     """No two replicas ran at one time: right, and no faster than one. Perhaps each thread is joined before
-    the next one starts.
+    the next one starts, or there are no threads.
     """
     return parts(parallel_apply=_loop)
 
@@ -234,7 +257,8 @@ def _errors_as_results(mods: list[Any], inputs: list[Any], kwargs: list[dict[str
 @built.mistake(breaks="If a replica raises, an exception of the same type and text is raised here.")
 def error_lost_in_its_thread():
     """The exception of a replica does not reach the caller, who goes on without a result, or fails elsewhere.
-    Perhaps it ends its thread and nothing more: catch it in the thread, keep it, raise it after the joins.
+    Perhaps it ends its thread and nothing more, or it is kept and not raised: catch it in the thread, keep it, and raise it
+    after the joins, whichever replica it comes from.
     """
     return parts(parallel_apply=_swallowed)
 
@@ -259,8 +283,8 @@ def _text_only(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]])
 
 @built.mistake(breaks="If a replica raises, an exception of the same type and text is raised here.")
 def another_error_raised():
-    """A different exception is raised in place of the replica's: its type and its text, which say what went
-    wrong, are lost.
+    """An exception of a different type reaches the caller, who may wait for that of the replica. Perhaps a new one is raised
+    in its place, or around it: raise the one that was kept.
     """
     return parts(parallel_apply=_text_only)
 

@@ -26,7 +26,31 @@ def replicas_compute(answer: Answer, trial: Trial) -> None:
         replicas = _replicas(answer, trial, net, n)
         for place, replica in enumerate(replicas):
             x = drawn(trial, 2, 4)
-            trial.equal(replica(x).detach(), net.right(x).detach(), f"The output of replica {place}")
+            computes(trial, net, x, replica(x), f"The output of replica {place}")
+
+
+def computes(trial: Trial, net: Net, x: Tensor, got: object, what: str) -> None:
+    """Wrong unless a replica, or the whole, gives what net gives in its mode."""
+    if isinstance(got, Tensor):
+        net.train(not net.training)
+        other = net.right(x)
+        net.train(not net.training)
+        mine, is_in = ("train", "eval")[:: 1 if net.training else -1]
+        trial.true(
+            got.shape != other.shape or not torch.allclose(got.detach(), other.detach()),
+            f"{what} is that of {is_in} mode, and the module is in {mine} mode.",
+            expected=net.right(x).detach(),
+            got=got.detach(),
+            observed=("mode", is_in),
+        )
+    trial.equal(got.detach() if isinstance(got, Tensor) else got, net.right(x).detach(), what)
+
+
+def changed(trial: Trial, net: Net) -> None:
+    """Another mode, and other numbers in a buffer, in place."""
+    net.eval()
+    with torch.no_grad():
+        net.shift.add_(1 + drawn(trial, 3).abs())
 
 
 def _replicas(answer: Answer, trial: Trial, net: Net, n: int) -> list:
@@ -128,6 +152,36 @@ def buffers_apart(answer: Answer, trial: Trial) -> None:
     buffer_is(trial, net, sums)
 
 
+@data_parallel.property(
+    "a second replicate of the same module gives new modules",
+    asks=(
+        "n new modules that compute what `module` computes, one for each thread.",
+        "They are in the mode (train or eval) that module is in.",
+        "Buffers are copies: what a replica writes there is lost, or the module keeps what the first one wrote, as in torch.",
+    ),
+)
+def new_each_time(answer: Answer, trial: Trial) -> None:
+    net = Net(trial)
+    trial.given(
+        "replicate(net, 3), then net.eval() and new numbers in net's buffer `shift`, then replicate(net, 3) once more"
+    )
+    before = _replicas(answer, trial, net, 3)
+    changed(trial, net)
+    replicas = _replicas(answer, trial, net, 3)
+    kept = sum(any(replica is old for old in before) for replica in replicas)
+    trial.true(
+        not kept,
+        f"{kept} of the 3 modules are those of the first call: what their forwards wrote there is still there, and what "
+        "the module has become since is not.",
+        expected="new modules at each call",
+        got=f"{kept} that were given out before",
+        observed="kept",
+    )
+    for place, replica in enumerate(replicas):
+        x = drawn(trial, 2, 4)
+        computes(trial, net, x, replica(x), f"The output of replica {place} of the second call")
+
+
 def buffer_is(trial: Trial, net: Net, sums: list[Tensor]) -> None:
     """Wrong unless the module's buffer is as before, or as the first replica left it, which is what torch does."""
     kinds = {
@@ -143,8 +197,7 @@ def buffer_is(trial: Trial, net: Net, sums: list[Tensor]) -> None:
     )
     trial.true(
         kind in ("as before", "of the first"),
-        "What the replicas write to their buffers comes back to the module: several threads would write it at once, and "
-        "updates be lost by chance.",
+        "What the replicas write to their buffers comes back to the module. Each replica has seen one piece only.",
         expected="the module's buffer as it was (or as the first replica left it)",
         got={"of all": "the updates of all", "of the last": "that of the last"}.get(kind, kind),
         observed="another" if kind == "another" else "comes back",

@@ -18,7 +18,12 @@ from helpers.labs.ddp.data_parallel.inputs import (
     gradients_of,
     quiet_threads,
 )
-from helpers.labs.ddp.data_parallel.properties.replicas import buffer_is, replicas_apart
+from helpers.labs.ddp.data_parallel.properties.replicas import (
+    buffer_is,
+    changed,
+    computes,
+    replicas_apart,
+)
 from helpers.labs.ddp.data_parallel.properties.threads import order_of_outputs
 
 # Threads that share modules, or whose results change places, would give another result in each run.
@@ -49,6 +54,22 @@ def values(answer: Answer, trial: Trial) -> None:
         net, x = Net(trial), drawn(trial, rows, 4)
         trial.given(f"data_parallel(net, x, {n}), x of shape ({rows}, 4)")
         trial.equal(of_whole(answer, trial, net, x, n).detach(), net.right(x).detach())
+
+
+@data_parallel.property(
+    "a second call sees what the module has become",
+    after=PARTS,
+    asks="module(x, **kw), computed by at most n replicas at once, each on its piece of the batch.",
+)
+def second_call(answer: Answer, trial: Trial) -> None:
+    net, x = Net(trial), drawn(trial, 7, 4)
+    trial.given(
+        "data_parallel(net, x, 3), x of shape (7, 4), then net.eval() and new numbers in net's buffer `shift`, then the "
+        "same call once more"
+    )
+    of_whole(answer, trial, net, x, 3)
+    changed(trial, net)
+    computes(trial, net, x, of_whole(answer, trial, net, x, 3), "The result of the second call")
 
 
 @data_parallel.property(

@@ -213,6 +213,16 @@ class BucketBytesCountsNumbers(Averaged):
         return grouped(params, self.bucket_bytes * params[0].element_size())
 
 
+@mini_ddp.mistake(breaks="it is full when it holds so much or more")
+class FullTakesOneMore(Averaged):
+    """A bucket that holds exactly bucket_bytes takes one parameter more. Perhaps its size is compared with `>`: it is full
+    when it holds so much or more.
+    """
+
+    def groups(self) -> list[Group]:
+        return grouped(self.trainable()[::-1], self.bucket_bytes + 1)
+
+
 @mini_ddp.mistake(
     breaks="A bucket is launched in the hook of its last gradient, once all buckets before it are launched"
 )

@@ -26,13 +26,6 @@ class StaleCounters(Averaged):
 
 
 @mini_ddp.variant(StaleCounters)
-class _(Averaged):
-    def finish(self) -> None:
-        super().finish()
-        self.queued = True
-
-
-@mini_ddp.variant(StaleCounters)
 class _(Viewed):
     def finish(self) -> None:
         launched = self.launched
@@ -50,8 +43,8 @@ class _(Asking):
 
 @mini_ddp.mistake(breaks="The next backward starts anew.")
 class StillReady(Averaged):
-    """In the second backward a bucket is sent before all its gradients are there, with old or no numbers in
-    it. Perhaps the parameters of the last backward still count as ready.
+    """In a backward after the first one a bucket is sent before all its gradients are there. Perhaps the parameters of the
+    last backward still count as ready.
     """
 
     def finish(self) -> None:
@@ -106,6 +99,37 @@ class _(Viewed):
         ready = self.ready
         super().finish()
         self.ready = ready
+
+
+@mini_ddp.mistake(breaks="The next backward starts anew.")
+class QueuedOnce(Averaged):
+    """In the second backward the buckets are sent, and each rank's gradients stay its own. Perhaps the end of backward is
+    queued in the first one only: a flag that says so is not reset, and nobody waits or brings the means back.
+    """
+
+    def finish(self) -> None:
+        super().finish()
+        self.queued = True
+
+
+@mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
+class ReadyFromNoSync(Averaged):
+    """In the backward after no_sync a bucket is sent before all its gradients are there. Perhaps the gradients of no_sync
+    count as ready: inside, the hook shall leave all that counts as it is.
+    """
+
+    def arrived(self, param: nn.Parameter) -> None:
+        if not self.syncs:
+            self.ready.add(param)
+        super().arrived(param)
+
+
+@mini_ddp.variant(ReadyFromNoSync)
+class _(Viewed):
+    def arrived(self, param: nn.Parameter) -> None:
+        if not self.syncs:
+            self.ready.add(param)
+        super().arrived(param)
 
 
 @mini_ddp.mistake(breaks="The next backward starts anew.")
@@ -198,9 +222,8 @@ class OfThisBackward(Averaged):
 
 @mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class OnlyTheLastBatch(OfThisBackward):
-    """What no_sync had added up is lost: after the next backward param.grad is the mean of that batch alone.
-    Perhaps the hook is one of Tensor.register_hook, which is given what this backward adds, before it is
-    added.
+    """What no_sync had added up is lost: after the next backward param.grad is the mean of that batch alone. Perhaps only
+    what this backward adds is exchanged (a hook of Tensor.register_hook is given no more), or `.grad` is emptied before it.
     """
 
 

@@ -88,15 +88,28 @@ class _(Averaged):
     breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
 )
 class MeanOfStartValues(Averaged):
-    """Not even rank 0 keeps its start values. Perhaps the mean over the ranks was taken: it makes them equal,
-    but to nothing that anybody initialised, and a loaded checkpoint of rank 0 is lost.
+    """The ranks hold equal values, and rank 0 has not kept its own. Perhaps the mean over the ranks was taken, or the values
+    of a different rank: a checkpoint that rank 0 has loaded is lost.
     """
 
     def share(self) -> None:
         for tensor in self.shared():
-            total = tensor.detach().to(torch.float64)
-            dist.all_reduce(total)
-            tensor.detach().copy_(total / self.world)
+            averaged(tensor)
+
+
+def averaged(tensor: Tensor) -> None:
+    total = tensor.detach().to(torch.float64)
+    dist.all_reduce(total)
+    tensor.detach().copy_(total / dist.get_world_size())
+
+
+@mini_ddp.variant(MeanOfStartValues)
+class _(Averaged):
+    def share(self) -> None:
+        for param in self.module.parameters():
+            averaged(param)
+        for buffer in self.module.buffers():
+            dist.broadcast(buffer, 0)
 
 
 @mini_ddp.mistake(
@@ -225,6 +238,16 @@ class ArgumentsLost(Averaged):
         return self.module(x)
 
 
+@mini_ddp.mistake(breaks="Hands all arguments to the module, and returns what it returns.")
+class KeywordsLost(Averaged):
+    """A keyword of the call does not reach the module, which goes on with its default. Perhaps forward takes **kwargs and
+    hands on *args alone.
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args)
+
+
 @mini_ddp.mistake(
     breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
 )
@@ -235,3 +258,27 @@ class FrozenInTheBuckets(Averaged):
 
     def groups(self) -> list[Group]:
         return grouped(list(self.module.parameters())[::-1], self.bucket_bytes)
+
+
+@mini_ddp.mistake(
+    breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
+)
+class FrozenNumbersSent(FrozenInTheBuckets):
+    """More numbers are sent than the trainable parameters have. Perhaps a frozen parameter has its place in a bucket: its
+    gradient never comes, and what waits for it leaves at the end of backward.
+    """
+
+    def packed(self, bucket: Group) -> Tensor:
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        return torch.cat([grad.flatten() for grad in grads]) / self.world
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        parts = flat.split([param.numel() for param in bucket])
+        for param, part in zip(bucket, parts, strict=True):
+            if param.grad is not None:
+                param.grad.copy_(part.view_as(param))
+
+    def finish(self) -> None:
+        for bucket in self.buckets[self.launched :]:
+            self.launch(bucket)
+        super().finish()

@@ -8,7 +8,15 @@ from torch import Tensor, nn
 
 from helpers.check.trial import Trial
 from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages
-from helpers.labs.ddp.mini_ddp.exercise import SIZES, TWO, mean, mini_ddp, own
+from helpers.labs.ddp.mini_ddp.exercise import (
+    SIZES,
+    TWO,
+    mean,
+    mini_ddp,
+    none_is_early,
+    none_is_late,
+    own,
+)
 from helpers.labs.ddp.shared.models import (
     UNIT,
     Inputs,
@@ -23,7 +31,7 @@ from helpers.labs.ddp.shared.models import (
     on_each,
 )
 from helpers.ranks.checking import over_gloo
-from helpers.ranks.in_threads import Event, note
+from helpers.ranks.in_threads import Event, Run, note
 
 LEFT_OVER = "this step's mean and, added to it, what the step before had left in the bucket"
 
@@ -45,12 +53,16 @@ def again(answer: type, trial: Trial) -> None:
             ddp, found = answer(module, TWO), []
             for step in range(2):
                 module.zero_grad(set_to_none=to_none)
+                note(f"step {step + 1}")
                 inputs.backward(ddp, step)
+                note(f"end of step {step + 1}")
                 found.append(gradients(module))
             return found
 
         run = on_each(trial, answer, steps, ranks=3, delivery=delivery)
         for step in range(2):
+            events = between(of_rank(run, 0), f"step {step + 1}", f"end of step {step + 1}")
+            none_is_early(trial, events, SIZES, f"In the backward of step {step + 1}")
             found = [by_step[step] for by_step in run.results]
             more = leftovers(inputs) if step else []
             inputs.same(
@@ -59,6 +71,7 @@ def again(answer: type, trial: Trial) -> None:
                 step,
                 when=f"After the backward of step {step + 1}",
                 more=lambda _, more=more: more,
+                beside="sent" if all_reduces(events) else "nothing sent",
             )
 
 
@@ -119,6 +132,8 @@ def no_sync(answer: type, trial: Trial) -> None:
                     "the plain sum of this rank's own gradients",
                     observed=("inside", step, kind if kind != "other" else None),
                 )
+    outside = between(events, "inside", "ends")
+    none_is_early(trial, outside, SIZES, "In the backward after no_sync")
     inputs.same(
         trial,
         [grads[2] for grads in run.results],
@@ -134,7 +149,7 @@ def no_sync(answer: type, trial: Trial) -> None:
             ),
         ],
     )
-    wrong = kind_of_messages(all_reduces(between(events, "inside", "ends")), SIZES, UNIT, TWO)
+    wrong = kind_of_messages(all_reduces(outside), SIZES, UNIT, TWO)
     trial.true(
         not wrong,
         f"The all-reduces of the backward after no_sync are not those of one exchange: {wrong}.",
@@ -326,12 +341,15 @@ class Tied(Layers):
         return super().forward(super().forward(x), order=(0,))
 
 
+FROZEN = 2
+
+
 class Frozen(Layers):
-    """Weight 1 is frozen."""
+    """Weight FROZEN is frozen."""
 
     def __init__(self, starts: list[Tensor]) -> None:
         super().__init__(starts)
-        self.weights[1].requires_grad_(False)
+        self.weights[FROZEN].requires_grad_(False)
 
 
 @mini_ddp.property(
@@ -372,27 +390,53 @@ def tied(answer: type, trial: Trial) -> None:
     ),
 )
 def frozen(answer: type, trial: Trial) -> None:
-    trial.given("one step on 2 ranks; weight 1 of 3 is frozen")
-    inputs = Inputs(trial, SIZES, ranks=2, kind=Frozen)
-    steps = after_a_step(answer, trial, inputs)
-    for rank, (values, _) in enumerate(steps):
+    sizes, bucket_bytes = (3, 5, 2, 4), 6 * UNIT
+    trial.given(
+        f"one step on 2 ranks, weights of {sizes} numbers, of which weight {FROZEN} is frozen; bucket_bytes={bucket_bytes}"
+    )
+    inputs = Inputs(trial, sizes, ranks=2, kind=Frozen)
+    run = one_step(answer, trial, inputs, bucket_bytes)
+    for rank, (values, _) in enumerate(run.results):
         trial.equal(
-            values, inputs.starts[0][1], f"The frozen weight on rank {rank}", observed="not broadcast"
+            values[FROZEN],
+            inputs.starts[0][FROZEN],
+            f"The frozen weight on rank {rank}",
+            observed="not broadcast",
         )
-    inputs.same(trial, [grads for _, grads in steps], 0, when="After one backward", none_is_zero=True)
+    found = [grads for _, grads in run.results]
+    inputs.same(trial, found, 0, when="After one backward", none_is_zero=True)
+    events = between(of_rank(run, 0), "starts", "ends")
+    only_trainable(trial, events, [3, 5, 4], bucket_bytes)
+    none_is_late(trial, events, [3, 5, 4])
 
 
-def after_a_step(answer: type, trial: Trial, inputs: Inputs) -> list[tuple[Tensor, list[Tensor | None]]]:
-    """By rank: the numbers in weight 1 after construction, the gradients after one backward."""
+def only_trainable(trial: Trial, events: list[Event], sizes: list[int], bucket_bytes: int) -> None:
+    """Wrong unless the all-reduces of one backward are those of the trainable parameters' buckets. sizes: theirs."""
+    sent = all_reduces(events)
+    kind = kind_of_messages(sent, sizes, UNIT, bucket_bytes)
+    trial.true(
+        not kind,
+        "The all-reduces of one backward are not those of the buckets of the trainable parameters, which have "
+        f"{sizes} numbers: {kind}.",
+        expected=f"{sum(sizes)} numbers together",
+        got=f"all-reduces of {[n // UNIT for n in sent]} numbers",
+        observed=("messages", kind),
+    )
 
-    def step(answer: type) -> tuple[Tensor, list[Tensor | None]]:
+
+def one_step(answer: type, trial: Trial, inputs: Inputs, bucket_bytes: int) -> Run:
+    """By rank: the numbers in the weights after construction, the gradients after one backward."""
+
+    def step(answer: type) -> tuple[list[Tensor], list[Tensor | None]]:
         module = inputs.module()
-        ddp = answer(module, TWO)
-        values = module.weights[1].detach().clone()
+        ddp = answer(module, bucket_bytes)
+        values = [weight.detach().clone() for weight in module.weights]
+        note("starts")
         inputs.backward(ddp, 0)
+        note("ends")
         return values, gradients(module)
 
-    return on_each(trial, answer, step, ranks=inputs.ranks).results
+    return on_each(trial, answer, step, ranks=inputs.ranks)
 
 
 @mini_ddp.property(
@@ -420,7 +464,7 @@ def adds(answer: type, trial: Trial) -> None:
 def alone(answer: type, trial: Trial) -> None:
     trial.given("1 rank, one step")
     inputs = Inputs(trial, SIZES, ranks=1)
-    found = [grads for _, grads in after_a_step(answer, trial, inputs)]
+    found = [grads for _, grads in one_step(answer, trial, inputs, TWO).results]
     inputs.same(trial, found, 0, when="After one backward")
 
 
