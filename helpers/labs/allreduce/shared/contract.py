@@ -187,7 +187,7 @@ def any_timing(exercise: Exercise, task: AllReduce) -> None:
                 except Mismatch as wrong:
                     kind = wrong.observed[0] if isinstance(wrong.observed, tuple) else ""
                     trial.fail(
-                        f"What the ranks end up with depends on who comes first, or on the call before. {wrong}",
+                        f"What the ranks end up with depends on who comes first, on when messages arrive, or on the call before. {wrong}",
                         expected=wrong.expected,
                         got=wrong.got,
                         observed=("timing", "in turn" if not seed else "drawn", delivery, kind),
