@@ -59,7 +59,11 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
                 "An entry is no pair of a size and one of 'naive', 'tree', 'ring'.",
                 expected="(nbytes, algorithm)",
                 got=repr(entry)[:80],
-                observed=("entry", _oddness(entry), "first" if entry is got[0] else "from 0" if got[0][0] in (0, 1) else "later"),
+                observed=(
+                    "entry",
+                    _oddness(entry),
+                    "first" if entry is got[0] else "from 0" if got[0][0] in (0, 1) else "later",
+                ),
             )
     trial.true(bool(got), "The list is empty.", expected="an entry for 0 bytes at least", observed="empty")
     table = [(float(size), name) for size, name in got]
