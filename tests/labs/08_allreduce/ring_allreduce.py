@@ -113,7 +113,32 @@ def ring_both_ways(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat.view_as(x))
 
 
+NOTEBOOK = {"__name__": "__main__", "dist": dist, "torch": torch}
+"""What a cell sees that keeps a buffer in a global variable: ranks that are processes have one each."""
+exec(
+    """
+BUFFERS = {}
+
+def ring_with_kept_buffers(x, rank, world):
+    flat = x.contiguous().view(-1)
+    chunks = flat.tensor_split(world)
+    key = len(chunks[0]), x.dtype
+    if key not in BUFFERS:
+        BUFFERS[key] = torch.empty_like(chunks[0])
+    for step in range(2 * (world - 1)):
+        into = chunks[(rank - step - 1) % world]
+        came = BUFFERS[key][: len(into)]
+        arrives = dist.irecv(came, (rank - 1) % world)
+        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
+        arrives.wait()
+        into.copy_(into + came if step < world - 1 else came)
+    x.copy_(flat.view(x.shape))
+""",
+    NOTEBOOK,
+)
+
 RIGHT = [
+    NOTEBOOK["ring_with_kept_buffers"],
     ring_of_two_halves,
     ring_in_one_loop,
     ring_as_a_class,

@@ -128,6 +128,15 @@ def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma:
     )
 
 
+@cost.variant(only_the_larger_part)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    """A chunk, or a vector, is added while the next is on its way."""
+    messages, carried, added = known(algorithm, world, nbytes)
+    steps = max(1, messages / 2)
+    message = (messages * alpha + carried * beta) / (2 * steps)
+    return steps * (message + max(message, added * gamma / steps))
+
+
 @cost.mistake(breaks=ALONE)
 def one_rank_pays(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
     """A world of one is to cost something. It has no other rank, so there is no step at all: world - 1 is

@@ -59,7 +59,11 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
                 "An entry is no pair of a size and one of 'naive', 'tree', 'ring'.",
                 expected="(nbytes, algorithm)",
                 got=repr(entry)[:80],
-                observed=("entry", _oddness(entry)),
+                observed=(
+                    "entry",
+                    _oddness(entry),
+                    "first" if entry is got[0] else "from 0" if got[0][0] in (0, 1) else "later",
+                ),
             )
     trial.true(bool(got), "The list is empty.", expected="an entry for 0 bytes at least", observed="empty")
     table = [(float(size), name) for size, name in got]
@@ -73,7 +77,7 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
         rises = after > size
         trial.true(
             rises and name != other,
-            f"({after:g}, {other!r}) follows ({size:g}, {name!r}).",
+            f"({after:.10g}, {other!r}) follows ({size:.10g}, {name!r}).",
             expected="sizes that rise and algorithms that change from entry to entry",
             observed="the same again" if rises else ("falls", _described(table, world, prices)),
         )
@@ -265,10 +269,44 @@ def _(answer: Any, trial: Trial) -> None:
 
 
 @crossover.property(
-    "for 1,024 ranks on a slow start, where the tree wins up to gigabytes", asks=NO_END, once_right=True
+    "for very many ranks on a slow start, where the tree wins up to gigabytes and far beyond",
+    asks=NO_END,
+    once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
-    judge_world(answer, trial, 1024, (2e-2, 2e-9, 1e-10))
+    for world, prices in (
+        (1024, (2e-2, 2e-9, 1e-10)),
+        (1 << 16, (2e-2, 1e-11, 0.0)),
+        (1 << 24, (0.5, 1e-12, 0.0)),  # near 2 ** 58 bytes
+    ):
+        judge_world(answer, trial, world, prices)
+
+
+@crossover.property(
+    "crossings of a few bytes, held against the model at the whole numbers beside them",
+    asks=WHOLE,
+    once_right=True,
+)
+def to_the_byte(answer: Any, trial: Trial) -> None:
+    """The crossing is clearly no whole number, so that rounding in floats decides nothing."""
+    for low, high in ((0.2, 0.4), (0.6, 0.8)):
+        while True:
+            alpha = float(f"{10 ** trial.random.uniform(-6, -4):.2e}")
+            prices = alpha, float(f"{alpha / trial.random.uniform(1, 60):.2e}"), 0.0
+            at = meeting(8, prices)
+            if at > 5 and low < at % 1 < high:
+                break
+        table = entries(answer, trial, 8, prices)
+        for size, best in ((math.floor(at), "tree"), (math.ceil(at), "ring")):
+            times = {name: seconds(name, 8, size, *prices) for name in NAMES}
+            used = chosen(table, size)
+            trial.true(
+                used == best,
+                f"At {size} bytes the list says {used}, and {best} is faster: the lines meet at {at:.4g} bytes.",
+                expected=f"{best}: {times[best]:.5g} s. The list is [(0, 'tree'), ({math.ceil(at)}, 'ring')], or with {at:.4g}",
+                got=f"{used}: {times[used]:.5g} s. The list is {_shown(table)}",
+                observed=("too early" if used == "ring" else "too late" if used == "tree" else used),
+            )
 
 
 @crossover.property("for one rank: one entry", asks=(EQUAL, *ENTRIES), once_right=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 from helpers.check.spec import returned
 from helpers.labs.allreduce.crossover.exercise import (
@@ -52,9 +53,8 @@ def scanned(sizes: Iterable[int]) -> Answer:
 
 @crossover.mistake(breaks=NO_OTHER)
 def fixed_threshold(world, alpha, beta, gamma):
-    """The list does not depend on the network: it is the same with ten times the latency. Perhaps the
-    border is a constant. It then lies at ten times as many bytes: work it out from world, alpha, beta and
-    gamma.
+    """The list is the same with ten times the latency, where the border lies at ten times as many bytes. Perhaps the
+    border is a constant, or kept from an earlier call: work it out from world, alpha, beta and gamma.
     """
     return [(0, "tree"), (65536, "ring")]
 
@@ -106,8 +106,8 @@ crossover.variant(scanned_in_powers)(scanned([0, *(4**power for power in range(2
 
 @crossover.mistake(breaks=NO_END)
 def search_ends_early(world: int, alpha: float, beta: float, gamma: float) -> Table:
-    """The list ends too early: with many ranks on a slow start the tree wins beyond what it says. Perhaps
-    the search has an upper end, a gigabyte or so.
+    """Wrong with very many ranks on a slow start, where the tree wins for very long vectors, too. Perhaps the
+    search has an upper end, a gigabyte or so.
     """
     return [entry for entry in right(world, alpha, beta, gamma) if entry[0] <= 1e9]
 
@@ -320,3 +320,71 @@ def rounds_of_eight(world: int, alpha: float, beta: float, gamma: float) -> Tabl
 def a_dict(world: int, alpha: float, beta: float, gamma: float) -> dict:
     """A dict comes back, where a list of pairs is asked for: its items, in order of size."""
     return dict(right(world, alpha, beta, gamma))
+
+
+@crossover.variant(search_ends_early)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    table = right(world, alpha, beta, gamma)
+    return table[:1] if table[-1][0] > 2**40 else table
+
+
+@crossover.mistake(breaks=WHOLE)
+def a_byte_early(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The list changes to the ring before the two lines meet. Perhaps the crossing was rounded down, by int() or //,
+    or to the nearest. The smallest whole number from which on the ring is faster comes after it: round up, or give
+    the exact crossing.
+    """
+    return (
+        [(0, "tree"), (math.floor(size), "ring")]
+        if (size := met(world, alpha, beta, gamma))
+        else [(0, "ring")]
+    )
+
+
+@crossover.variant(a_byte_early)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    return [(0, "tree"), (round(size), "ring")] if (size := met(world, alpha, beta, gamma)) else [(0, "ring")]
+
+
+@crossover.mistake(breaks=WHOLE)
+def a_byte_late(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """At the whole number after the crossing the list still says tree, and the ring is faster there. Perhaps one was added
+    after rounding up, or the size was rounded to more than a byte.
+    """
+    return tree_then_ring(size + 1 if (size := met(world, alpha, beta, gamma)) else 0.0)
+
+
+def met(world: int, alpha: float, beta: float, gamma: float) -> float:
+    return meeting(world, (alpha, beta, gamma))
+
+
+@crossover.mistake(breaks=ENTRIES[0])
+def only_crossings(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The first entry does not start at 0 bytes. Perhaps the list has the crossings only: the algorithm that is the fastest
+    for no bytes comes first, with size 0.
+    """
+    return table[1:] if len(table := right(world, alpha, beta, gamma)) > 1 else table
+
+
+@crossover.mistake(breaks=LIST)
+def an_entry_at_infinity(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """A later entry has infinity, or NaN, for its size. Perhaps it is to say where the list ends. The last entry
+    has no end: nothing comes after it.
+    """
+    return [*right(world, alpha, beta, gamma), (math.inf, "ring")]
+
+
+@crossover.mistake(breaks=ENTRIES[0])
+def empty_for_one_rank(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """For one rank the list is empty. Nothing takes any time there, so any algorithm may be named, but one is: an entry
+    for 0 bytes.
+    """
+    return right(world, alpha, beta, gamma) if world > 1 else []
+
+
+@crossover.variant(fails_for_one_rank)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    parts = {name: terms(name, world, 1) for name in ("tree", "ring")}
+    starts = {name: Fraction(part.messages * alpha) for name, part in parts.items()}
+    slopes = {name: Fraction(part.carried * beta + part.added * gamma) for name, part in parts.items()}
+    return tree_then_ring(float((starts["ring"] - starts["tree"]) / (slopes["tree"] - slopes["ring"])))

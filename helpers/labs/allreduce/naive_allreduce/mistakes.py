@@ -410,9 +410,9 @@ def _(x: Tensor, rank: int, world: int) -> None:
 
 @naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A message in int64 finds a buffer of a different size: the receive buffer is of one dtype whatever
-    x is. Perhaps it is `torch.empty(x.shape)`, which is float32. A message carries bytes, no types:
-    torch.empty_like gives a buffer of x's dtype.
+    """A message in int64 finds a buffer of a different size: the receive buffer's dtype is not x's.
+    Perhaps it is `torch.empty(x.shape)`, which is float32, or kept from an earlier call. A message carries
+    bytes, no types: torch.empty_like gives a buffer of x's dtype.
     """
     flat = x.contiguous()
     if rank:

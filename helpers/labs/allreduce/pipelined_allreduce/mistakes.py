@@ -456,8 +456,9 @@ def always_two_segments(x: Tensor, rank: int, world: int, segment_bytes: int) ->
 
 @pipelined_allreduce.mistake(breaks=MANY)
 def a_message_for_each_number(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
-    """The sums are right, and a rank sends one message for each number, whatever segment_bytes is. Every message pays
-    its start-up time. Perhaps the length of a segment was always 1: it is segment_bytes // x.element_size().
+    """The sums are right, and a rank sends one message for each number, where a segment has room for several. Every
+    message pays its start-up time. Perhaps the length of a segment was always 1, or is kept from an earlier call: it is
+    segment_bytes // x.element_size().
     """
     through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, 1))
 

@@ -44,8 +44,9 @@ def starts_with_chunk_rank(x: Tensor, rank: int, world: int) -> None:
 
 @ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def right_for_two_ranks_only(x: Tensor, rank: int, world: int) -> None:
-    """Some chunks come to some ranks only. Perhaps an index runs forwards, + step: with two ranks that is
-    the same as backwards; with more, each rank sends chunks that have not come to it yet.
+    """Some chunks come to some ranks only. Perhaps an index runs forwards, + step, or the neighbours have
+    changed places and the indices have not: with two ranks that is the same; with more, each rank sends
+    chunks that have not come to it yet.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -143,8 +144,8 @@ def all_receive_first(x: Tensor, rank: int, world: int) -> None:
 
 @ring_all_gather.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """No irecv was waited for, and what was used is what stood in the buffer before. irecv only asks for
-    a message; after its wait() the numbers are there.
+    """No irecv was waited for. irecv only asks for a message: until its wait() returns nobody knows whether
+    the numbers are there.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -334,9 +335,9 @@ def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
 
 @ring_all_gather.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A chunk in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x is.
-    Perhaps it is `torch.empty(length)`, which is float32. A message carries bytes, no types:
-    torch.empty_like gives a buffer of the chunk's dtype.
+    """A chunk in int64 comes into a buffer of a different size: the buffer's dtype is not x's. Perhaps
+    it is `torch.empty(length)`, which is float32, or kept from an earlier call. A message carries bytes,
+    no types: torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:

@@ -89,7 +89,7 @@ def any_size(
         once_right=True,
     )
     def any_number_of_elements(answer: Answer, trial: Trial) -> None:
-        for world, count in ((4, 6), (4, 7), (3, 10), (5, 13), (4, 3), (3, 1), (4, 0)):
+        for world, count in ((4, 6), (4, 7), (3, 10), (5, 13), (4, 3), (3, 1), (8, 1), (4, 0)):
             trial.given(f"{world} ranks, x of {count} number{'' if count == 1 else 's'} (float32){task.said}")
             run = moved(trial, answer, task, world, (count,))
             if also is not None:
@@ -187,7 +187,7 @@ def any_timing(exercise: Exercise, task: AllReduce) -> None:
                 except Mismatch as wrong:
                     kind = wrong.observed[0] if isinstance(wrong.observed, tuple) else ""
                     trial.fail(
-                        f"What the ranks end up with depends on who comes first, or on the call before. {wrong}",
+                        f"What the ranks end up with depends on who comes first, on when messages arrive, or on the call before. {wrong}",
                         expected=wrong.expected,
                         got=wrong.got,
                         observed=("timing", "in turn" if not seed else "drawn", delivery, kind),
@@ -201,10 +201,7 @@ def two_calls(
     memories: Any = [[small_numbers(trial, (count,)) for count in counts] for _ in range(world)]
     before = [[x.clone() for x in xs] for xs in zip(*memories, strict=True)]
 
-    def both(xs: list[Tensor], rank: int, world: int, *more: Any) -> list[Any]:
-        return [answer(x.detach(), rank, world, *more) for x in xs]
-
-    run = run_on(trial, both, memories, *task.more, delivery=delivery, order=order)
+    run = run_on(trial, answer, memories, *task.more, delivery=delivery, order=order)
     for call, (count, xs) in enumerate(zip(counts, before, strict=True)):
         ends = [own[call] for own in memories]
         parts = task.parts(trial, [found[call] for found in run.results], count, lambda: None)

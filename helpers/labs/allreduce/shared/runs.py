@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -18,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.check.trial import Mismatch, Trial
-from helpers.ranks.checking import on_ranks
+from helpers.ranks.checking import on_ranks, per_rank
 from helpers.ranks.in_threads import Run
 
 Answer = Callable[..., Any]
@@ -29,6 +30,23 @@ BASE = {1: 64, 2: 64, 3: 64, 4: 32, 5: 16, 6: 8, 7: 8, 8: 8, 9: 4}
 """By ranks: the base of the inputs that explain. All results below it to the power of the ranks are exact in float32."""
 
 UNSET = "unset memory (nothing had arrived there)"
+
+
+_COPIES: weakref.WeakKeyDictionary[Trial, tuple[Answer, list[Answer]]] = weakref.WeakKeyDictionary()
+
+
+def of_rank(trial: Trial, answer: Answer, world: int) -> list[Answer]:
+    """By rank, a copy of the answer with global variables of its own, as a process has.
+
+    What it keeps there stays for all runs of a trial: calls may follow one another.
+    """
+    kept, copies = _COPIES.get(trial, (None, []))
+    if kept is not answer:
+        copies = []
+    if len(copies) < world:
+        copies = copies + per_rank(answer, world - len(copies))
+    _COPIES[trial] = answer, copies
+    return copies
 
 
 @contextmanager
@@ -51,17 +69,23 @@ def unset_memory_is_nan() -> Iterator[None]:
 def run_on(
     trial: Trial,
     answer: Answer,
-    xs: list[Tensor],
+    xs: list[Tensor] | list[list[Tensor]],
     *more: Any,
     delivery: Literal["late", "early"] = "late",
     order: random.Random | None = None,
 ) -> Run:
-    """answer(xs[rank], rank, world, *more) on every rank; the xs are edited."""
+    """answer(xs[rank], rank, world, *more) on every rank; the xs are edited.
+
+    xs: a tensor for each rank; or a list of them, for as many calls one after the other, whose results are a list.
+    """
     world = len(xs)
+    answers = of_rank(trial, answer, world)
 
     def on_rank() -> Any:
         rank = dist.get_rank()
-        return answer(xs[rank], rank, world, *more)
+        if isinstance(xs[rank], list):
+            return [answers[rank](x.detach(), rank, world, *more) for x in xs[rank]]
+        return answers[rank](xs[rank], rank, world, *more)
 
     try:
         with unset_memory_is_nan():

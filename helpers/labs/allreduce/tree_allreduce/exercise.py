@@ -59,7 +59,7 @@ def bytes_by_rank(answer: Answer, trial: Trial) -> None:
         into = [traffic.bytes_in for traffic in run.traffic]
         trial.true(
             max(out + into) <= limit,
-            f"The sums are right, but one rank moves too much: by rank {out} bytes go out and {into} come in. A rank "
+            f"The sums are right, but a rank moves too much: by rank {out} bytes go out and {into} come in. A rank "
             f"has one partner at a time, and at most {rounds_of_a_tree(world) + 1} of them one way.",
             expected=f"at most {limit} bytes out and in on each rank",
             got=f"out {out}, in {into}",

@@ -375,8 +375,8 @@ def sends_a_strided_view(x: Tensor, rank: int, world: int) -> None:
 
 @tree_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A message in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x
-    is. Perhaps it is float32. A message carries bytes, no types.
+    """A message in int64 comes into a buffer of a different size: the buffer's dtype is not x's. Perhaps
+    it is float32, or kept from an earlier call. A message carries bytes, no types.
     """
     flat = x.contiguous()
     received, gap = torch.empty(flat.shape), 1
@@ -538,3 +538,10 @@ def _(x: Tensor, rank: int, world: int) -> None:
         near *= 2
     if flat is not x:
         x.copy_(flat)
+
+
+@tree_allreduce.variant(power_of_two_only)
+def _(x: Tensor, rank: int, world: int) -> None:
+    if world & (world - 1):
+        raise ValueError("world must be a power of two")
+    right(x, rank, world)

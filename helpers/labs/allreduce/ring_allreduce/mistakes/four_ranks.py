@@ -50,9 +50,9 @@ def second_half_starts_with_chunk_rank(x: Tensor, rank: int, world: int) -> None
 
 @ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def second_half_runs_forwards(x: Tensor, rank: int, world: int) -> None:
-    """Some ranks have some complete chunks, and partial sums stand elsewhere. Perhaps in the second half
-    an index runs forwards, rank + 1 + step, or stands still. With two ranks there is one step, and nobody
-    notices; with more, chunks are sent that have not come yet.
+    """Some ranks have some complete chunks at their places, and something else stands at the others. Perhaps in the
+    second half an index runs forwards, rank + 1 + step, or stands still, or the neighbours have changed places and the
+    indices have not. With two ranks there is one step, and nobody notices.
     """
     chunks = chunks_of(x, world)
     first_half(chunks, rank, world)

@@ -203,9 +203,9 @@ def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> None:
 
 @ring_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A chunk in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x is.
-    Perhaps it is `torch.empty(length)`, which is float32. A message carries bytes, no types:
-    torch.empty_like gives a buffer of the chunk's dtype.
+    """A chunk in int64 comes into a buffer of a different size: the buffer's dtype is not x's. Perhaps
+    it is `torch.empty(length)`, which is float32, or kept from an earlier call. A message carries bytes,
+    no types: torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:

@@ -82,8 +82,8 @@ SLICE = "Returns slice(start, stop) of that chunk in x.flatten()."
 
 @ring_reduce_scatter.mistake(breaks=SLICE)
 def a_tuple_of_two(x: Tensor, rank: int, world: int) -> tuple[int, int]:
-    """A tuple comes back, and x.flatten() of a tuple is one element, or none. Perhaps it holds start and stop:
-    slice(start, stop) is what indexes a chunk.
+    """A tuple comes back, where a slice is asked for: x.flatten()[(2, 4)] is an IndexError. Perhaps it holds start
+    and stop: slice(start, stop) is what indexes a chunk.
     """
     own = right(x, rank, world)
     return own.start, own.stop

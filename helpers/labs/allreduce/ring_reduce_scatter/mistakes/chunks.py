@@ -150,7 +150,8 @@ def _(x: Tensor, rank: int, world: int) -> slice:
 )
 def sends_the_same_chunk_each_step(x: Tensor, rank: int, world: int) -> slice:
     """What a rank has added up goes no further: each chunk has met one neighbour only. Perhaps each rank
-    sends its chunk `rank` at every step. The index has to go back by one at each step.
+    sends its chunk `rank` at every step, or sends from a copy that was made before. What has just been
+    added is what leaves next.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 1):
@@ -176,7 +177,7 @@ def _(x: Tensor, rank: int, world: int) -> slice:
     breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
 )
 def copies_where_it_should_add(x: Tensor, rank: int, world: int) -> slice:
-    """Each rank's x holds numbers of one rank only, never a sum. Perhaps what arrives replaces the own
+    """In each place stand the numbers of one rank, nowhere a sum. Perhaps what arrives replaces the own
     numbers. In the first half it is added to them; replacing is the second half.
     """
     chunks = chunks_of(x, world)
@@ -397,9 +398,9 @@ def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> slice:
 
 @ring_reduce_scatter.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> slice:
-    """A chunk in int64 comes into a buffer of a different size: the buffer is of one dtype whatever x is.
-    Perhaps it is `torch.empty(length)`, which is float32. A message carries bytes, no types:
-    torch.empty_like gives a buffer of the chunk's dtype.
+    """A chunk in int64 comes into a buffer of a different size: the buffer's dtype is not x's. Perhaps
+    it is `torch.empty(length)`, which is float32, or kept from an earlier call. A message carries bytes,
+    no types: torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
