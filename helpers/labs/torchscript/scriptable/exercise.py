@@ -283,10 +283,9 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
         )
     results_equal(scripted, reference, name, trial, "scripted", calls_python(scripted))
     trial.given(f'torch.jit.save(torch.jit.script(scriptable("{name}")), file)')
-    file = io.BytesIO()
     try:
         with quiet():
-            torch.jit.save(scripted, file)
+            torch.jit.save(scripted, io.BytesIO())
     except Exception as error:
         trial.fail(
             "The scripted module cannot be saved: it holds a call back into Python.",
@@ -295,22 +294,23 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             observed=("not saved", type(error).__name__),
         )
     if name == "export":
-        file.seek(0)
-        kept_when_saved(torch.jit.load(file), reference, trial)
+        encode_compiled(scripted, trial)
 
 
-def kept_when_saved(loaded: torch.jit.ScriptModule, reference: nn.Module, trial: Trial) -> None:
-    """Wrong if encode was a method of Python, which torch binds to a scripted module and does not save."""
-    trial.given('torch.jit.load of the saved torch.jit.script(scriptable("export"))')
+def encode_compiled(scripted: torch.jit.ScriptModule, trial: Trial) -> None:
+    """Wrong if encode is a method of Python, which torch binds to a scripted module and does not save.
+
+    Not by torch.jit.load, which refuses types of modules whose names are no names of Python.
+    """
+    trial.given('torch.jit.script(scriptable("export")), and its methods that a file would hold')
     trial.true(
-        hasattr(loaded, "encode"),
-        "The scripted module has encode as a method of Python only: it was not compiled, and in the saved file it is "
+        scripted._c._has_method("encode"),
+        "The scripted module has encode as a method of Python only: it was not compiled, and in a saved file it is "
         "missing.",
         expected="forward and encode, both compiled",
-        got="forward alone, after saving and loading",
+        got="forward alone",
         observed="encode not compiled",
     )
-    results_equal(loaded, reference, "export", trial, "scripted, saved and loaded")
 
 
 for _name, _said in SAID.items():
